@@ -1,0 +1,39 @@
+# Everything a fresh machine needs besides Python >= 3.11, make and git is set up by these targets in .venv.
+PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+BIN := .venv/bin
+JOBS ?= 2
+
+.PHONY: demo test lint bench soak clean
+
+demo: .venv/.base  ## search this project's own memory
+	@sh docs/demo.sh
+
+test: .venv/.dev  ## every test
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+lint: .venv/.dev  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.dev  ## the tables of docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py
+
+soak: .venv/.dev  ## an hour of faults instead of a minute
+	CORTEX_SOAK=1 $(BIN)/python -m pytest -q tests/reliability
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Cortex needs Python 3.11 or newer: make demo PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/.base: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.dev: .venv/.base
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
