@@ -1,0 +1,97 @@
+"""The immutable fact that was captured: its id, its frontmatter, its raw content. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from cortex.core import emit
+from cortex.core.problem import Invalid
+from cortex.core.text import base32
+
+# The words a capture may give as its type. A new one is a word here and a handler in `core/normalize.py`.
+EVENT_TYPES = ("manual", "stop", "pre_compact", "meeting")
+RAW_HEADING = "## Raw Content"
+MAX_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
+
+_ID = re.compile(r"[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}")
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TAG = re.compile(r"[^\s,#\[\]{}\"']{1,100}")
+
+
+class Event(NamedTuple):
+    """One captured fact. Empty text means not known; such fields are not written."""
+
+    id: str
+    type: str
+    at: str  # UTC, `2026-11-20T16:45:12Z`
+    text: str
+    session: str = ""
+    project: str = ""
+    branch: str = ""
+    tags: tuple[str, ...] = ()
+    host: str = ""  # the agent host that sent it, empty when a person did
+    source: str = ""  # the interface that took it: cli, hook, mcp
+
+
+def event_id(stamp: str, random: bytes) -> str:
+    """An id from `YYYYMMDDtHHMMSSz` and at least 7 random bytes, of which 50 bits are used."""
+    return f"{stamp}-{base32(int.from_bytes(random, 'big'), 10)}"
+
+
+def is_event_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def time_of(id_: str) -> str:
+    """The time that stands in an event id, as it stands in the event's `at`."""
+    d = id_
+    return f"{d[:4]}-{d[4:6]}-{d[6:8]}T{d[9:11]}:{d[11:13]}:{d[13:15]}Z"
+
+
+def path_of(id_: str) -> str:
+    """Where the normalized event lies in the vault: one folder a month."""
+    return f"events/{id_[:4]}/{id_[4:6]}/{id_}.md"
+
+
+def check(event: Event) -> None:
+    """Raise `Invalid` when the event may not be written."""
+    if event.type not in EVENT_TYPES:
+        raise Invalid(f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}")
+    if not event.text.strip():
+        raise Invalid("there is nothing to capture", 'cortex capture "Decision: …", or pipe text into cortex capture -')
+    size = len(event.text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise Invalid(
+            f"the content is {size:,} bytes; a capture holds at most {MAX_BYTES:,}",
+            "capture a summary, and keep the whole text as a note of its own in the vault",
+        )
+    if not is_event_id(event.id):
+        raise Invalid(f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd")
+    if event.project and not _PROJECT.fullmatch(event.project):
+        raise Invalid(f"{event.project!r} is not a project name", "use lower-case letters, digits, `.`, `_`, `-`; at most 64 characters")
+    for tag in event.tags:
+        if not _TAG.fullmatch(tag):
+            raise Invalid(f"{tag!r} is not a tag", "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db")
+
+
+def compose(event: Event) -> str:
+    """The event as a note: frontmatter, then the text as it came below its heading."""
+    fields: dict[str, emit.Value] = {
+        "id": event.id,
+        "type": event.type,
+        "at": event.at,
+        "session": event.session,
+        "project": event.project,
+        "branch": event.branch,
+        "tags": event.tags,
+        "host": event.host,
+        "source": event.source,
+    }
+    return f"{emit.frontmatter(fields)}\n{RAW_HEADING}\n\n{event.text}\n"
+
+
+def raw_content(body: str) -> str | None:
+    """The captured text from the body of an event's note; None when the heading is missing."""
+    head, found, text = body.partition(f"{RAW_HEADING}\n\n")
+    return text.removesuffix("\n") if found and not head.strip() else None

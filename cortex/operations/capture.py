@@ -1,0 +1,109 @@
+"""The hot path: validate, redact, publish, acknowledge. The standard library alone; no git, no YAML, no index."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core import event as events
+from cortex.core.caller import Caller
+from cortex.core.event import Event
+from cortex.core.problem import Conflict, CortexError
+from cortex.core.redact import redact
+from cortex.vault import checkout, files, layout
+from cortex.vault.find import Vault
+
+_ATTEMPTS = 5  # at ids that nobody has; with 50 random bits a second one is already unheard of
+
+
+class Captured(NamedTuple):
+    """The acknowledgement: the event is on disk under this id."""
+
+    id: str
+    path: str
+
+
+def capture(
+    vault: Vault,
+    caller: Caller,
+    text: str = "",
+    *,
+    type: str = "manual",
+    session: str = "",
+    project: str = "",
+    branch: str = "",
+    tags: str = "",
+    id: str = "",
+) -> Captured:
+    """Keep a text as an event in the inbox and print the event's id.
+
+    The id is printed only when the event is on disk and would survive a power cut. Text inside <private>…</private>
+    and well-known secrets never get there: they become [REDACTED:kind].
+
+    text: what to keep; a single - reads standard input
+    type: manual, stop, pre_compact or meeting
+    session: the session that this belongs to
+    project: the project; by default what the working directory's .cortex-project or git remote says
+    branch: the branch; by default the one checked out in the working directory
+    tags: comma-separated; a record type among them decides the type
+    id: the event id of an earlier attempt; repeating a capture with its id never makes a second event
+
+    Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
+    Example: pbpaste | cortex capture --type meeting -
+    """
+    event = Event(
+        id=id or _new_id(caller),
+        type=type,
+        at="",
+        text=_clean(text),
+        session=_clean(session),
+        project=_clean(project).lower() or checkout.project_of(caller.cwd),
+        branch=_clean(branch) or checkout.branch_of(caller.cwd),
+        tags=tuple(dict.fromkeys(_clean(tag.strip()) for tag in tags.split(",") if tag.strip())),
+        source=caller.source,
+    )
+    events.check(event)
+    for _ in range(_ATTEMPTS):
+        event = event._replace(at=events.time_of(event.id))
+        path = layout.pending(event.id)
+        if id and (held := _held(vault, event)):
+            return held
+        try:
+            files.publish(vault.root, path, events.compose(event).encode())
+        except FileExistsError:
+            if id:
+                continue  # another process has just published this id: look at what it holds
+            event = event._replace(id=_new_id(caller))
+        except OSError as error:
+            raise CortexError(
+                f"nothing was captured: {error.strerror or error} ({vault.root})",
+                f"mend that and capture again; with --id {event.id} no attempt can make a second event",
+            ) from error
+        else:
+            return Captured(event.id, path)
+    raise Conflict(f"no free event id in {_ATTEMPTS} attempts", "capture again")
+
+
+def _new_id(caller: Caller) -> str:
+    stamp = caller.now.replace("-", "").replace(":", "").lower()
+    return events.event_id(stamp, caller.random(7))
+
+
+def _held(vault: Vault, event: Event) -> Captured | None:
+    """The acknowledgement of an earlier attempt under this id; `Conflict` when it captured something else."""
+    for path in (layout.pending(event.id), events.path_of(event.id), layout.failed(event.id)):
+        if files.exists(vault.root, path):
+            held = files.read(vault.root, path)
+            if path != layout.failed(event.id) and held != events.compose(event).encode():
+                raise Conflict(f"{event.id} was captured with other content", "capture without --id for a new event")
+            with files.folder(vault.root, path.rpartition("/")[0]) as place:
+                place.sync()  # the earlier attempt may have failed right here
+            return Captured(event.id, path)
+    return None
+
+
+def _clean(text: str) -> str:
+    """`text` without secrets, with `\\n` line ends; bytes that are no UTF-8 and NULs stay visible as escapes."""
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")
+    return redact(text)[0]

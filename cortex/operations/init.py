@@ -1,0 +1,59 @@
+"""Make a folder a vault. What is there already stays as it is."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from cortex.core.caller import Caller
+from cortex.core.problem import Invalid
+from cortex.core.text import slug
+from cortex.vault import files, layout
+from cortex.vault.find import Vault, default_file
+from cortex.vault.templates import template
+
+# Written only where they are missing. Git attributes name our folders alone: a rule for every *.md would make git
+# see a change in each note of an adopted vault that has Windows line ends.
+_FILES = {layout.SETTINGS: "cortex.toml", ".gitattributes": "gitattributes"}
+
+
+class Made(NamedTuple):
+    """A vault and the files that were added to make it one."""
+
+    root: str
+    added: tuple[str, ...]
+    default: bool
+
+
+def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
+    """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
+
+    directory: the folder, made when missing; by default the working directory
+    default: make it the vault that commands use where no other is found
+
+    Example: cortex init ~/notes --default
+    """
+    root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise Invalid(f"{root} is a file", "give a folder: cortex init DIR")
+    os.makedirs(root, exist_ok=True)
+    if ".git" in root.split(os.sep):
+        raise Invalid(f"{root} lies in a git folder", "choose a folder outside .git")
+    added = []
+    for name, source in _FILES.items():
+        if not files.exists(root, name):
+            files.publish(root, name, template(source).replace("{{name}}", slug(os.path.basename(root))).encode())
+            added.append(name)
+    for path in (layout.PENDING, layout.RECORDS):
+        with files.folder(root, path, create=True) as place:
+            place.sync()
+    if default:
+        _set_default(root)
+    return Made(Vault(root).root, tuple(added), default)
+
+
+def _set_default(root: str) -> None:
+    path = default_file()
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(root + "\n")

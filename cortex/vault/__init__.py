@@ -1,0 +1,1 @@
+"""Files, locks, layout and git: the only part of Cortex that writes a vault."""

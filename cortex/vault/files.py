@@ -1,0 +1,254 @@
+"""The one place that writes files into a vault: durable, never overwriting unasked, never through a link.
+
+Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a link planted in
+a vault can redirect neither a read nor a write. What a function has returned from is on disk, its directory entry
+and the entries of new parent folders too. Standard library only: capture is on this path.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from cortex.core.problem import Conflict, Invalid, NotFound
+
+TEMP_SUFFIX = ".cx-tmp"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
+# How a file system says that it has no unnamed files. Anything else is a real error.
+_NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
+
+
+class Folder(NamedTuple):
+    """An open folder of the vault with the way to it: the root's descriptor first, its own last."""
+
+    path: str
+    chain: tuple[int, ...]
+
+    @property
+    def fd(self) -> int:
+        return self.chain[-1]
+
+    def sync(self) -> None:
+        """Make this folder's entries durable, and those of every parent up to the root: another process may have
+        made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
+        for fd in reversed(self.chain):
+            os.fsync(fd)
+
+
+def parts_of(path: str) -> list[str]:
+    """The components of a vault-relative path; `Invalid` when it could leave the vault or reach into `.git`."""
+    parts = path.split("/")
+    for part in parts:
+        folded = "".join(c for c in part.casefold() if c.isascii()).rstrip(". ")
+        if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
+            raise Invalid(f"{path!r} is not a path inside the vault", "give a path as `cortex search` shows it")
+    return parts
+
+
+@contextmanager
+def folder(root: str, path: str, *, create: bool = False) -> Iterator[Folder]:
+    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700."""
+    chain: list[int] = []
+    try:
+        chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        for part in parts_of(path) if path else ():
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=chain[-1])
+            try:
+                chain.append(os.open(part, _FOLDER, dir_fd=chain[-1]))
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                    raise Invalid(
+                        f"{path}: {part} is a link or a file, not a folder; nothing is read or written through it",
+                        f"replace {part} by a real folder",
+                    ) from error
+                raise
+        yield Folder(path, tuple(chain))
+    finally:
+        for fd in reversed(chain):
+            os.close(fd)
+
+
+def publish(root: str, path: str, data: bytes) -> None:
+    """Write a new file and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
+    the disk refuses; then nothing of this call is left to see."""
+    parent, name = _split(path)
+    with folder(root, parent, create=True) as place:
+        _link_new(place.fd, name, data)
+        try:
+            place.sync()
+        except OSError:
+            # Not durable, so it must not be seen either: a retry would make a second note of it.
+            with suppress(OSError):
+                os.unlink(name, dir_fd=place.fd)
+            raise
+
+
+def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
+    """Put `data` in the place of a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
+    parent, name = _split(path)
+    temp = f".{name}{TEMP_SUFFIX}"
+    with folder(root, parent) as place:
+        if _read_at(place.fd, name, None) != expected:
+            raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
+        mode = stat.S_IMODE(os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_mode)
+        try:
+            _write_named(place.fd, temp, data, mode)
+            os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temp, dir_fd=place.fd)
+            raise
+        place.sync()
+
+
+def move(root: str, source: str, target: str) -> None:
+    """Move a file without ever being without it: link it into its new folder, sync that, then unlink the old name.
+    A crash between leaves both names, and moving again finishes. `Conflict` when another file has the name."""
+    source_parent, source_name = _split(source)
+    target_parent, target_name = _split(target)
+    with folder(root, source_parent) as here, folder(root, target_parent, create=True) as there:
+        try:
+            os.link(source_name, target_name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
+        except FileExistsError:
+            if not _same_file(here.fd, source_name, there.fd, target_name):
+                raise Conflict(f"{target} exists and differs from {source}", "compare the two files, then remove one") from None
+        there.sync()
+        os.unlink(source_name, dir_fd=here.fd)
+        here.sync()
+
+
+def remove(root: str, path: str) -> None:
+    """Delete one file and make that durable."""
+    parent, name = _split(path)
+    with folder(root, parent) as place:
+        os.unlink(name, dir_fd=place.fd)
+        place.sync()
+
+
+def read(root: str, path: str, limit: int | None = None) -> bytes:
+    """The bytes of a regular file, at most `limit` of them. Follows no link and never blocks on a pipe or device."""
+    parent, name = _split(path)
+    try:
+        with folder(root, parent) as place:
+            return _read_at(place.fd, name, limit)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"there is no {path} in the vault", "cortex search finds notes by their words") from None
+
+
+def exists(root: str, path: str) -> bool:
+    """Whether something has this name, a dangling link included."""
+    return os.path.lexists(os.path.join(root, path))
+
+
+def names(root: str, path: str) -> list[str]:
+    """The names in a folder, sorted; none when there is no such folder."""
+    try:
+        with folder(root, path) as place:
+            return sorted(os.listdir(place.fd))
+    except FileNotFoundError:
+        return []
+
+
+def _split(path: str) -> tuple[str, str]:
+    """A path's folder and name, all of it checked."""
+    *parents, name = parts_of(path)
+    return "/".join(parents), name
+
+
+def _link_new(parent: int, name: str, data: bytes) -> None:
+    """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
+    unnamed = _open_unnamed(parent)
+    temp = f".{name}.{os.getpid()}{TEMP_SUFFIX}" if unnamed is None else ""
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent) if unnamed is None else unnamed
+    linked = False
+    try:
+        try:
+            _write_all(fd, data)
+            os.fsync(fd)
+            if unnamed is None:
+                os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+            else:
+                os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=parent, follow_symlinks=True)
+            linked = True
+        finally:
+            os.close(fd)
+    except OSError:
+        if linked:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=parent)
+        raise
+    finally:
+        if unnamed is None:
+            with suppress(OSError):
+                os.unlink(temp, dir_fd=parent)
+
+
+def _open_unnamed(parent: int) -> int | None:
+    """A file without a name in the folder, or None where the system or the file system has no such thing."""
+    if _TMPFILE is None or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(".", _TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=parent)
+    except OSError as error:
+        if error.errno in _NO_TMPFILE:
+            return None
+        raise
+
+
+def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
+    """Write a temporary file that a rename is to publish; the name may be left over from a killed process."""
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=parent)
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
+    try:
+        _write_all(fd, data)
+        os.fchmod(fd, mode)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.write(fd, view)
+        if written == 0:
+            raise OSError(errno.EIO, "the disk took no bytes")
+        view = view[written:]
+
+
+def _read_at(parent: int, name: str, limit: int | None) -> bytes:
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise Invalid(f"{name} is a link or a socket, not a note", "put a copy of the file into the vault") from error
+        raise
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise Invalid(f"{name} is not a regular file", "keep only files in a vault")
+        wanted = status.st_size + 1 if limit is None else min(limit, status.st_size + 1)
+        chunks: list[bytes] = []
+        while wanted > 0 and (chunk := os.read(fd, wanted)):
+            chunks.append(chunk)
+            wanted -= len(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(fd)
+
+
+def _same_file(here: int, source: str, there: int, target: str) -> bool:
+    """Whether two names hold the same bytes: two links to one file, or two equal copies."""
+    one = os.stat(source, dir_fd=here, follow_symlinks=False)
+    two = os.stat(target, dir_fd=there, follow_symlinks=False)
+    if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino):
+        return True
+    return one.st_size == two.st_size and _read_at(here, source, None) == _read_at(there, target, None)

@@ -1,0 +1,38 @@
+"""One holder at a time, across processes. The kernel frees a lock when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cortex.core.problem import Conflict
+
+
+@contextmanager
+def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> Iterator[None]:
+    """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait` seconds, then
+    raises `Conflict`. The file stays behind on purpose: deleting it would let two holders in."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _take(fd: int, mode: int, what: str, wait: float) -> None:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(fd, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise Conflict(
+                    f"another cortex is busy with the {what} of this vault", "wait until it has finished, then run the command again"
+                ) from None
+            time.sleep(0.01)
+        else:
+            return
