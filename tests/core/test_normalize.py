@@ -1,0 +1,201 @@
+"""Event to records, as values: what each handler decides, and that it decides the same everywhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core import event as events, note as notes
+from cortex.core.event import Event
+from cortex.core.normalize import Create, Fold, Grow, Known, amend, normalize, read_event
+from cortex.core.problem import Invalid
+
+
+def event(text: str, *, at: str = "2026-11-20T16:45:12Z", tail: str = "aaaaaaaaaa", **fields) -> Event:
+    stamp = at.replace("-", "").replace(":", "").lower()
+    return Event(id=f"{stamp}-{tail}", type=fields.pop("type", "manual"), at=at, text=text, **fields)
+
+
+def made(text: str, **fields) -> notes.Note:
+    (change,) = normalize(event(text, **fields), Known())
+    assert isinstance(change, Create)
+    return notes.parse(change.text.encode(), change.path)
+
+
+TITLES = [
+    ("Decision: use SQLite, because it is one file", (), "decision", "Use SQLite, because it is one file"),
+    ("**Decision:** use SQLite. It is one file.", (), "decision", "Use SQLite"),
+    ("# Gotcha: fsync the folder too\n\nlong story", (), "gotcha", "Fsync the folder too"),
+    ("- TIL: `os.link` never overwrites", (), "learning", "os.link never overwrites"),
+    ("Rejected: a counter for ids", (), "rejection", "A counter for ids"),
+    ("TODO: write the docs", (), "action", "Write the docs"),
+    ("Note: nothing special", (), "note", "Nothing special"),
+    ("Warning: this is no type", (), "note", "Warning: this is no type"),
+    ("the build is green", (), "note", "The build is green"),
+    ("the build is green", ("pattern", "ci"), "pattern", "The build is green"),
+    ("Decision: a tag wins over the word", ("gotcha",), "gotcha", "A tag wins over the word"),
+    ("\n\n  iPhone first\n", (), "note", "iPhone first"),
+    ("Decision:", (), "note", "Decision"),
+    ("word " * 60, (), "note", "W" + ("word " * 15)[1:].rstrip() + "…"),
+    ("[[Home]] links here", (), "note", "Home links here"),
+    ("???", (), "note", "???"),
+]
+
+
+@pytest.mark.parametrize(("text", "tags", "type_", "title"), TITLES)
+def test_a_manual_event_becomes_one_record(text: str, tags: tuple[str, ...], type_: str, title: str) -> None:
+    note = made(text, tags=tags, project="cortex", branch="main", session="s1")
+    assert (note.get("type"), note.get("title")) == (type_, title)
+    assert note.text.strip() == text.strip()
+    assert note.fields["provenance"] == {"events": ["20261120t164512z-aaaaaaaaaa"], "session": "s1"}
+    assert re.fullmatch(r"[a-z0-9-]+-[a-z2-7]{6}", note.get("id"))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200).filter(lambda text: text.strip()))
+def test_any_text_becomes_a_readable_record_with_a_safe_path(text: str) -> None:
+    text = text.replace("\r", " ").replace("\0", " ")
+    (change,) = normalize(event(text or "x"), Known()) if text.strip() else (None,)
+    if change is None:
+        return
+    assert isinstance(change, Create)
+    note = notes.parse(change.text.encode(), change.path)
+    assert note.get("id") == change.id
+    assert note.text.strip() == text.strip()
+    assert re.fullmatch(r"records/[a-z]+/[a-z0-9-]{1,60}\.md", change.path)
+
+
+def test_an_event_that_a_record_names_already_changes_nothing() -> None:
+    known = Known()
+    one = event("Decision: x")
+    (change,) = normalize(one, known)
+    known.learn(change, one)
+    assert normalize(one, known) == []
+
+
+def test_equal_content_within_fifteen_minutes_is_one_record_whose_provenance_grows() -> None:
+    known = Known()
+    first = event("Decision: use  SQLite", project="p")
+    (created,) = normalize(first, known)
+    assert isinstance(created, Create)
+    known.learn(created, first)
+
+    soon = event("decision: Use sqlite\n", at="2026-11-20T17:00:12Z", project="p")
+    (grown,) = normalize(soon, known)
+    assert grown == Grow(created.path, soon)
+    after = notes.parse(amend(created.text.encode(), grown), created.path)
+    assert after.fields["provenance"] == {"events": [first.id, soon.id]}
+    assert after.get("updated") == soon.at
+    assert after.get("created") == first.at
+
+    for other in (
+        event("Decision: use SQLite", at="2026-11-20T17:00:13Z", project="p"),
+        event("Decision: use SQLite", tail="bbbbbbbbbb", project="q"),
+        event("Gotcha: use SQLite", tail="cccccccccc", project="p"),
+    ):
+        assert isinstance(normalize(other, known)[0], Create)
+
+
+def test_stop_events_fold_into_the_one_note_of_their_session_in_the_order_of_ids() -> None:
+    known = Known()
+    second = event("second turn", at="2026-11-20T16:50:00Z", type="stop", session="abc")
+    (created,) = normalize(second, known)
+    assert isinstance(created, Create)
+    known.learn(created, second)
+    data = created.text.encode()
+    for other in (
+        event("third", at="2026-11-20T16:55:00Z", type="stop", session="abc"),
+        event("first", at="2026-11-20T16:45:00Z", type="pre_compact", session="abc"),
+    ):
+        (fold,) = normalize(other, known)
+        assert isinstance(fold, Fold)
+        assert fold.path == created.path
+        data = amend(data, fold)
+        assert amend(data, fold) == data
+    turns = [line for line in data.decode().splitlines() if line.startswith("- 2026")]
+    assert [turn.split(": ")[1].split(" [[")[0] for turn in turns] == ["first", "second turn", "third"]
+
+
+def test_a_session_that_was_only_compacted_is_open_until_it_stops() -> None:
+    compacted = event("so far", type="pre_compact", session="abc")
+    (created,) = normalize(compacted, Known())
+    assert isinstance(created, Create)
+    assert notes.read(created.text.encode()).get("status") == "open"
+    stopped = event("end", at="2026-11-20T17:00:00Z", type="stop", session="abc")
+    assert notes.read(amend(created.text.encode(), Fold(created.path, stopped))).get("status") == "done"
+
+
+def test_a_persons_words_in_a_session_note_stay_where_they_are() -> None:
+    (created,) = normalize(event("turn", type="stop", session="abc"), Known())
+    assert isinstance(created, Create)
+    edited = created.text.replace("## Events", "My own words.\n\n## Events").encode() + b"\nA last line without an end"
+    folded = amend(edited, Fold(created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc"))).decode()
+    assert "My own words.\n\n## Events\n\n- 2026-11-20 16:45 stop: turn" in folded
+    assert "stop: next [[20261120t170000z-aaaaaaaaaa]]\n\nA last line without an end" in folded
+
+
+MINUTES = """# Storage review
+
+Attendees: Ada, Ben
+
+## Decisions
+
+- Use SQLite because it is one file
+
+## Action items
+
+- [ ] Ada: write the record (due 2026-12-01)
+- [x] Ben: measure fsync
+"""
+
+
+def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all_linked() -> None:
+    changes = normalize(event(MINUTES, type="meeting", project="p"), Known())
+    cards = {}
+    for change in changes:
+        assert isinstance(change, Create)
+        cards[change.id] = notes.parse(change.text.encode(), change.path)
+    meeting, decision, todo, done = cards.values()
+    assert [note.get("type") for note in cards.values()] == ["meeting", "decision", "action", "action"]
+    assert meeting.text.strip() == MINUTES.strip()
+    assert meeting.fields["relations"] == [{"kind": "source_of", "to": f"[[{id_}]]"} for id_ in list(cards)[1:]]
+    assert decision.fields["relations"] == [{"kind": "derived_from", "to": f"[[{meeting.get('id')}]]"}]
+    assert "**Why.**" in decision.text
+    assert (todo.get("status"), todo.get("owner"), todo.get("due")) == ("open", "Ada", "2026-12-01")
+    assert (done.get("status"), done.get("owner")) == ("done", "Ben")
+    assert f"[[{meeting.get('id')}|Storage review]]" in todo.text
+
+
+def test_the_same_minutes_twice_are_the_same_records() -> None:
+    known = Known()
+    first = event(MINUTES, type="meeting")
+    for change in normalize(first, known):
+        known.learn(change, first)
+    again = normalize(event(MINUTES, type="meeting", tail="bbbbbbbbbb"), known)
+    assert {type(change) for change in again} == {Grow}
+
+
+EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"
+GOOD = {"id": "20261120t164512z-aaaaaaaaaa", "type": "manual", "at": "2026-11-20T16:45:12Z", "text": "x"}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1).filter(lambda text: text.strip()))
+def test_what_was_captured_is_what_is_read(text: str) -> None:
+    written = event(text, session="s: 1", project="p", branch="feat/x", tags=("a", "b/c"), host="claude", source="hook")
+    assert read_event(events.compose(written).encode(), f"inbox/pending/{written.id}.md") == written
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"type": "party"}, "unknown event type"),
+        ({"id": "20261120t164512z-bbbbbbbbbb"}, "file name"),
+        ({"at": "yesterday"}, "not a time"),
+        ({"text": " "}, "nothing to capture"),
+        ({"text": "x" * 1_000_001}, "at most"),
+    ],
+)
+def test_an_event_that_cannot_be_used_says_why(change: dict[str, str], message: str) -> None:
+    with pytest.raises(Invalid, match=message):
+        read_event(EVENT.format(**GOOD | change).encode(), f"inbox/pending/{GOOD['id']}.md")
