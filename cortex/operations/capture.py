@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cortex.core import event as events
 from cortex.core.caller import Caller
 from cortex.core.event import Event
-from cortex.core.problem import Conflict, CortexError
+from cortex.core.problem import Conflict, CortexError, NotFound
 from cortex.core.redact import redact
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
@@ -65,14 +65,16 @@ def capture(
     for _ in range(_ATTEMPTS):
         event = event._replace(at=events.time_of(event.id))
         path = layout.pending(event.id)
-        if id and (held := _held(vault, event)):
-            return held
         try:
+            if id and (held := _held(vault, event)):
+                return held
             files.publish(vault.root, path, events.compose(event).encode())
         except FileExistsError:
             if id:
                 continue  # another process has just published this id: look at what it holds
             event = event._replace(id=_new_id(caller))
+        except NotFound:
+            continue  # it was normalized while we looked: look again
         except OSError as error:
             raise CortexError(
                 f"nothing was captured: {error.strerror or error} ({vault.root})",
@@ -93,7 +95,7 @@ def _held(vault: Vault, event: Event) -> Captured | None:
     for path in (layout.pending(event.id), events.path_of(event.id), layout.failed(event.id)):
         if files.exists(vault.root, path):
             held = files.read(vault.root, path)
-            if path != layout.failed(event.id) and held != events.compose(event).encode():
+            if not held.endswith(f"{events.RAW_HEADING}\n\n{event.text}\n".encode()):
                 raise Conflict(f"{event.id} was captured with other content", "capture without --id for a new event")
             with files.folder(vault.root, path.rpartition("/")[0]) as place:
                 place.sync()  # the earlier attempt may have failed right here

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from cortex.core import emit, event as events, note as notes
 from cortex.core.caller import Caller
 from cortex.core.event import Event
-from cortex.core.normalize import Change, Create, Known, amend, normalize as decide, read_event
-from cortex.core.problem import CortexError, Invalid, NotFound, Problem
+from cortex.core.normalize import Change, Create, Fold, Known, amend, normalize as decide, read_event
+from cortex.core.problem import Conflict, CortexError, Invalid, NotFound, Problem
 from cortex.projections.refresh import views
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
 _MAX_FILE = events.MAX_BYTES + notes.MAX_FRONTMATTER_BYTES
+_MOST_COPIED = 64_000_000  # bytes; what is larger was never captured by Cortex, and stays where somebody put it
 REASON_LIMIT = 500
 
 
@@ -76,7 +77,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
             files.publish(vault.root, target, envelope.body)
         except FileExistsError:
             if files.read(vault.root, target) != envelope.body:
-                raise
+                raise Conflict(f"{target} waits already, with another text", "cortex normalize, then retry again") from None
         files.remove(vault.root, source)
     return Retried(name, target)
 
@@ -115,7 +116,7 @@ class _Pass:
             path = f"{layout.PENDING}/{name}"
             try:
                 event = self._event(path)
-                changes = decide(event, self.known)
+                changes = decide(event, self.known, unfinished=not files.exists(self.root, events.path_of(event.id)))
                 self._apply(changes, event)
             except OSError as error:
                 # The disk or the permissions, not the event: it waits where it is.
@@ -143,7 +144,7 @@ class _Pass:
                 try:
                     files.publish(self.root, change.path, change.text.encode())
                 except FileExistsError:
-                    pass  # this event made it before; a person may have edited it since
+                    self._made_before(change, event)
                 else:
                     self._note(change)
             else:
@@ -152,9 +153,25 @@ class _Pass:
                 if after != before:
                     files.replace(self.root, change.path, after, before)
                     self._note(change)
+                else:
+                    files.sync(self.root, change.path.rpartition("/")[0])
             self.known.learn(change, event)
         if not self.dry_run:
             files.move(self.root, layout.pending(event.id), events.path_of(event.id))
+
+    def _made_before(self, change: Create, event: Event) -> None:
+        """The note is there though the catalogue did not know: a crash came before its event was let go, or the note
+        could not be read when the catalogue was made."""
+        held = files.read(self.root, change.path)
+        provenance = notes.parse(held, change.path).fields.get("provenance")
+        named = provenance.get("events") if isinstance(provenance, dict) else None
+        if isinstance(named, list) and event.id in named:
+            files.sync(self.root, change.path.rpartition("/")[0])
+        elif change.type == "session":
+            files.replace(self.root, change.path, amend(held, Fold(change.path, event)), held)
+            self.changed.append(change.path)
+        else:
+            raise Invalid(f"{change.path} exists and is not from this event", f"rename it, then cortex retry {event.id}")
 
     def _note(self, change: Change) -> None:
         (self.created if isinstance(change, Create) else self.changed).append(change.path)
@@ -167,11 +184,27 @@ class _Pass:
         self.failed.append(Problem(layout.failed(name), reason, hint))
         if self.dry_run:
             return
-        fields: dict[str, emit.Value] = {"id": name, "status": "failed", "reason": reason[:REASON_LIMIT], "hint": hint}
+        fields = {"id": name, "status": "failed", "reason": reason[:REASON_LIMIT], "hint": hint}
         try:
-            whole = files.read(self.root, path)
-            with suppress(FileExistsError):  # a crash came between this line and the next
-                files.publish(self.root, layout.failed(name), emit.frontmatter(fields).encode() + whole)
-            files.remove(self.root, path)
+            self._put_aside(path, layout.failed(name), emit.frontmatter(fields).encode("utf-8", "backslashreplace"))
         except (OSError, CortexError) as trouble:  # a link or a pipe, or the disk: it stays where it is
             self.failed[-1] = Problem(path, f"{reason}; it could not be put aside: {trouble}", "remove it by hand")
+
+    def _put_aside(self, path: str, target: str, envelope: bytes) -> None:
+        if files.size(self.root, path) > _MOST_COPIED:
+            raise Invalid(f"it is larger than {_MOST_COPIED:,} bytes", "move it out of the inbox")
+        try:
+            files.publish(self.root, target, chain([envelope], files.chunks(self.root, path)))
+        except FileExistsError:
+            held = notes.read(files.read(self.root, target, _MAX_FILE))
+            start = len(notes.write(held)) - len(held.body)
+            pairs = zip_longest(files.chunks(self.root, target, start), files.chunks(self.root, path))
+            if any(one != other for one, other in pairs):
+                raise Conflict(f"{target} holds another text", f"cortex retry {target}") from None
+            files.sync(self.root, layout.FAILED)  # a crash came between this line and the next
+        try:
+            files.remove(self.root, path)
+        except OSError:
+            if files.exists(self.root, path):
+                files.remove(self.root, target)
+            raise

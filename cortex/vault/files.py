@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -72,15 +72,15 @@ def folder(root: str, path: str, *, create: bool = False) -> Iterator[Folder]:
         yield Folder(path, tuple(chain))
     finally:
         for fd in reversed(chain):
-            os.close(fd)
+            _close_quietly(fd)
 
 
-def publish(root: str, path: str, data: bytes) -> None:
-    """Write a new file and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
+def publish(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
+    """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
     the disk refuses; then nothing of this call is left to see."""
     parent, name = _split(path)
     with folder(root, parent, create=True) as place:
-        _link_new(place.fd, name, data)
+        _link_new(place.fd, name, [data] if isinstance(data, bytes) else data)
         try:
             place.sync()
         except OSError:
@@ -95,13 +95,15 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
     parent, name = _split(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with folder(root, parent) as place:
-        if _read_at(place.fd, name, None) != expected:
-            raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
         mode = stat.S_IMODE(os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_mode)
         try:
             _write_named(place.fd, temp, data, mode)
+            # Looked at as late as can be: writing and syncing took milliseconds in which an editor may have saved.
+            before = _identity(place.fd, name)
+            if _read_at(place.fd, name, None) != expected or _identity(place.fd, name) != before:
+                raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
             os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
-        except OSError:
+        except (OSError, Conflict):
             with suppress(OSError):
                 os.unlink(temp, dir_fd=place.fd)
             raise
@@ -114,14 +116,28 @@ def move(root: str, source: str, target: str) -> None:
     source_parent, source_name = _split(source)
     target_parent, target_name = _split(target)
     with folder(root, source_parent) as here, folder(root, target_parent, create=True) as there:
+        linked = True
         try:
             os.link(source_name, target_name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
         except FileExistsError:
+            linked = False
             if not _same_file(here.fd, source_name, there.fd, target_name):
                 raise Conflict(f"{target} exists and differs from {source}", "compare the two files, then remove one") from None
-        there.sync()
+        try:
+            there.sync()
+        except OSError:
+            if linked:
+                with suppress(OSError):
+                    os.unlink(target_name, dir_fd=there.fd)
+            raise
         os.unlink(source_name, dir_fd=here.fd)
         here.sync()
+
+
+def sync(root: str, path: str) -> None:
+    """Make the entries of a folder durable: an earlier process may have named a file there and died before it did so."""
+    with folder(root, path) as place:
+        place.sync()
 
 
 def remove(root: str, path: str) -> None:
@@ -140,6 +156,26 @@ def read(root: str, path: str, limit: int | None = None) -> bytes:
             return _read_at(place.fd, name, limit)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"there is no {path} in the vault", "cortex search finds notes by their words") from None
+
+
+def chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
+    """The bytes of a regular file from `start` on, a megabyte at a time."""
+    parent, name = _split(path)
+    with folder(root, parent) as place:
+        fd = _open_at(place.fd, name)
+        try:
+            os.lseek(fd, start, os.SEEK_SET)
+            while chunk := os.read(fd, 1 << 20):
+                yield chunk
+        finally:
+            _close_quietly(fd)
+
+
+def size(root: str, path: str) -> int:
+    """The bytes of a file, without opening it."""
+    parent, name = _split(path)
+    with folder(root, parent) as place:
+        return os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_size
 
 
 def exists(root: str, path: str) -> bool:
@@ -162,15 +198,17 @@ def _split(path: str) -> tuple[str, str]:
     return "/".join(parents), name
 
 
-def _link_new(parent: int, name: str, data: bytes) -> None:
+def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
     """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
     unnamed = _open_unnamed(parent)
-    temp = f".{name}.{os.getpid()}{TEMP_SUFFIX}" if unnamed is None else ""
+    # Not named by the process id: after a crash in a container the next process has the same one.
+    temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent) if unnamed is None else unnamed
     linked = False
     try:
         try:
-            _write_all(fd, data)
+            for piece in pieces:
+                _write_all(fd, piece)
             os.fsync(fd)
             if unnamed is None:
                 os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
@@ -224,7 +262,8 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[written:]
 
 
-def _read_at(parent: int, name: str, limit: int | None) -> bytes:
+def _open_at(parent: int, name: str) -> int:
+    """Open a regular file for reading, or raise `Invalid`."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
     except OSError as error:
@@ -232,17 +271,36 @@ def _read_at(parent: int, name: str, limit: int | None) -> bytes:
             raise Invalid(f"{name} is a link or a socket, not a note", "put a copy of the file into the vault") from error
         raise
     try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise Invalid(f"{name} is not a regular file", "keep only files in a vault")
-        wanted = status.st_size + 1 if limit is None else min(limit, status.st_size + 1)
-        chunks: list[bytes] = []
-        while wanted > 0 and (chunk := os.read(fd, wanted)):
-            chunks.append(chunk)
-            wanted -= len(chunk)
-        return b"".join(chunks)
-    finally:
+    except (OSError, Invalid):
+        _close_quietly(fd)
+        raise
+    return fd
+
+
+def _close_quietly(fd: int) -> None:
+    with suppress(OSError):  # nothing was written through it
         os.close(fd)
+
+
+def _read_at(parent: int, name: str, limit: int | None) -> bytes:
+    fd = _open_at(parent, name)
+    try:
+        size = os.fstat(fd).st_size + 1
+        wanted = size if limit is None else min(limit, size)
+        held: list[bytes] = []
+        while wanted > 0 and (chunk := os.read(fd, wanted)):
+            held.append(chunk)
+            wanted -= len(chunk)
+        return b"".join(held)
+    finally:
+        _close_quietly(fd)
+
+
+def _identity(parent: int, name: str) -> tuple[int, int, int]:
+    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _same_file(here: int, source: str, there: int, target: str) -> bool:

@@ -1,0 +1,100 @@
+"""What the catalogue and the index keep of a note: read once, when the note has changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from cortex.core import note as notes
+from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
+from cortex.core.problem import Problem
+from cortex.core.scan import conflict_line, scan, title_of
+from cortex.core.text import digest, one_line
+
+_DATE_KEYS = ("updated", "modified", "created", "date", "at")
+_DATE_IN_NAME = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
+_TYPE = re.compile(r"[\w-]{1,40}")
+_INBOX_STATUS = {"inbox/pending/": "pending", "inbox/failed/": "failed", "events/": "normalized"}
+
+
+class Card(NamedTuple):
+    """A note as the catalogue knows it. `body` is its text for the index and is not kept."""
+
+    path: str
+    id: str  # the frontmatter's id, else the path
+    type: str
+    title: str
+    status: str
+    project: str
+    branch: str
+    tags: tuple[str, ...]  # lower case; of the frontmatter and of the text
+    aliases: tuple[str, ...]
+    date: int  # seconds since the epoch of the last change that the note tells of, else of its file
+    tier: int
+    created: str
+    session: str
+    events: tuple[str, ...]  # its provenance
+    digest: str  # of a record's body, to recognise a twin
+    body: str
+    problems: tuple[Problem, ...]
+
+
+def card_of(path: str, data: bytes, mtime: int) -> Card:
+    """The card of a note from its bytes (its first megabyte) and its file's modification time in seconds."""
+    note = notes.read(data, path)
+    problems = list(note.problems)
+    body = note.text
+    scanned = scan(body, note.body_line)
+    if line := conflict_line(body):
+        message = "conflict markers: git could not merge the two versions"
+        problems.append(Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers"))
+    type_ = note.get("type")
+    status = note.get("status")
+    tier = SET_ASIDE if status in ("superseded", "archived") else CURRENT
+    for prefix, inbox_status in _INBOX_STATUS.items():
+        if path.startswith(prefix):
+            status, tier = inbox_status, TRAIL
+            # The envelope of a failed event tells its reason; its own type stands inside, unread.
+    if path.startswith("briefings/"):
+        tier = TRAIL
+    provenance = note.fields.get("provenance")
+    from_events = provenance.get("events") if isinstance(provenance, dict) else None
+    session = provenance.get("session") if isinstance(provenance, dict) else None
+    tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
+    return Card(
+        path=path,
+        id=note.get("id") or path,
+        type=type_ if _TYPE.fullmatch(type_) else "",
+        title=one_line(note.get("title")) or one_line(title_of(scanned, path)),
+        status=status,
+        project=note.get("project"),
+        branch=note.get("branch"),
+        tags=tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# "))),
+        aliases=(*note.texts("aliases"), *note.texts("alias")),
+        date=_date(note, path, mtime),
+        tier=tier,
+        created=note.get("created"),
+        session=session if isinstance(session, str) else note.get("session"),
+        events=tuple(one for one in from_events if isinstance(one, str)) if isinstance(from_events, list) else (),
+        digest=digest(body) if from_events else "",
+        body=body,
+        problems=tuple(problems),
+    )
+
+
+def _date(note: notes.Note, path: str, mtime: int) -> int:
+    named = _DATE_IN_NAME.search(path)
+    for text in (*(note.get(key) for key in _DATE_KEYS), named[1] if named else ""):
+        if text and (seconds := _seconds(text)) is not None:
+            return seconds
+    return mtime
+
+
+def _seconds(text: str) -> int | None:
+    """A date, or a time with or without a zone (UTC is taken then), as seconds since the epoch."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return None

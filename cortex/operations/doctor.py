@@ -1,0 +1,81 @@
+"""What is wrong with a vault, each with the next thing to do. Changes no file."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+from cortex.core.caller import Caller
+from cortex.core.problem import CortexError, Problem
+from cortex.projections.catalogue import Catalogue
+from cortex.projections.refresh import views
+from cortex.vault import files, layout, repository
+from cortex.vault.find import Vault
+
+
+class Examined(NamedTuple):
+    """What was looked at, and every problem found."""
+
+    vault: str
+    notes: int
+    found: str  # how the search index was found: current, updated, built
+    problems: tuple[Problem, ...]
+
+
+def doctor(vault: Vault, caller: Caller) -> Examined:
+    """Name every note that has a problem, clashing ids, names that other systems cannot hold, and how the index is.
+
+    Example: cortex doctor --json
+    """
+    with views(vault, caller.progress) as now:
+        now.catalogue.check()
+        problems = [
+            *now.problems,
+            *_clashes(now.catalogue),
+            *_names(list(now.snapshot.stamps)),
+            *_failed(vault),
+            *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
+            *_unmerged(vault),
+            *(
+                Problem(path, "is a search index inside the vault; it is never opened", f"git rm -r --cached {path}, then delete it")
+                for path in now.snapshot.planted
+            ),
+        ]
+        return Examined(vault.root, now.catalogue.count(), now.found, tuple(problems))
+
+
+def _clashes(catalogue: Catalogue) -> list[Problem]:
+    """Two notes with one id: whoever names the id means either."""
+    found = []
+    clashing = "id IN (SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1) AND tier < 2 ORDER BY id, path"
+    by_id: dict[str, list[str]] = {}
+    for row in catalogue.rows(clashing):
+        by_id.setdefault(row.id, []).append(row.path)
+    for id_, paths in by_id.items():
+        first, *others = paths
+        found += [Problem(path, f"has the id {id_!r} of {first}", "give one of the two another id") for path in others]
+    return found
+
+
+def _names(paths: list[str]) -> list[Problem]:
+    """Names that a checkout on another system would refuse, or fold into one."""
+    problems = [Problem(path, why, "rename it") for path in paths if (why := layout.name_problem(path))]
+    folded: dict[str, str] = {}
+    for path in sorted(paths):
+        key = unicodedata.normalize("NFC", path).casefold()
+        if key in folded:
+            problems.append(Problem(path, f"is the same name as {folded[key]} on macOS and Windows", "rename one of the two"))
+        folded.setdefault(key, path)
+    return problems
+
+
+def _failed(vault: Vault) -> list[Problem]:
+    names = [name.removesuffix(".md") for name in files.names(vault.root, layout.FAILED) if name.endswith(".md")]
+    return [Problem(layout.failed(name), "could not be normalized; its first lines say why", f"cortex retry {name}") for name in names]
+
+
+def _unmerged(vault: Vault) -> list[Problem]:
+    try:
+        return [Problem(path, "git could not merge it", f"mend it, then git add {path}") for path in repository.unmerged(vault.root)]
+    except CortexError as error:
+        return [Problem(".git", error.message, error.hint)]

@@ -1,0 +1,52 @@
+"""A record that a person writes, begun from a template."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core import event as events
+from cortex.core.caller import Caller
+from cortex.core.problem import Conflict, Invalid
+from cortex.core.record import RECORD_TYPES, Record, compose, record_id
+from cortex.core.redact import redact
+from cortex.core.text import shorten
+from cortex.vault import checkout, files, layout
+from cortex.vault.find import Vault
+from cortex.vault.templates import template, template_names
+
+
+class Written(NamedTuple):
+    """A new note."""
+
+    id: str
+    path: str
+
+
+def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "", tags: str = "", body: str = "") -> Written:
+    """Begin a record of your own from a template and print its path.
+
+    type: decision, pattern, gotcha, meeting, action, note or another type of record
+    title: its title
+    project: the project; by default what the working directory says
+    tags: comma-separated
+    body: the text; a single - reads standard input; by default the template of the type
+
+    Example: $EDITOR "$(cortex new decision Publish by link)"
+    """
+    if type not in RECORD_TYPES:
+        raise Invalid(f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}")
+    stamp = caller.now.replace("-", "").replace(":", "").lower()
+    seed = events.event_id(stamp, caller.random(7))  # a person's record has no event; its id is made as if it had
+    title = shorten(redact(title)[0], 120)
+    text = redact(body)[0] if body else template(f"{type if type in template_names() else 'note'}.md").replace("{{cursor}}", "")
+    record = Record(
+        id=record_id(title, seed), type=type, title=title, body=text, created=caller.now, events=(),
+        status="open" if type == "action" else "active", project=project.lower() or checkout.project_of(caller.cwd),
+        branch=checkout.branch_of(caller.cwd), tags=tuple(tag.strip() for tag in tags.split(",") if tag.strip()),
+    )  # fmt: skip
+    path = layout.record(type, record.id)
+    try:
+        files.publish(vault.root, path, compose(record).encode())
+    except FileExistsError:
+        raise Conflict(f"{path} exists", "run the command again") from None
+    return Written(record.id, path)

@@ -1,0 +1,27 @@
+"""Throw away what is derived and make it again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.caller import Caller
+from cortex.projections import refresh
+from cortex.vault.find import Vault
+
+
+class Rebuilt(NamedTuple):
+    """What the new index holds."""
+
+    notes: int
+    problems: int
+
+
+def rebuild(vault: Vault, caller: Caller, *, cores: int = 0) -> Rebuilt:
+    """Build the search index anew from the notes. Never needed for freshness: search does that by itself.
+
+    cores: how many to use; by default all, up to four
+
+    Example: cortex rebuild --cores 1
+    """
+    with refresh.views(vault, caller.progress, rebuild=True, cores=cores) as now:
+        return Rebuilt(now.catalogue.count(), len(now.problems))

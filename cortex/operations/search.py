@@ -1,0 +1,133 @@
+"""Find notes by their words, always in the notes as they are now."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cortex.core import query as queries, snippet as snippets
+from cortex.core.answer import MAX_NOTE_BYTES, TRAIL
+from cortex.core.caller import Caller
+from cortex.core.problem import CortexError, Invalid, Problem
+from cortex.core.query import Query
+from cortex.projections import filters
+from cortex.projections.catalogue import Damaged, Row, Scored
+from cortex.projections.refresh import Views, views
+from cortex.vault import files, layout
+from cortex.vault.find import Vault
+
+MOST = 1000
+
+
+class Hit(NamedTuple):
+    """One note that was found, and the line that shows why."""
+
+    id: str
+    path: str
+    line: int
+    title: str
+    type: str
+    status: str
+    score: float
+    snippet: str
+    date: int  # seconds since the epoch
+
+
+class Found(NamedTuple):
+    """The answer to a query. `problems` are the vault's: a note with a problem is still searched."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    problems: tuple[Problem, ...]
+    hint: str = ""  # what to try when there is no hit
+
+
+def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Found:
+    """Find notes by their words, best first.
+
+    Notes that hold all words come first, then, when these are few, notes that hold some. Superseded and archived
+    records come last. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status:
+    path: after: before: (a date, or 7d, 2w, 3m).
+
+    query: what to look for; a single - reads standard input
+    number: how many hits at the most
+
+    Example: cortex search how do we merge briefings
+    Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
+    """
+    if not 1 <= number <= MOST:
+        raise Invalid(f"-n {number} is not between 1 and {MOST}", "cortex search -n 20 …")
+    asked = queries.parse(query, caller.now)
+    problems = _normalize_first(vault, caller)
+    for attempt in (1, 2):
+        with views(vault, caller.progress, rebuild=attempt == 2) as now:
+            problems_now = [*problems, *now.problems]
+            try:
+                scored, terms = _numbers(now, asked, number)
+            except (Damaged, sqlite3.DatabaseError) as error:
+                if attempt == 2:
+                    raise CortexError(f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor") from error
+                continue
+            rows = now.catalogue.numbered(one.number for one in scored)
+            ordered = sorted(scored, key=lambda one: (one.group, -one.score, rows[one.number].path))
+            kept = _without_told(((rows[one.number], one.score) for one in ordered), number)
+            break
+    phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
+    pattern = snippets.pattern_of(terms, phrases)
+    hits = tuple(_hit(vault, row, score, pattern) for row, score in kept)
+    if asked.cut:
+        problems_now.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
+    return Found(query, hits, tuple(problems_now), "" if hits else _hint(asked))
+
+
+def _normalize_first(vault: Vault, caller: Caller) -> list[Problem]:
+    """What waits in the inbox becomes records before it is looked for. Where that can't be, it is found as it is."""
+    if not any(name.endswith(".md") for name in files.names(vault.root, layout.PENDING)):
+        return []
+    from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
+
+    try:
+        return list(inbox.normalize(vault, caller).failed)
+    except (CortexError, OSError) as error:
+        return [Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")]
+
+
+def _numbers(now: Views, asked: Query, limit: int) -> tuple[list[Scored], list[str]]:
+    """The best notes by their numbers, and the terms that were looked for."""
+    where, values = filters.condition(asked)
+    if not asked.pieces:
+        newest = now.catalogue.rows(f"{where} ORDER BY tier, date DESC, path LIMIT ?", (*values, 2 * limit))
+        return [Scored(place, 0.0, row.number) for place, row in enumerate(newest)], []
+    from cortex.projections import index  # noqa: PLC0415  a query of filters alone needs no Whoosh
+
+    allowed = None if where == "1" else {row.number for row in now.catalogue.rows(where, values)}
+    return index.search(now.words, asked, allowed, limit)
+
+
+def _without_told(scored: Iterable[tuple[Row, float]], limit: int) -> list[tuple[Row, float]]:
+    """The first `limit` notes, without the events whose records are among the notes before them."""
+    kept: list[tuple[Row, float]] = []
+    told: set[str] = set()
+    for row, score in scored:
+        if row.tier == TRAIL and row.id in told:
+            continue
+        told.update(row.events)
+        kept.append((row, score))
+    return kept[:limit]
+
+
+def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) -> Hit:
+    try:
+        text = files.read(vault.root, row.path, MAX_NOTE_BYTES).decode("utf-8", "replace")
+    except (CortexError, OSError):
+        text = ""  # deleted since the index was brought up to date; its catalogue entry is still worth showing
+    shown = snippets.best_line(text.removeprefix("\ufeff"), pattern)
+    return Hit(row.id, row.path, shown.line, row.title, row.type, row.status, round(score, 3), shown.text, row.date)
+
+
+def _hint(asked: Query) -> str:
+    if asked.filters or asked.after or asked.before:
+        return "try it without the filters, or cortex status to see which types and projects there are"
+    return "try other words, or the beginning of one: cortex search 'merg*'"

@@ -1,0 +1,192 @@
+"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no Whoosh.
+
+It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh` rebuilds it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from cortex.core.problem import Problem
+
+if TYPE_CHECKING:
+    from cortex.core.card import Card  # reading notes costs 40 ms of imports; asking about them must not
+
+FILE = "catalogue.sqlite"
+_SCHEMA = """
+CREATE TABLE note (
+    number INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL,
+    id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
+    branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
+    session TEXT NOT NULL, events TEXT NOT NULL, digest TEXT NOT NULL);
+CREATE INDEX note_id ON note (id);
+CREATE TABLE problem (number INTEGER NOT NULL REFERENCES note, place TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
+CREATE INDEX problem_note ON problem (number);
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+_COLUMNS = "number, path, id, type, title, status, project, branch, tags, date, tier, created, session, events, digest"
+
+
+class Damaged(Exception):
+    """What lies in the cache cannot be read; it has to be built anew."""
+
+
+class Scored(NamedTuple):
+    """A note that was found. A lower group is answered before a higher one, whatever the score."""
+
+    group: int
+    score: float
+    number: int
+
+
+class Row(NamedTuple):
+    """A note as the catalogue lists it."""
+
+    number: int  # by which the index names the note
+    path: str
+    id: str
+    type: str
+    title: str
+    status: str
+    project: str
+    branch: str
+    tags: tuple[str, ...]
+    date: int
+    tier: int
+    created: str
+    session: str
+    events: tuple[str, ...]
+    digest: str
+
+
+class Catalogue:
+    """An open catalogue. Use as a context manager; changes are kept by `commit` alone."""
+
+    def __init__(self, folder: str, *, writable: bool) -> None:
+        path = os.path.join(folder, FILE)
+        if writable:
+            self._db = sqlite3.connect(path, isolation_level="DEFERRED")
+            # Derived data: a seal beside it tells an interrupted write, and then everything is rebuilt.
+            self._db.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
+        else:
+            self._db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True)
+
+    @classmethod
+    def create(cls, folder: str) -> Catalogue:
+        """A new, empty catalogue in the place of any older one."""
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            path = os.path.join(folder, FILE + suffix)
+            if os.path.lexists(path):
+                os.unlink(path)
+        catalogue = cls(folder, writable=True)
+        catalogue._db.executescript(_SCHEMA)
+        return catalogue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    def put(self, card: Card, content_hash: bytes, number: int | None = None) -> int:
+        """Add or renew a note's card; answers its number, a new one unless it is given."""
+        self.drop(card.path)
+        values = (
+            number, os.fsencode(card.path), content_hash, *(_storable(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
+            _storable("\n".join(card.tags)), card.date, card.tier, _storable(card.created), _storable(card.session),
+            _storable("\n".join(card.events)), card.digest,
+        )  # fmt: skip
+        given = self._db.execute(
+            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, session, events, digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        ).lastrowid
+        assert given is not None
+        self._db.executemany(
+            "INSERT INTO problem VALUES (?, ?, ?, ?)", [(given, *(_storable(text) for text in problem)) for problem in card.problems]
+        )
+        return given
+
+    def drop(self, path: str) -> int | None:
+        """Forget a note; answers the number it had."""
+        held = self._db.execute("SELECT number FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
+        if held is None:
+            return None
+        self._db.execute("DELETE FROM problem WHERE number = ?", held)
+        self._db.execute("DELETE FROM note WHERE number = ?", held)
+        return int(held[0])
+
+    def hash_of(self, path: str) -> tuple[int, bytes] | None:
+        """A note's number and the hash of the content it was read from."""
+        held = self._db.execute("SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
+        return (int(held[0]), bytes(held[1])) if held else None
+
+    def commit(self) -> None:
+        self._db.commit()
+
+    def facts(self) -> dict[str, str]:
+        return dict(self._db.execute("SELECT name, value FROM fact"))
+
+    def state(self, name: str, value: str) -> None:
+        """Keep one fact about the whole vault."""
+        self._db.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, _storable(value)))
+
+    def count(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM note").fetchone()[0])
+
+    def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Row]:
+        """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
+        for held in self._db.execute(f"SELECT {_COLUMNS} FROM note WHERE {where}", tuple(values)):
+            yield _row(held)
+
+    def numbered(self, numbers: Iterable[int]) -> dict[int, Row]:
+        """The rows of these numbers."""
+        wanted = list(numbers)
+        marks = ",".join("?" * len(wanted))
+        return {row.number: row for row in self.rows(f"number IN ({marks})", wanted)}
+
+    def at(self, path: str) -> Row | None:
+        return next(self.rows("path = ?", (os.fsencode(path),)), None)
+
+    def problems(self) -> list[Problem]:
+        """The problems of all notes, by path."""
+        return [
+            Problem(*held)
+            for held in self._db.execute("SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid")
+        ]
+
+    def counts(self, column: str) -> dict[str, int]:
+        """How many notes have each value of a column, the trail of events and briefings left out."""
+        assert column in Row._fields
+        return dict(self._db.execute(f"SELECT {column}, count(*) FROM note WHERE tier < 2 GROUP BY 1 ORDER BY 2 DESC, 1"))
+
+    def check(self) -> None:
+        """Raise `sqlite3.DatabaseError` when the file is damaged."""
+        with closing(self._db.execute("PRAGMA quick_check(1)")) as answers:
+            if answers.fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError("the catalogue is damaged")
+
+
+def _row(held: tuple[object, ...]) -> Row:
+    number, path, id_, type_, title, status, project, branch, tags, date, tier, created, session, from_events, digest = held
+    assert isinstance(number, int)
+    assert isinstance(path, bytes)
+    assert isinstance(date, int)
+    assert isinstance(tier, int)
+    return Row(
+        number, os.fsdecode(path), str(id_), str(type_), str(title), str(status), str(project), str(branch),
+        tuple(str(tags).splitlines()), date, tier, str(created), str(session), tuple(str(from_events).splitlines()), str(digest),
+    )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become visible escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _quoted(path: str) -> str:
+    return os.fsdecode(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

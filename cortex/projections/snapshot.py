@@ -1,0 +1,117 @@
+"""What lies in a vault right now, by a stat of every note: the truth that catalogue and index are brought up to."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cortex.core.problem import Problem
+from cortex.vault.files import TEMP_SUFFIX
+
+# A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
+# keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole seconds show it by their stamps.
+_TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
+
+
+class Snapshot(NamedTuple):
+    """The notes of a vault with the stamp of each (mtime, ctime, size, inode), and what was passed over."""
+
+    stamps: dict[str, str]
+    racy: frozenset[str]  # notes whose stamp cannot be trusted yet: they are read again at the next look
+    rules: str  # stamps of every file that says what git ignores; when they change, git is asked again
+    problems: tuple[Problem, ...]
+    planted: tuple[str, ...]  # files of a search index inside the vault
+    leftovers: tuple[str, ...]  # half-written files of a process that was killed
+
+
+class Skip(NamedTuple):
+    """What a scan leaves out."""
+
+    ignored: frozenset[str]  # as git names it: folders end with a slash
+    exclude: re.Pattern[str] | None
+
+
+def skip_of(ignored: Iterable[str], exclude: Iterable[str]) -> Skip:
+    patterns = [fnmatch.translate(one) for pattern in exclude for one in (pattern, f"{pattern.rstrip('/')}/*")]
+    return Skip(frozenset(ignored), re.compile("|".join(patterns)) if patterns else None)
+
+
+def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
+    """Scan the vault. Dot-folders, links, and what `skip` names are passed over; a link or a special file that is
+    named like a note becomes a problem. Reads no file."""
+    stamps: dict[str, str] = {}
+    racy: list[str] = []
+    rules: list[str] = _rules_above(root)
+    problems: list[Problem] = []
+    planted: list[str] = []
+    leftovers: list[str] = []
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = os.scandir(os.path.join(root, folder))
+        except OSError as error:
+            if not folder:
+                raise
+            problems.append(Problem(folder, f"cannot be read: {error.strerror}", "check its permissions"))
+            continue
+        with entries:
+            for entry in entries:
+                name = entry.name
+                path = folder + name
+                if entry.is_dir(follow_symlinks=False):
+                    if name[0] != "." and f"{path}/" not in skip.ignored and not _excluded(f"{path}/", skip):
+                        folders.append(f"{path}/")
+                    continue
+                if name == ".gitignore":
+                    rules.append(f"{path} {_stamp(entry.stat(follow_symlinks=False))}")
+                if name.endswith((".toc", ".seg")):
+                    planted.append(path)
+                elif name.endswith(TEMP_SUFFIX):
+                    leftovers.append(path)
+                if name[0] == "." or name[-3:].lower() != ".md" or path in skip.ignored or _excluded(path, skip):
+                    continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # deleted since the folder was listed
+                if not stat.S_ISREG(status.st_mode):
+                    kind = "a link, which is not followed" if entry.is_symlink() else "no regular file"
+                    problems.append(Problem(path, f"is {kind}", "put a copy of the file in its place"))
+                    continue
+                stamps[path] = _stamp(status)
+                if now_ns - status.st_ctime_ns < _COARSE_TICK_NS and _is_racy(status.st_ctime_ns, now_ns):
+                    racy.append(path)
+    return Snapshot(stamps, frozenset(racy), "\n".join(sorted(rules)), tuple(problems), tuple(planted), tuple(leftovers))
+
+
+def _is_racy(changed_ns: int, now_ns: int) -> bool:
+    return now_ns - changed_ns < (_TICK_NS if changed_ns % 1_000_000_000 else _COARSE_TICK_NS)
+
+
+def _stamp(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
+
+
+def _excluded(path: str, skip: Skip) -> bool:
+    return skip.exclude is not None and skip.exclude.match(path) is not None
+
+
+def _rules_above(root: str) -> list[str]:
+    """The stamps of the ignore rules that come from outside the vault: those of the repository around it."""
+    rules = []
+    directory = root
+    while True:
+        git = os.path.join(directory, ".git")
+        for path in (os.path.join(git, "info", "exclude"), os.path.join(directory, ".gitignore") if directory != root else ""):
+            try:
+                rules.append(f"{path} {_stamp(os.lstat(path))}")
+            except OSError:
+                continue  # no such rules here; should they appear, the list of rules changes
+        if os.path.lexists(git) or directory == os.path.dirname(directory):
+            return rules
+        directory = os.path.dirname(directory)

@@ -1,0 +1,213 @@
+"""What a text is searched by: which terms it has, and at which positions."""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.words import LONGEST, STOP, Word, analyse, chunks, fold, query_tokens, stop, tokens
+
+
+def stem(word: str) -> str:
+    """Enough of English to see where stemming happens."""
+    return word.removesuffix("s") if len(word) > 2 else word
+
+
+def row(text: str) -> list[str]:
+    """The term at each position."""
+    found = list(tokens(text, stem))
+    parts = [part for _, word in found for part in word.parts]
+    assert [position for position, _ in found] == [sum(len(w.parts) for _, w in found[:n]) for n in range(len(found))]
+    return parts
+
+
+def wholes(text: str) -> list[str]:
+    """The terms that share a position with another."""
+    return [whole for _, word in tokens(text, stem) for whole in word.wholes]
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Whether the phrase stands in the text, by positions."""
+    searched, wanted = row(text), row(phrase)
+    return any(searched[at : at + len(wanted)] == wanted for at in range(len(searched)))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Decisions and merges", "decision merge"),
+        ("HELLO Hello hello", "hello hello hello"),
+        ("URLs, PRs & APIs", "url pr api"),
+        ("what is the merge driver?", "merge driver"),
+        ("décision Décision de\u0301cision DÉCISION", "decision decision decision decision"),
+        ("Ærøskøbing Łódź straße ﬁle Ｆｕｌｌ", "aeroskobing lodz strasse file full"),
+        ("user's guide, the users’ guides", "user guide user guide"),
+        ("don't can't it's we'll I'd they’re", ""),
+        ("l'avion O'Neill", "l avion o neill"),
+        ("**bold**text _soft_ `code` ~~gone~~ <b>tag</b>", "bold text soft code gone b tag b"),
+        ("[[wiki link|alia]] [text](page) #tag !image", "wiki link alia text page tag image"),
+        ("key: value; a=b, (c) {d} x<y", "key value b c d x y"),
+        ("foo--bar, foo...bar, foo:bar", "foo bar foo bar foo bar"),
+        ("3.14 1,000 16:45", "3 14 1 000 16 45"),
+        ("😀 → ✓ — … © ½", "1 2"),
+        ("", ""),
+        (" \n\t ___ --- ", ""),
+    ],
+)
+def test_prose(text: str, terms: str) -> None:
+    assert row(text) == terms.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "spellings"),
+    [
+        ("merge_driver", "merge driver", "merge_driver mergedriver"),
+        ("mergeDriver", "merge driver", "mergedriver"),
+        ("MergeDrivers", "merge driver", "mergedrivers mergedriver"),
+        ("merge-driver", "merge driver", "merge-driver mergedriver"),
+        ("HTTPServer", "http server", "httpserver"),
+        ("parseURLs", "parse url", "parseurls parseurl"),
+        ("cortex/core/words.py", "cortex core word py", "cortex/core/words.py"),
+        ("std::Vec", "std vec", "std::vec"),
+        ("v1.2.3", "v 1 2 3", "v1.2.3"),
+        ("utf-8", "utf 8", "utf-8"),
+        ("UTF8", "utf 8", "utf8"),
+        ("sha256sum", "sha 256 sum", "sha256sum"),
+        ("2026-11-20", "2026 11 20", "2026-11-20"),
+        ("front-end", "front end", "front-end frontend"),
+        ("__init__", "init", ""),
+        ("_private_name", "private name", "private_name privatename"),
+        ("--no-verify", "verify", "no-verify noverify"),
+        ("is_open", "open", "is_open isopen"),
+        ("to_do", "to_do", "to_do todo"),
+        ("user's-guide", "user guide", "user's-guide userguide"),
+        ("crème-brûlée", "creme brulee", "creme-brulee cremebrulee"),
+        ("use-sqlite-k3f9q2", "use sqlite k3f9q2", "use-sqlite-k3f9q2"),
+        ("550e8400-e29b-41d4", "550e8400 e29b 41d4", "550e8400-e29b-41d4"),
+        ("e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924", ""),
+        ("aGVsbG8gd29ybGQaGVsbG8", "agvsbg8gd29ybgqagvsbg8", ""),
+    ],
+)
+def test_identifiers(text: str, parts: str, spellings: str) -> None:
+    assert row(text) == parts.split()
+    assert wholes(text) == spellings.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("全文検索", "全文 文検 検索"),
+        ("字", "字"),
+        ("使用Python3编写", "使用 python 3 编写"),
+        ("한국어 검색", "한국 국어 검색"),
+        ("ｶﾞｷﾞ が か\u3099", "ガギ が が"),
+        ("東京、大阪。", "東京 大阪"),
+        ("สวัสดี", "สว วั ัส สด ดี"),
+        ("हिन्दी में", "हिन्दी में"),
+    ],
+)
+def test_other_scripts(text: str, terms: str) -> None:
+    assert row(text) == terms.split()
+
+
+@pytest.mark.parametrize("spelling", ["merge_driver", "mergeDriver", "merge-driver", "MergeDriver", "merge/driver", "merge.driver", "Merge Drivers"])
+def test_a_phrase_is_found_in_every_spelling(spelling: str) -> None:
+    text = f"How the {spelling} of this repository works"
+    assert holds(text, "merge driver")
+    assert holds(text, f"{spelling} of the repository")
+    assert not holds(text, "driver merge")
+
+
+def test_stop_words_take_no_position_in_texts_and_in_queries() -> None:
+    assert holds("the state of the art in merging", "state art")
+    assert holds("state art", "what is the state of the art?")
+    assert query_tokens("how do we do it", stem) == []
+
+
+def test_stop() -> None:
+    assert all(map(stop, ["the", "The", "WHAT", "why"]))
+    assert not any(map(stop, ["merge", "may", "decision", ""]))
+    assert all(row(word) == [] for word in STOP)
+
+
+def test_fold_keeps_case() -> None:
+    assert fold("Décision ﬁn Ａ") == "Decision fin A"
+
+
+def test_a_long_token_is_searchable_by_its_beginning() -> None:
+    digest = "a1" * 64
+    assert row(digest) == [digest[:LONGEST]]
+    assert row("x" * 1000) == ["x" * LONGEST]
+
+
+def test_a_long_path_is_searchable_by_its_parts_but_not_by_noise_in_it() -> None:
+    noise = "Zm9vYmFyYmF6cXV4"[:16] + "Qk9"
+    path = f"documentation/reference/configuration/{noise}/authentication-providers.md"
+    assert row(path) == ["documentation", "reference", "configuration", "authentication", "provider", "md"]
+    assert wholes(path) == [path.lower()[:LONGEST]]
+
+
+ALPHABET = st.sampled_from([*string.printable, *"éßøИйıİ全文検ｶﾞ한สव्’‘—…½①ﬁ\u0301\u3099\u200d\ufeff😀\udc80"])
+TEXTS = st.text(ALPHABET, max_size=80)
+
+
+@given(TEXTS)
+def test_terms_are_folded_bounded_and_never_empty(text: str) -> None:
+    for _, (spellings, parts) in tokens(text, stem):
+        assert parts
+        for term in [*spellings, *parts]:
+            assert 0 < len(term) <= LONGEST
+            assert term == term.casefold()
+            term.encode()
+
+
+@given(TEXTS)
+def test_a_text_is_found_by_itself(text: str) -> None:
+    assert query_tokens(text, stem) == [word for _, word in tokens(text, stem)]
+    assert holds(f"merge {text} driver", text)
+
+
+@given(TEXTS, TEXTS)
+def test_words_of_two_lines_are_the_words_of_each(first: str, second: str) -> None:
+    assert row(f"{first}\n{second}") == row(first) + row(second)
+
+
+@given(TEXTS)
+def test_case_of_prose_does_not_matter(text: str) -> None:
+    prose = " ".join(word for word in text.casefold().split() if word.isalpha() and word.isascii())
+    assert row(prose.upper()) == row(prose)
+
+
+def test_a_chunk_is_analysed_alike_wherever_it_stands() -> None:
+    text = "the merge_driver of décision 全文 don't"
+    assert [word for chunk in chunks(text) for word in analyse(chunk, stem)] == query_tokens(text, stem)
+    assert analyse("merge_driver", stem) == (Word(("merge_driver", "mergedriver"), ("merge", "driver")),)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "aB", "A", "a.", "a-", "a_", "a'", "a::", "a1", "AAs", "é", "全", "全a", "\u0301", "_", "-", "e\u0301/", "'", "9", "ｶﾞ"]
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    def cost(size: int) -> float:
+        text = unit * (size // len(unit))
+        start = time.process_time()
+        for _ in tokens(text, stem):
+            pass
+        return time.process_time() - start
+
+    cost(1000)  # whatever is compiled on first use
+    small, large = min(cost(15_000) for _ in range(3)), cost(300_000)
+    assert large < 100 * max(small, 0.001)  # 20 times the text; 400 times the work if it were quadratic
+
+
+def test_a_megabyte_without_a_seam_is_one_short_term() -> None:
+    assert row("a" * 1_000_000) == ["a" * LONGEST]
+
+
+def test_noise_adds_few_terms() -> None:
+    letters = random.Random(7).choices(string.ascii_letters + string.digits + "/", k=10_000)
+    assert len(row("".join(letters))) < 10_000 / 16

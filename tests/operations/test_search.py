@@ -1,0 +1,282 @@
+"""Search as a person meets it: always in the notes as they are now, ranked, filtered, honest about problems."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from cortex.core.problem import Invalid
+from cortex.operations.search import search
+
+NOTES = """
+=== records/decision/use-sqlite-aaaaaa.md
+---
+id: use-sqlite-aaaaaa
+type: decision
+title: Use SQLite for the catalogue
+status: active
+project: cortex
+branch: main
+tags: [storage, area/db]
+created: 2026-11-01T10:00:00Z
+updated: 2026-11-01T10:00:00Z
+---
+
+We keep the catalogue in one file, because a server is one more thing to run.
+=== records/decision/use-postgres-bbbbbb.md
+---
+id: use-postgres-bbbbbb
+type: decision
+title: Use Postgres for the catalogue
+status: superseded
+project: cortex
+created: 2025-01-01T10:00:00Z
+---
+
+We keep the catalogue in a server. catalogue catalogue catalogue
+=== records/gotcha/fsync-cccccc.md
+---
+id: fsync-cccccc
+type: gotcha
+title: A file is not on disk until its folder is
+status: active
+project: other
+updated: 2026-11-19
+---
+
+Call `os.fsync` on the folder: `merge_driver` and mergeDriver forget it. Café décision.
+=== Home.md
+# Welcome home
+
+The map of everything, with #inline/tag and [[use-sqlite-aaaaaa]].
+"""
+
+
+@pytest.fixture
+def notes(vault_from):
+    return vault_from(NOTES)
+
+
+def ids(vault, caller, query, **options):
+    return [hit.id for hit in search(vault, caller, query, **options).hits]
+
+
+QUERIES = [
+    ("where do we keep the catalogue", ["use-sqlite-aaaaaa", "use-postgres-bbbbbb"]),
+    ("catalogue", ["use-sqlite-aaaaaa", "use-postgres-bbbbbb"]),
+    ('"one more thing"', ["use-sqlite-aaaaaa"]),
+    ("catalog*", ["use-sqlite-aaaaaa", "use-postgres-bbbbbb"]),
+    ("catalogue -server", []),
+    ("catalogue -postgres", ["use-sqlite-aaaaaa"]),
+    ("merge driver", ["fsync-cccccc"]),
+    ("mergeDriver", ["fsync-cccccc"]),
+    ("merge_driver", ["fsync-cccccc"]),
+    ("os.fsync", ["fsync-cccccc"]),
+    ("cafe decision", ["fsync-cccccc"]),
+    ("welcome", ["Home.md"]),
+    ("type:gotcha", ["fsync-cccccc"]),
+    ("type:decision,gotcha status:active", ["fsync-cccccc", "use-sqlite-aaaaaa"]),
+    ("tag:area", ["use-sqlite-aaaaaa"]),
+    ("tag:inline", ["Home.md"]),
+    ("-tag:storage catalogue", ["use-postgres-bbbbbb"]),
+    ("project:other", ["fsync-cccccc"]),
+    ("branch:main", ["use-sqlite-aaaaaa"]),
+    ("status:superseded catalogue", ["use-postgres-bbbbbb"]),
+    ("path:gotcha", ["fsync-cccccc"]),
+    ("path:records/*/use* catalogue", ["use-sqlite-aaaaaa", "use-postgres-bbbbbb"]),
+    ("type:gotcha after:7d", ["fsync-cccccc"]),
+    ("type:decision before:2026", ["use-postgres-bbbbbb"]),
+    ("type:decision after:2026-11-01 before:2026-11-02", ["use-sqlite-aaaaaa"]),
+    ("zebra", []),
+    ("the and of", []),
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), QUERIES)
+def test_finds(notes, caller, query, expected) -> None:
+    assert ids(notes, caller, query) == expected
+
+
+def test_notes_with_all_words_come_before_notes_with_some(notes, caller) -> None:
+    assert ids(notes, caller, "folder server")[0] in ("fsync-cccccc", "use-sqlite-aaaaaa")
+    assert len(ids(notes, caller, "folder server")) == 3
+    assert ids(notes, caller, "catalogue folder sqlite")[0] == "use-sqlite-aaaaaa"
+
+
+def test_a_hit_names_the_line_and_shows_it(notes, cortex) -> None:
+    (hit,) = json.loads(cortex("search", "one more thing", "-n", "1", "--json").stdout)["hits"]
+    assert {key: hit[key] for key in ("id", "path", "line", "title", "type", "status")} == {
+        "id": "use-sqlite-aaaaaa",
+        "path": "records/decision/use-sqlite-aaaaaa.md",
+        "line": 13,
+        "title": "Use SQLite for the catalogue",
+        "type": "decision",
+        "status": "active",
+    }
+    assert hit["score"] > 0
+    assert hit["snippet"] == "We keep the catalogue in one file, because a server is one more thing to run."
+
+
+def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex) -> None:
+    out = cortex("search", "catalogue").stdout
+    assert "\x1b" not in out
+    assert "\ue000" not in out
+    assert "superseded" in out
+    assert "records/decision/use-sqlite-aaaaaa.md:13" in out
+
+
+def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex) -> None:
+    none = cortex("search", "zebra")
+    assert (none.returncode, "no hits" in none.stdout, "try" in none.stdout) == (1, True, True)
+    wrong = cortex("search", "after:soon")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "not a date" in wrong.stderr
+
+
+@pytest.mark.parametrize("query", ["", "* - ''", '"', "-", "()[]{}", "  "])
+def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query) -> None:
+    with pytest.raises(Invalid, match="nothing to search for"):
+        search(notes, caller, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["a" * 10_000, "word " * 2_000, '"a b ' * 2_500, "x* " * 3_000, "tag: type: a\0b", "((((" * 2_500 + "catalogue", "\x1b]0;x\x07 catalogue"],
+)
+def test_a_query_of_ten_thousand_characters_is_answered(notes, caller, query) -> None:
+    started = time.monotonic()
+    search(notes, caller, query)
+    assert time.monotonic() - started < 10
+
+
+def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
+    cortex("capture", "Pattern: label the zebra crossing")
+    (only,) = search(notes, caller, "zebra").hits
+    assert only.path.startswith("records/pattern/")
+
+
+# -- always fresh, with no daemon
+
+
+def test_an_edit_a_new_file_a_rename_and_a_deletion_are_seen_at_once(notes, cortex) -> None:
+    home = Path(notes.root, "Home.md")
+    assert cortex("search", "welcome").returncode == 0
+    home.write_text("# Zebra\n")
+    assert cortex("search", "welcome").returncode == 1
+    assert "Home.md" in cortex("search", "zebra").stdout
+    Path(notes.root, "sub").mkdir()
+    home.rename(Path(notes.root, "sub/Hut.md"))
+    assert "sub/Hut.md" in cortex("search", "zebra").stdout
+    assert "Home.md" not in cortex("search", "zebra").stdout
+    Path(notes.root, "new.md").write_text("a giraffe")
+    assert "new.md" in cortex("search", "giraffe").stdout
+    Path(notes.root, "sub/Hut.md").unlink()
+    assert cortex("search", "zebra").returncode == 1
+
+
+def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex) -> None:
+    home = Path(notes.root, "Home.md")
+    home.write_text("zebra")
+    os.utime(home, (1_700_000_000, 1_700_000_000))
+    assert cortex("search", "zebra").returncode == 0
+    time.sleep(0.1)  # past the tick in which a stamp is not trusted
+    assert cortex("search", "zebra").returncode == 0
+    home.write_text("koala")
+    os.utime(home, (1_700_000_000, 1_700_000_000))
+    assert cortex("search", "koala").returncode == 0
+    assert cortex("search", "zebra").returncode == 1
+
+
+def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path) -> None:
+    root = notes.root
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "one")
+    git(root, "checkout", "-qb", "other")
+    Path(root, "zebra.md").write_text("zebra")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "two")
+    assert cortex("search", "zebra").returncode == 0
+    git(root, "checkout", "-q", "main")
+    assert cortex("search", "zebra").returncode == 1
+    git(root, "merge", "-q", "other")
+    assert cortex("search", "zebra").returncode == 0
+
+
+def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes, cortex, git) -> None:
+    root = notes.root
+    git(root, "init", "-q")
+    for path in ("secret/a.md", ".obsidian/b.md", "private/c.md", "open/d.md"):
+        Path(root, path).parent.mkdir(exist_ok=True)
+        Path(root, path).write_text("zebra")
+    Path(root, ".gitignore").write_text("secret/\n")
+    toml = Path(root, "cortex.toml")
+    toml.write_text(toml.read_text().replace("exclude = []", 'exclude = ["private"]'))
+
+    def found() -> list[str]:
+        return [hit["path"] for hit in json.loads(cortex("search", "zebra", "--json").stdout)["hits"]]
+
+    assert found() == ["open/d.md"]
+    Path(root, ".gitignore").write_text("open/\n")
+    toml.write_text(toml.read_text().replace('exclude = ["private"]', "exclude = []"))
+    assert sorted(found()) == ["private/c.md", "secret/a.md"]
+
+
+def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(notes, cortex, git) -> None:
+    above = os.path.dirname(notes.root)
+    git(above, "init", "-q")
+    Path(above, ".gitignore").write_text("vault/\n")
+    assert cortex("search", "welcome").returncode == 0
+
+
+# -- damage to what is derived
+
+
+def cached(suffix: str) -> list[Path]:
+    return [path for path in Path(os.environ["HOME"], ".cache/cortex").rglob("*") if path.is_file() and path.name.endswith(suffix)]
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for place in range(len(data) // 3, len(data), max(1, len(data) // 50)):
+        data[place] ^= 0x55
+    path.write_bytes(data)
+
+
+DAMAGE = {
+    "emptied": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "noise": lambda path: path.write_bytes(os.urandom(path.stat().st_size)),
+    "flipped": flip,
+    "gone": lambda path: path.unlink(),
+}
+PARTS = [".toc", ".trm", ".pst", ".sqlite", "stamps", "state.json"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("how", DAMAGE)
+def test_any_damage_is_noticed_and_the_search_answers(notes, caller, part, how) -> None:
+    before = search(notes, caller, "catalogue").hits
+    files = cached(part)
+    assert files
+    DAMAGE[how](files[0])
+    assert search(notes, caller, "catalogue").hits == before
+    assert search(notes, caller, "catalogue").hits == before
+
+
+def test_the_whole_cache_can_go(notes, caller) -> None:
+    before = search(notes, caller, "catalogue").hits
+    shutil.rmtree(Path(os.environ["HOME"], ".cache/cortex"))
+    assert search(notes, caller, "catalogue").hits == before
+
+
+def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch) -> None:
+    before = search(notes, caller, "catalogue").hits
+    monkeypatch.setattr("cortex.projections.refresh.FORMAT", "2/9.9.9")
+    monkeypatch.setattr("cortex.projections.update.FORMAT", "2/9.9.9")
+    assert search(notes, caller, "catalogue").hits == before
