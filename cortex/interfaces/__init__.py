@@ -1,0 +1,1 @@
+"""Thin ways in: parse, call one verb, render."""

@@ -1,0 +1,158 @@
+"""What verbs answer, as text for a person and as JSON for a program."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+from cortex.core.answer import MARK, UNMARK
+from cortex.core.problem import Problem
+from cortex.interfaces.cli.visible import visible
+
+_PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
+_BOLD, _DIM, _YELLOW, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+
+
+def as_json(verb: str, answer: Any) -> object:
+    """The answer as JSON values: a tuple with names becomes an object."""
+    fields = _plain(answer)
+    assert isinstance(fields, dict)
+    for hit in fields["hits"] if verb == "search" else ():
+        hit.pop("date")
+        hit["snippet"] = hit["snippet"].replace(MARK, "").replace(UNMARK, "")
+    fields.pop("hint", None)
+    return fields
+
+
+def show(verb: str, answer: Any, out: TextIO) -> None:
+    """Print the answer. Colour only where a terminal will show it."""
+    paint = out.isatty() and "NO_COLOR" not in os.environ
+    text = "\n".join(_TEXT[verb](answer))
+    for code in (_BOLD, _DIM, _YELLOW, _OFF) if not paint else ():
+        text = text.replace(code, "")
+    if text:
+        out.write(text + "\n")
+
+
+def exit_code(verb: str, answer: Any) -> int:
+    """0 for yes, 1 for no: no hits, an event that failed, a problem that doctor found."""
+    return int(_NO[verb](answer)) if verb in _NO else 0
+
+
+_NO: dict[str, Callable[[Any], bool]] = {
+    "search": lambda found: not found.hits,
+    "normalize": lambda done: bool(done.failed),
+    "doctor": lambda examined: bool(examined.problems),
+}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {key: _plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _search(found: Any) -> Iterable[str]:
+    for hit in found.hits:
+        status = f"  {_YELLOW}{visible(hit.status)}{_OFF}" if hit.status in ("superseded", "archived", "failed") else ""
+        kind = visible(hit.type) or "note"
+        yield f"{_BOLD}{visible(hit.title)}{_OFF}{status}"
+        yield f"  {_DIM}{kind}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{_OFF}"
+        if hit.snippet:
+            yield "  " + visible(hit.snippet).replace(MARK, _YELLOW).replace(UNMARK, _OFF)
+        yield ""
+    if not found.hits:
+        yield f"no hits for {visible(found.query)!s}"
+        if found.hint:
+            yield f"  {visible(found.hint)}"
+    yield from _problem_lines(found.problems, _PROBLEMS_NAMED)
+
+
+def _problem_lines(problems: tuple[Problem, ...], most: int) -> Iterable[str]:
+    for problem in problems[:most]:
+        yield f"{_YELLOW}{visible(problem.where)}{_OFF}: {visible(problem.message)}"
+        if problem.hint:
+            yield f"  {_DIM}{visible(problem.hint)}{_OFF}"
+    if len(problems) > most:
+        yield f"{_YELLOW}{len(problems) - most} more problems{_OFF}: cortex doctor"
+
+
+def _normalize(done: Any) -> Iterable[str]:
+    verb = ("would be made", "would change") if done.dry_run else ("made", "changed")
+    for path in done.created:
+        yield f"{verb[0]}: {path}"
+    for path in done.changed:
+        yield f"{verb[1]}: {path}"
+    yield from _problem_lines(done.failed, len(done.failed))
+    counts = f"{_count(len(done.events), 'event')}, {_count(len(done.created), 'new note')}, {len(done.changed)} changed"
+    yield counts + (f", {len(done.failed)} failed" if done.failed else "")
+
+
+def _status(status: Any) -> Iterable[str]:
+    branch = f"  on {visible(status.branch)}" if status.branch else ""
+    yield f"{_BOLD}{visible(status.vault)}{_OFF}{branch}"
+    yield f"  {_count(status.notes, 'note')}, {_count(status.sessions, 'session')}, {_count(status.open_actions, 'open action')}"
+    yield f"  {status.pending} waiting in the inbox, {len(status.failed)} failed"
+    if status.types:
+        yield "  " + ", ".join(f"{visible(name)} {count}" for name, count in status.types.items())
+    if len(status.projects) > 1:
+        yield "  projects: " + ", ".join(f"{visible(name)} {count}" for name, count in status.projects.items())
+    if status.recent:
+        yield "recent"
+    for note in status.recent:
+        yield f"  {_day(note.date)}  {visible(note.title)}  {_DIM}{visible(note.path)}{_OFF}"
+    for event in status.failed[:_PROBLEMS_NAMED]:
+        yield f"{_YELLOW}failed: {visible(event)}{_OFF}  cortex retry {visible(event)}"
+    if status.problems:
+        yield f"{_YELLOW}{_count(status.problems, 'problem')}{_OFF}: cortex doctor"
+
+
+def _doctor(examined: Any) -> Iterable[str]:
+    yield from _problem_lines(examined.problems, len(examined.problems))
+    found = _count(len(examined.problems), "problem") if examined.problems else "no problems"
+    yield f"{_count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
+
+
+_FOUND = {"current": "current", "updated": "brought up to date", "built": "missing, old or damaged, and was built anew"}
+
+
+def _init(made: Any) -> Iterable[str]:
+    yield f"{visible(made.root)} is a vault" + (", your default one" if made.default else "")
+    for name in made.added:
+        yield f"  added {name}"
+    yield 'next: cortex capture "Decision: keep what we learn in a vault"'
+
+
+def _shown(shown: Any) -> Iterable[str]:
+    yield visible(shown.text.removesuffix("\n"))
+
+
+_TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
+    "init": _init,
+    "capture": lambda captured: [captured.id],
+    "search": _search,
+    "show": _shown,
+    "new": lambda written: [written.path],
+    "normalize": _normalize,
+    "retry": lambda retried: [f"{retried.path}: waiting again; cortex normalize"],
+    "status": _status,
+    "doctor": _doctor,
+    "rebuild": lambda rebuilt: [f"{_count(rebuilt.notes, 'note')} indexed, {_count(rebuilt.problems, 'problem')}"],
+}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _day(seconds: int) -> str:
+    try:
+        return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "no date"

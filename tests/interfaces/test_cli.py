@@ -1,0 +1,161 @@
+"""The command line: what it accepts, what it explains, how it ends."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cortex.interfaces.cli.arguments import read
+from cortex.interfaces.cli.declaration import declaration_of
+from cortex.interfaces.cli.main import verb
+from cortex.interfaces.cli.render import _TEXT
+from cortex.operations import VERBS
+
+SEARCH = declaration_of(verb("search"))
+CAPTURE = declaration_of(verb("capture"))
+NEW = declaration_of(verb("new"))
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_example(name) -> None:
+    declared = declaration_of(verb(name))
+    assert declared.summary.endswith(".")
+    assert declared.examples
+    assert all(example.partition("cortex ")[1] for example in declared.examples)
+    assert [one.name for one in declared.parameters if not one.meaning] == []
+    assert name in _TEXT
+
+
+@pytest.mark.parametrize(
+    ("declared", "words", "values"),
+    [
+        (SEARCH, ["merge", "driver"], {"query": "merge driver", "number": 10, "json": False, "vault": ""}),
+        (SEARCH, ["-n", "3", "merge"], {"query": "merge", "number": 3}),
+        (SEARCH, ["merge", "-n3", "--json"], {"query": "merge", "number": 3, "json": True}),
+        (SEARCH, ["merge", "--number=3"], {"query": "merge", "number": 3}),
+        (SEARCH, ["merge", "-windows", "--vault", "/v"], {"query": "merge -windows", "vault": "/v"}),
+        (SEARCH, ["--", "-n", "merge"], {"query": "-n merge"}),
+        (CAPTURE, [], {"text": ""}),
+        (CAPTURE, ["-", "--type", "stop"], {"text": "-", "type": "stop"}),
+        (NEW, ["decision", "a", "b", "--body", "-"], {"type": "decision", "title": "a b", "body": "-"}),
+    ],
+)
+def test_reads_a_line(declared, words, values) -> None:
+    given = read("x", declared, words)
+    assert {key: given[key] for key in values} == values
+
+
+@pytest.mark.parametrize("words", [[], ["-n"], ["-n", "x", "a"], ["--nope", "a"], ["a", "--json=1"], ["a", "--vault"], ["-x", "a"]])
+def test_a_mistake_is_explained_and_ends_with_two(words, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read("search", SEARCH, words)
+    assert ended.value.code == 2
+    assert "cortex search" in capsys.readouterr().err
+
+
+def test_help_of_a_verb_ends_with_zero_and_an_example(cortex) -> None:
+    for name in VERBS:
+        done = cortex(name, "--help")
+        assert done.returncode == 0
+        assert "example" in done.stdout
+
+
+def test_the_overview_names_every_verb(cortex) -> None:
+    done = cortex("--help")
+    assert done.returncode == 0
+    for name in [*VERBS, "completion"]:
+        assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
+    assert cortex().returncode == 0
+    assert re.fullmatch(r"cortex \d+\.\d+\.\d+\n", cortex("--version").stdout)
+
+
+def test_an_unknown_verb_suggests_one(cortex) -> None:
+    done = cortex("seach", "x")
+    assert (done.returncode, "did you mean cortex search?" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])])
+def test_completion_scripts_name_verbs_and_options_and_parse(cortex, tmp_path, shell, check) -> None:
+    script = cortex("completion", shell).stdout
+    for name in VERBS:
+        assert name in script
+    assert "dry-run" in script
+    assert cortex("completion", "tcsh").returncode == 2
+    path = tmp_path / "script"
+    path.write_text(script)
+    try:
+        subprocess.run([*check, str(path)], check=True)
+    except FileNotFoundError:
+        pytest.skip(f"not run: there is no {shell} here")
+
+
+def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
+    vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(300)))
+    line = f"{sys.executable} -m cortex search zebra -n 300 | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=vault.root, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from) -> None:
+    vault = vault_from("=== a.md\nzebra\n")
+
+    def on_a_terminal(**extra: str) -> str:
+        master, slave = pty.openpty()
+        subprocess.run([sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, stdout=slave, env=os.environ | extra, check=True)
+        os.close(slave)
+        shown = os.read(master, 10_000).decode()
+        os.close(master)
+        return shown
+
+    assert "\x1b[33mzebra\x1b[0m" in on_a_terminal()
+    assert "\x1b" not in on_a_terminal(NO_COLOR="1")
+
+
+def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex) -> None:
+    vault = vault_from("=== a.md\nzebra… é\n")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "\\u2026" in done.stdout) == (0, True)
+
+
+# -- transcripts: sessions as a person sees them; CORTEX_UPDATE=1 writes them anew
+
+SESSIONS = sorted(Path(__file__).parent.parent.joinpath("transcripts").glob("*.txt"))
+VOLATILE = [
+    (re.compile(r"\d{8}t\d{6}z-[a-z2-7]{10}"), "EVENT"),
+    (re.compile(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2})?"), "DATE"),
+    (re.compile(r"-[a-z2-7]{6}(?=\.md|\]\]|\||$)", re.MULTILINE), "-HASH6"),
+    (re.compile(r"v-[a-z2-7]{4}\b"), "v-HASH"),
+]
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_transcript(path, tmp_path) -> None:
+    lines = path.read_text().splitlines()
+    commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    shown = []
+    home = tmp_path / "v"
+    home.mkdir()
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "cortex").write_text(f'#!/bin/sh\nexec {sys.executable} -m cortex "$@"\n')
+    (tools / "cortex").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    for command in commands:
+        done = subprocess.run(["sh", "-c", command], cwd=home, env=environment, capture_output=True, text=True, check=False)
+        output = (done.stdout + "".join(f"2> {line}\n" for line in done.stderr.splitlines())).replace(str(home), "/v")
+        for pattern, word in VOLATILE:
+            output = pattern.sub(word, output)
+        shown += [f"$ {command}", *output.splitlines(), *([f"[{done.returncode}]"] if done.returncode else [])]
+    if os.environ.get("CORTEX_UPDATE"):
+        path.write_text("\n".join(shown) + "\n")
+    assert shown == lines
