@@ -121,9 +121,11 @@ def read_event(data: bytes, where: str) -> Event:
     return event
 
 
-def normalize(event: Event, known: Known) -> list[Change]:
-    """What has to change in the vault for this event; nothing when it was normalized before."""
-    return [] if event.id in known.events else HANDLERS[event.type](event, known)
+def normalize(event: Event, known: Known, *, unfinished: bool = False) -> list[Change]:
+    """What has to change in the vault for this event; nothing when it was normalized before. Of an `unfinished` event,
+    whose file has not moved on, some records may be missing: a crash came between them. All are asked for again, and
+    those that are there change no more."""
+    return [] if event.id in known.events and not unfinished else HANDLERS[event.type](event, known)
 
 
 def amend(data: bytes, change: Grow | Fold) -> bytes:
@@ -213,6 +215,8 @@ HANDLERS: dict[str, Callable[[Event, Known], list[Change]]] = {
 def _place(record: Record, event: Event, known: Known) -> Change:
     """A new note for the record, or a growing provenance where its content is already known."""
     key = digest(record.body)
+    if record.id in known.paths:
+        return Grow(known.paths[record.id], event)
     if twin := known.twin(record.type, record.project, key, record.created):
         return Grow(twin, event)
     path = f"records/{record.type}/{record.id}.md"

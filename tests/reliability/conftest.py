@@ -1,0 +1,91 @@
+"""What the reliability tests share: what lies in a vault, where an event is, and places of their own for processes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+TEMP = ".cx-tmp"
+
+
+class Vaulted(NamedTuple):
+    """The files of a vault at one moment: vault-relative path -> bytes."""
+
+    files: dict[str, bytes]
+
+    @property
+    def temps(self) -> list[str]:
+        return [path for path in self.files if path.endswith(TEMP)]
+
+    @property
+    def notes(self) -> dict[str, bytes]:
+        """Everything that is not a temporary file."""
+        return {path: data for path, data in self.files.items() if not path.endswith(TEMP)}
+
+    def below(self, folder: str) -> dict[str, bytes]:
+        return {path: data for path, data in self.notes.items() if path.startswith(f"{folder}/")}
+
+    def places(self, event_id: str) -> list[str]:
+        """Where an event lies: one of inbox/pending, inbox/failed and events, when all is well."""
+        return [path for path in self.notes if path.endswith(f"/{event_id}.md") and path.startswith(("inbox/", "events/"))]
+
+
+def look(root: str) -> Vaulted:
+    found: dict[str, bytes] = {}
+    for directory, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != "lost+found"]
+        for name in names:
+            path = os.path.join(directory, name)
+            try:
+                found[os.path.relpath(path, root)] = Path(path).read_bytes()
+            except FileNotFoundError:
+                continue  # a name that went while we looked; only where somebody is at work in the vault
+    return Vaulted(found)
+
+
+@pytest.fixture(name="look")
+def _look() -> Callable[[str], Vaulted]:
+    """All files of a vault, hidden ones and leftovers too."""
+    return look
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: for thousands of vaults that no power cut will ever see."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="cortex-test-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def soak() -> bool:
+    """Whether an hour may be spent instead of a minute."""
+    return os.environ.get("CORTEX_SOAK") == "1"
+
+
+@pytest.fixture
+def homes(ram: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Cache, state and configuration of this test alone, for its subprocesses as well."""
+    for variable, name in (("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")):
+        monkeypatch.setenv(variable, str(ram / "home" / name))
+    return ram / "home"
+
+
+@pytest.fixture
+def tool() -> Callable[[str], str]:
+    """The path of a program of the system; skips the test where there is none."""
+
+    def find(name: str) -> str:
+        for folder in (*os.environ.get("PATH", "").split(os.pathsep), "/usr/sbin", "/sbin"):
+            if os.access(os.path.join(folder, name), os.X_OK):
+                return os.path.join(folder, name)
+        pytest.skip(f"not run: there is no {name} here")
+
+    return find

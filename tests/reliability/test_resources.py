@@ -1,0 +1,213 @@
+"""Disks that are full, read-only or small, and limits: a clear refusal, nothing half-done, everything older whole."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cortex.operations.capture import capture
+from cortex.operations.init import init
+from cortex.vault.find import Vault
+
+
+@pytest.fixture
+def mounted(tmp_path, tool) -> Iterator[Callable[..., Path]]:
+    """Mount something at a folder of its own; unmounted again whatever happens."""
+    if os.geteuid() != 0:
+        pytest.skip("not run: mounting needs root")
+    mount, umount = tool("mount"), tool("umount")
+    made: list[str] = []
+
+    def run(*options: str) -> Path:
+        at = tmp_path / f"mount-{len(made)}"
+        at.mkdir(exist_ok=True)
+        done = subprocess.run([mount, *options, str(at)], capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            pytest.skip(f"not run: the mount was refused: {done.stderr.strip()}")
+        made.append(str(at))
+        return at
+
+    yield run
+    for at in reversed(made):
+        subprocess.run([umount, at], capture_output=True, timeout=60, check=False)
+        if os.path.ismount(at):
+            subprocess.run([umount, "-l", at], capture_output=True, timeout=60, check=False)
+
+
+def refused(done: subprocess.CompletedProcess[str], says: str) -> None:
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    message, hint = done.stderr.splitlines()
+    assert message.startswith("cortex: ")
+    assert says in message
+    assert hint.strip()
+
+
+def run_limited(words: list[str], limit: int, value: int) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "cortex", *words]
+    bound = lambda: resource.setrlimit(limit, (value, value))
+    return subprocess.run(line, capture_output=True, text=True, preexec_fn=bound, timeout=60, check=False)
+
+
+def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look, homes):
+    vault = Vault(init(caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault")).root)
+    kept = {}
+    while True:
+        done = cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root)
+        if done.returncode:
+            break
+        kept = dict(look(vault.root).files)
+        assert len(kept) < 20
+    refused(done, "No space left on device")
+    assert len(kept) > 3
+    assert look(vault.root).files == kept
+    refused(cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root), "No space left on device")
+    assert look(vault.root).files == kept
+    Path(vault.root, "inbox/pending", min(os.listdir(f"{vault.root}/inbox/pending"))).unlink()
+    assert cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root).returncode == 0  # with room again, all is well
+
+
+def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, cortex, look, homes):
+    disk = mounted("-t", "tmpfs", "-o", "size=128k", "tmpfs")
+    vault = Vault(init(caller, str(disk / "vault")).root)
+    ids = [capture(vault, caller, f"Gotcha: {n} " + "word " * 700).id for n in range(6)]
+    before = look(vault.root).below("inbox")
+    (disk / "ballast").write_bytes(b"x" * (os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - 8_192))
+    done = cortex("normalize", cwd=vault.root)
+    seen = look(vault.root)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stdout + done.stderr
+    assert not seen.temps
+    assert all(len(seen.places(id_)) == 1 for id_ in ids)
+    assert {data for path, data in seen.files.items() if path.startswith(("inbox/", "events/"))} == set(before.values())
+    (disk / "ballast").unlink()
+    assert cortex("normalize", cwd=vault.root).returncode == 0
+    assert len(look(vault.root).below("events")) == len(look(vault.root).below("records")) == 6
+
+
+def test_no_inodes_left_is_a_refusal_too(mounted, caller, cortex, look, homes):
+    vault = Vault(init(caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault")).root)
+    codes = [cortex("capture", f"Gotcha: {n}", cwd=vault.root).returncode for n in range(4)]
+    assert codes[0] == 0
+    assert codes[-1] == 2
+    assert sorted(codes) == codes
+    assert len(look(vault.root).below("inbox/pending")) == codes.count(0)
+    assert not look(vault.root).temps
+
+
+@pytest.mark.parametrize("verb", [("capture", "Gotcha: not here"), ("normalize",), ("new", "note", "not here")], ids=lambda verb: verb[0])
+def test_a_read_only_vault_refuses_and_stays_as_it_is(verb, mounted, vault, caller, cortex, look, homes, tool):
+    capture(vault, caller, "Gotcha: before")
+    before = look(vault.root)
+    at = mounted("--bind", vault.root)
+    if subprocess.run([tool("mount"), "-o", "remount,ro,bind", str(at)], capture_output=True, timeout=60, check=False).returncode:
+        pytest.skip("not run: a read-only mount was refused")
+    done = cortex(*verb, cwd=str(at))
+    if verb[0] == "normalize":  # the disk is to blame, not the events: they wait, and the exit code says that something did not work
+        assert done.returncode == 1
+        assert "Read-only file system" in done.stdout + done.stderr
+    else:
+        refused(done, "Read-only file system")
+    assert look(vault.root) == before
+    assert cortex("search", "before", cwd=str(at)).returncode == 0  # reading is no writing
+
+
+def test_a_file_size_limit_refuses_and_leaves_nothing(vault, look, homes):
+    before = look(vault.root)
+    refused(run_limited(["capture", "word " * 2_000, "--vault", vault.root], resource.RLIMIT_FSIZE, 4_096), "File too large")
+    assert look(vault.root) == before
+
+
+@pytest.mark.parametrize("most", range(4, 9))
+def test_a_limit_of_open_files_refuses_or_captures_and_leaves_nothing_half_done(most, vault, look, homes):
+    before = look(vault.root)
+    done = run_limited(["capture", "Gotcha: few files", "--vault", vault.root], resource.RLIMIT_NOFILE, most)
+    if done.returncode == 0:
+        assert look(vault.root).places(done.stdout.strip())
+    else:
+        assert look(vault.root) == before
+        assert done.returncode != 2 or "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", [("normalize",), ("search", "word"), ("status",)], ids=lambda verb: verb[0])
+def test_a_read_only_cache_is_an_error_with_a_hint(verb, mounted, vault, caller, cortex, look, homes, monkeypatch, tool):
+    """The cache may lie on another disk than the vault. A capture needs none."""
+    capture(vault, caller, "Gotcha: before")
+    before = look(vault.root)
+    at = mounted("-t", "tmpfs", "-o", "ro", "tmpfs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(at))
+    refused(cortex(*verb), "Read-only file system")
+    assert look(vault.root) == before
+    assert cortex("capture", "Gotcha: all the same").returncode == 0
+
+
+@pytest.mark.parametrize("verb", [("normalize",), ("search", "word")], ids=lambda verb: verb[0])
+def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(verb, mounted, vault, caller, cortex, look, homes, monkeypatch):
+    for n in range(30):
+        capture(vault, caller, f"Gotcha: {n} " + "word " * n)
+    before = look(vault.root)
+    at = mounted("-t", "tmpfs", "-o", "size=1m", "tmpfs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(at))
+    codes = []
+    for room in range(0, 200, 12):  # KB
+        subprocess.run(["rm", "-rf", str(at / "cortex")], check=True)
+        with (at / "ballast").open("wb") as file:
+            file.write(b"x" * (os.statvfs(at).f_bsize * os.statvfs(at).f_bavail - room * 1024))
+        done = cortex(*verb)
+        codes.append(done.returncode)
+        (at / "ballast").unlink()
+        assert "Traceback" not in done.stderr, f"{room} KB: {done.stderr}"
+        assert done.returncode in (0, 2)
+        if done.returncode == 2:
+            refused(done, "")
+            assert look(vault.root) == before or verb[0] == "search"  # which normalizes, then looks
+        else:
+            break
+    assert codes[0] == 2
+    assert codes[-1] == 0
+    assert cortex("search", "word").returncode == 0
+
+
+def test_a_cache_that_cannot_grow_keeps_nobody_from_capturing_and_mends_itself(mounted, vault, caller, cortex, look, homes, monkeypatch):
+    at = mounted("-t", "tmpfs", "-o", "size=1m", "tmpfs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(at))
+    capture(vault, caller, "Gotcha: one")
+    assert cortex("normalize").returncode == 0
+    assert cortex("search", "one").returncode == 0
+    with (at / "ballast").open("wb") as file:
+        file.write(b"x" * (os.statvfs(at).f_bsize * os.statvfs(at).f_bavail))
+    for n in range(30):
+        capture(vault, caller, f"Gotcha: {n} " + "word " * 200)
+    assert cortex("capture", "Gotcha: two").returncode == 0
+    for verb in (("normalize",), ("search", "word"), ("status",)):
+        done = cortex(*verb)
+        assert "Traceback" not in done.stderr
+        if done.returncode:  # or what was there could be put to use anew
+            refused(done, "")
+    (at / "ballast").unlink()
+    assert cortex("normalize").returncode == 0
+    assert len(look(vault.root).below("records")) == 32
+    assert cortex("search", "two").returncode == 0
+
+
+def test_an_id_that_cannot_be_printed_is_not_a_success(vault, homes):
+    """Standard output is a full disk: the event is kept, the exit code says that nobody was told."""
+    if not Path("/dev/full").exists():
+        pytest.skip("not run: this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", "capture", "x", "--id", "20261120t164512z-aaaaaaaaab", "--vault", vault.root],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
