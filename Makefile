@@ -32,6 +32,7 @@ clean:
 
 .venv/.base: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q cortex
 	@touch $@
 
 .venv/.dev: .venv/.base

@@ -48,6 +48,7 @@ _HEX = re.compile(r"[0-9a-f]{4,}")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _LETTERS = str.maketrans(dict(zip("øØłŁđĐıæÆœŒ", "o O l L d D i ae Ae oe Oe".split(), strict=True)))  # noqa: SIM905
 _CONTRACTED = frozenset(["s", "t", "d", "m", "ll", "re", "ve"])
+_CONTRACTION = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
 class Word(NamedTuple):
@@ -132,7 +133,7 @@ def _spaced(chunk: str, stem: Stem) -> Word | None:
 
 
 def _identifier(chunk: str, parts: list[str], kept: tuple[str, ...], stem: Stem) -> Word:
-    wholes = [chunk.strip("_").casefold()[:LONGEST]]
+    wholes = [_CONTRACTION.sub("", chunk.strip("_").replace("\u2019", "'")).casefold()[:LONGEST]]
     # Most people write front-end and YouTube as one word too, so that word of prose is also a term of theirs.
     if len(parts) in (2, 3) and all(map(str.isalpha, parts)) and not re.search("[./:]", chunk):
         wholes.append(_term("".join(parts), stem))

@@ -62,17 +62,21 @@ def capture(
         source=caller.source,
     )
     events.check(event)
+    return _published(vault, caller, event, fixed=bool(id))
+
+
+def _published(vault: Vault, caller: Caller, event: Event, *, fixed: bool) -> Captured:
+    """Write the event. An id that is taken is replaced by a new one, unless it is `fixed`: then it is an earlier attempt."""
     for _ in range(_ATTEMPTS):
         event = event._replace(at=events.time_of(event.id))
         path = layout.pending(event.id)
         try:
-            if id and (held := _held(vault, event)):
+            if fixed and (held := _held(vault, event)):
                 return held
             files.publish(vault.root, path, events.compose(event).encode())
         except FileExistsError:
-            if id:
-                continue  # another process has just published this id: look at what it holds
-            event = event._replace(id=_new_id(caller))
+            if not fixed:
+                event = event._replace(id=_new_id(caller))
         except NotFound:
             continue  # it was normalized while we looked: look again
         except OSError as error:

@@ -1,50 +1,26 @@
-"""The Whoosh side of words: the text field, what a query asks of it, and the build of a whole index.
+"""The words of notes and of queries as Whoosh is given them: the text field, and what finds one word of a query.
 
-Asking. `query_forms(text)` gives, for each word of a query, what finds it in a `Prose` field: `Term(field, term)` for
-each of `terms`, and `Row(field, list(phrase))` if `phrase` is not empty; join them by `Or`. An empty list means that
-the text holds only stop words. For a quoted phrase, `phrase_terms(text)` are the terms of one `Row`, which is Whoosh's
-`Phrase` but faster; they may be none. For a prefix, `prefix_forms(text)` is the beginning for `Prefix(field,
-beginning)` and the terms to add to it by `Or`, since prose is stemmed: `decisio*` has to find `decis`.
-
-Building. `build` writes an index in this process, `build_parallel` in several. Both write the table of contents last,
-so a folder holds a whole index or none. Documents of equal score come in the order of their numbers, which depends on
-how the index came about: break ties by something else.
-
-Changing. `index.writer(codec=Codec(), compound=False)`. Any other codec works beside it, but reads slower.
+`query_forms(text)` gives, for each word of a query, what finds it in a `Prose` field: any of `terms`, or `phrase` as terms in a
+row. An empty list means that the text holds only stop words. `phrase_terms` is the row of a quoted phrase. `prefix_forms` is
+the beginning of the terms that a prefix finds, and terms beside them, since prose is stemmed: `decisio*` has to find `decis`.
 """
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
 import sys
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
-from cortex.core.problem import CortexError
 from cortex.core.words import LONGEST, analyse, chunks, fold, query_tokens
-from cortex.projections.whoosh_import import TOC, Codec, FileStorage, Positions, byte_to_length, fields, length_to_byte, packed, stem, whoosh3
+from cortex.projections.postings import Positions, packed
+from cortex.projections.whoosh_import import fields, stem
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
-VERSION = 1  # grows whenever an index written before has to be built anew
-
-Document: TypeAlias = Mapping[str, object]
-_Aside = TypeVar("_Aside")
 _Entry: TypeAlias = "bytes | tuple[bytes, ...]"
-_Lists: TypeAlias = "defaultdict[bytes, list[Any]]"
 
-_INDEX_NAME = "MAIN"
-_MOST_POSTINGS = 6_000_000  # of a segment in the making: 16,000 notes of 6 kB, 300 MB
 _MOST_KNOWN = 65_536  # entries of a memo before it starts afresh
 _MOST_IN_PHRASE = 16
-_BATCH = 32  # notes between two messages of a building process
 # The characters of the first positions. NUL is none of them: it separates the values of a block.
 _PLACES = tuple(map(chr, range(1, 4097)))
 # Endings that the stemmer takes off; a prefix may end within one.
@@ -52,9 +28,6 @@ _ENDINGS = tuple(
     """able ably al ally ance ate ation ations ed edly ement ements ence er ers es ful fully ible ic ical ies ing ings
     ion ions ional ism ist ities ity ive iveness ization izations ize ized ly ment ments ness ous ously""".split()  # noqa: SIM905
 )
-
-
-# Asking
 
 
 class Forms(NamedTuple):
@@ -86,9 +59,6 @@ def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
         return start, ()
     cut = (start[:end] for end in range(3, len(start)) if any(ending.startswith(start[end:]) for ending in _ENDINGS))
     return start, tuple(dict.fromkeys([stem(start), *cut]))
-
-
-# The field
 
 
 class _Stems(dict[str, str]):
@@ -170,231 +140,3 @@ class Prose(fields.FieldType):
         boost = self.format.field_boost
         for term, at in places(value).items():
             yield term, len(at), len(at) * boost, packed(at)
-
-
-# Building
-
-
-class BuildFailed(Exception):
-    """A process that was writing the index ended early; nothing of the index is left."""
-
-
-def build(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> int:
-    """Write an index of the documents into an empty folder; answers how many there are. None of the `_boost` and
-    `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where a further segment begins."""
-    with _Whole(folder) as whole:
-        return whole.publish(schema, _write(folder, schema, documents))
-
-
-def build_parallel(
-    folder: str,
-    schema: fields.Schema,
-    paths: Sequence[str],
-    load: Callable[[str], tuple[Document | None, _Aside]],
-    noted: Callable[[str, _Aside], None],
-    *,
-    procs: int = 2,
-) -> int:
-    """Write an index into an empty folder in `procs` processes, each of which loads its share of `paths` itself.
-
-    `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it in this process,
-    once for every path, in no order. `load` has to be a function of a module or a `partial` of one: where forking is
-    unsafe (not Linux, other threads about) the processes start afresh and import it. An OSError or a CortexError in
-    one of them is raised here; any other end of one is `BuildFailed`.
-    """
-    from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
-    from multiprocessing.connection import wait  # noqa: PLC0415
-
-    fork = sys.platform == "linux" and threading.active_count() == 1
-    context = get_context("fork") if fork else get_context("spawn")
-    workers: dict[Connection, BaseProcess] = {}
-    shares: dict[Connection, Iterator[str]] = {}
-    segments: dict[Connection, tuple[whoosh3.W3Segment, ...]] = {}
-    with _Whole(folder) as whole:
-        try:
-            for part in range(procs):
-                receiver, sender = context.Pipe(duplex=False)
-                worker = context.Process(target=_work, args=(sender, folder, schema, paths[part::procs], load), daemon=True)
-                worker.start()
-                sender.close()  # so that the end of the worker is the end of what it sends
-                workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
-            while len(segments) < procs:
-                ready = wait([receiver for receiver in workers if receiver not in segments])
-                for receiver in [receiver for receiver in workers if receiver in ready]:
-                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(receiver, workers[receiver])
-                    if isinstance(received, tuple):
-                        segments[receiver] = received
-                    else:
-                        for aside, path in zip(received, shares[receiver], strict=False):
-                            noted(path, aside)
-            return whole.publish(schema, [segment for receiver in workers for segment in segments[receiver]])
-        finally:
-            for each in workers.values():
-                each.terminate()
-                each.join()
-
-
-def _received(receiver: Connection, worker: BaseProcess) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
-    try:
-        message: list[_Aside] | tuple[whoosh3.W3Segment, ...] | OSError | CortexError = receiver.recv()
-    except (EOFError, ConnectionError) as error:
-        worker.join()
-        raise BuildFailed(f"a process that wrote the index ended early, with {worker.exitcode}") from error
-    if isinstance(message, OSError | CortexError):
-        raise message
-    return message
-
-
-def _work(
-    sender: Connection,
-    folder: str,
-    schema: fields.Schema,
-    share: Sequence[str],
-    load: Callable[[str], tuple[Document | None, _Aside]],
-) -> None:
-    """What a process of `build_parallel` does: sends lists of asides, and at the end its segments or an error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the one that waits ends the others,
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
-    parent = os.getppid()
-
-    def documents() -> Iterator[Document]:
-        for start in range(0, len(share), _BATCH):
-            if os.getppid() != parent:
-                raise SystemExit
-            asides = []
-            for path in share[start : start + _BATCH]:
-                document, aside = load(path)
-                asides.append(aside)
-                if document is not None:
-                    yield document
-            sender.send(asides)
-
-    try:
-        sender.send(tuple(_write(folder, schema, documents())))
-    except (OSError, CortexError) as error:
-        sender.send(error)
-
-
-class _Whole:
-    """A folder that in the end holds a whole index or nothing."""
-
-    def __init__(self, folder: str) -> None:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        if os.listdir(folder):
-            raise FileExistsError(f"{folder} is not empty")
-        self.folder = folder
-        self.published = False
-
-    def publish(self, schema: fields.Schema, segments: list[whoosh3.W3Segment]) -> int:
-        TOC(schema, segments, 0).write(FileStorage(self.folder), _INDEX_NAME)
-        self.published = True
-        return sum(segment.doc_count_all() for segment in segments)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for place, folders, files in os.walk(self.folder, topdown=False):
-            for name in folders:
-                os.rmdir(os.path.join(place, name))
-            for name in files:
-                if place != self.folder or not self.published:
-                    os.unlink(os.path.join(place, name))
-
-
-def _write(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> list[whoosh3.W3Segment]:
-    made: list[whoosh3.W3Segment] = []
-    part, thresholds = None, gc.get_threshold()
-    gc.set_threshold(*thresholds[:2], 1_000_000)  # lists only grow: searching all for garbage takes a sixth of the time
-    try:
-        for document in documents:
-            part = part or _Segment(FileStorage(folder), schema)
-            part.add(document)
-            if part.postings >= _MOST_POSTINGS:
-                made.append(part.finish())
-                part = None
-        return [*made, part.finish()] if part else made
-    finally:
-        gc.set_threshold(*thresholds)
-        if part:
-            part.close()
-
-
-class _Segment:
-    """A segment in the making. Its postings are held by term until it is finished: only terms have to be sorted."""
-
-    def __init__(self, storage: FileStorage, schema: fields.Schema) -> None:
-        codec = Codec()
-        self._made = codec.new_segment(storage, _INDEX_NAME)
-        self._documents = codec.per_document_writer(storage, self._made)
-        self._terms = codec.field_writer(storage, self._made)
-        self._fields: dict[str, fields.FieldType] = dict(schema.items())
-        # Of a Prose field: document, places, document, places. Of others: (document, weight, encoded value).
-        self._lists: dict[str, _Lists] = {name: defaultdict(list) for name in self._fields}
-        self._lengths = {name: bytearray() for name in self._fields}
-        self._count = self.postings = 0
-
-    def add(self, document: Document) -> None:
-        self._documents.start_doc(self._count)
-        for name in sorted(document):
-            field, value = self._fields[name], document[name]
-            if value is not None:
-                length = self._index(name, field, value)
-                self._documents.add_field(name, field, value if field.stored else None, length)
-                if field.column_type:
-                    self._documents.add_column_value(name, field.column_type, field.to_column_value(value))
-        self._documents.finish_doc()
-        self._count += 1
-
-    def _index(self, name: str, field: fields.FieldType, value: object) -> int:
-        """The length of the field in this document, where it has one."""
-        lists, number, length = self._lists[name], self._count, 0
-        if isinstance(field, Prose):
-            assert isinstance(value, str)
-            found = places(value)
-            for term, at in found.items():
-                postings = lists[term]
-                postings.append(number)
-                postings.append(at)
-            self.postings += len(found)
-            length = sum(map(len, found.values()))
-        elif field.indexed:
-            for term, frequency, weight, encoded in field.index(value):
-                lists[term].append((number, weight, encoded))
-                length += frequency
-        if not (length and field.scorable):
-            return 0
-        lengths = self._lengths[name]
-        lengths.extend(bytes(number - len(lengths)))
-        lengths.append(length_to_byte(length))
-        return length
-
-    def finish(self) -> whoosh3.W3Segment:
-        """Write the segment; answers what the table of contents has to say of it."""
-        self._documents.close()
-        self._made.set_doc_count(self._count)
-        for name, field in sorted(self._fields.items()):
-            lists, lengths = self._lists.pop(name), self._lengths[name]
-            lengths.extend(bytes(self._count - len(lengths)))
-            if lists:
-                self._terms.start_field(name, field)
-                for term in sorted(lists):
-                    self._finish(field, term, lists.pop(term), lengths)
-                self._terms.finish_field()
-        self._terms.close()
-        return self._made
-
-    def close(self) -> None:
-        """Close what an error has left open."""
-        for file in (self._documents._cols._temp, self._terms._tindex.dbfile, self._terms._postfile):  # noqa: SLF001
-            if not file.is_closed:
-                file.close()
-
-    def _finish(self, field: fields.FieldType, term: bytes, postings: list[Any], lengths: bytearray) -> None:
-        if isinstance(field, Prose):
-            self._terms.add_places(term, postings[::2], postings[1::2], lengths)
-            return
-        self._terms.start_term(term)
-        for number, weight, encoded in postings:
-            self._terms.add(number, weight, encoded, byte_to_length(lengths[number]))
-        self._terms.finish_term()

@@ -13,9 +13,10 @@ from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
 from cortex.core.query import Piece, Query
 from cortex.projections.analysis import Prose, phrase_terms, prefix_forms, query_forms
 from cortex.projections.catalogue import Damaged, Scored
+from cortex.projections.postings import Codec
 from cortex.projections.ranking import Ranking
 from cortex.projections.row import Row
-from cortex.projections.whoosh_import import Codec, FileStorage, columns, fields, query as q
+from cortex.projections.whoosh_import import FileStorage, columns, fields, query as q
 
 if TYPE_CHECKING:
     from cortex.core.card import Card

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cortex.projections.whoosh_import import scoring  # isort: split
-
-from whoosh.matching import FilterMatcher
+from cortex.projections.whoosh_import import matching, scoring
 
 K1, B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values
 _USUAL_LENGTH = {"head": 8.0, "body": 400.0}  # terms; of the records and notes of a documentation vault
@@ -55,7 +53,7 @@ def _holding(reader: Any, field: str, term: Any) -> int:
         holding += leaf.doc_frequency(field, term)
         if leaf.has_deletions():
             postings = leaf.postings(field, term)
-            every = postings.child if isinstance(postings, FilterMatcher) else postings
+            every = postings.child if isinstance(postings, matching.FilterMatcher) else postings
             every.reset()
             for document in sorted(number for number in range(leaf.doc_count_all()) if leaf.is_deleted(number)):
                 if not every.is_active():

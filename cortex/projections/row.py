@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cortex.projections.whoosh_import import query  # isort: split
-
-from whoosh.matching import ListMatcher, NullMatcher
+from cortex.projections.postings import in_a_row
+from cortex.projections.whoosh_import import matching, query
 
 
 class Row(query.Query):
@@ -40,45 +39,16 @@ class Row(query.Query):
     def matcher(self, searcher: Any, context: Any = None) -> Any:
         """The notes of one segment, found at once: a row is rare, and later notes cost what the first one does."""
         reader = searcher.reader()
-        by_rarity = sorted(set(self.terms_in_row), key=lambda term: reader.doc_frequency(self.fieldname, term))
-        if any((self.fieldname, term) not in reader for term in by_rarity):
-            return NullMatcher()
-        places: dict[int, dict[bytes, frozenset[int]]] = {}
-        for count, term in enumerate(by_rarity):
-            held = {}
-            postings = reader.postings(self.fieldname, term)
-            for document in sorted(places) if count else _all_of(postings):
-                if count:
-                    postings.skip_to(document)
-                    if not postings.is_active():
-                        break
-                    if postings.id() != document:
-                        continue
-                held[document] = {**places.get(document, {}), term: frozenset(postings.value_as("positions"))}
-            places = held
-        rows = {document: len(self._starts(at)) for document, at in places.items()}
-        documents = [document for document in sorted(rows) if rows[document]]
-        if not documents:
-            return NullMatcher()
-        weights = [rows[document] * self.boost for document in documents]
+        if any((self.fieldname, term) not in reader for term in self.terms_in_row):
+            return matching.NullMatcher()
+        found = in_a_row([reader.postings(self.fieldname, term) for term in self.terms_in_row])
+        if not found:
+            return matching.NullMatcher()
+        documents = sorted(found)
+        weights = [len(found[document]) * self.boost for document in documents]
+        rarest = (self.fieldname, min(self.terms_in_row, key=lambda term: reader.doc_frequency(self.fieldname, term)))
         scorer = None
         if context is None or context.weighting is not None:
             weighting = searcher.weighting if context is None else context.weighting
-            scorer = weighting.scorer(searcher, self.fieldname, by_rarity[0], qf=self.boost)
-        rarest = (self.fieldname, by_rarity[0])
-        return ListMatcher(documents, weights, scorer=scorer, term=rarest, terminfo=reader.term_info(*rarest))
-
-    def _starts(self, at: dict[bytes, frozenset[int]]) -> set[int]:
-        """The positions at which the whole row begins."""
-        first, *rest = self.terms_in_row
-        starts = set(at[first])
-        for offset, term in enumerate(rest, start=1):
-            places = at[term]
-            starts = {start for start in starts if start + offset in places}
-        return starts
-
-
-def _all_of(postings: Any) -> Any:
-    while postings.is_active():
-        yield postings.id()
-        postings.next()
+            scorer = weighting.scorer(searcher, *rarest)
+        return matching.ListMatcher(documents, weights, scorer=scorer, term=rarest, terminfo=reader.term_info(*rarest))

@@ -79,8 +79,8 @@ class _Update:
     def _build(self, stamps: dict[str, str]) -> None:
         """Everything anew."""
         # Whoosh costs 30 ms; `show` and `normalize` need none when nothing has changed.
-        from cortex.projections.analysis import build, build_parallel  # noqa: PLC0415
         from cortex.projections.index import SCHEMA  # noqa: PLC0415
+        from cortex.projections.segment import build, build_parallel  # noqa: PLC0415
 
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE))

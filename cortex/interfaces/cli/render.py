@@ -59,18 +59,20 @@ def _plain(value: Any) -> Any:
 
 
 def _search(found: Any) -> Iterable[str]:
-    for hit in found.hits:
+    for count, hit in enumerate(found.hits):
+        if count:
+            yield ""
         status = f"  {_YELLOW}{visible(hit.status)}{_OFF}" if hit.status in ("superseded", "archived", "failed") else ""
-        kind = visible(hit.type) or "note"
         yield f"{_BOLD}{visible(hit.title)}{_OFF}{status}"
-        yield f"  {_DIM}{kind}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{_OFF}"
+        yield f"  {_DIM}{visible(hit.type) or 'note'}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{_OFF}"
         if hit.snippet:
             yield "  " + visible(hit.snippet).replace(MARK, _YELLOW).replace(UNMARK, _OFF)
-        yield ""
     if not found.hits:
         yield f"no hits for {visible(found.query)!s}"
         if found.hint:
             yield f"  {visible(found.hint)}"
+    if found.problems:
+        yield ""
     yield from _problem_lines(found.problems, _PROBLEMS_NAMED)
 
 

@@ -1,0 +1,35 @@
+#!/bin/sh
+# What a new user should see first: keep something, find it; then ask this project's own memory why it is as it is.
+set -eu
+cd "$(dirname "$0")/.."
+cortex=$PWD/.venv/bin/cortex
+show() {
+    printf '\n\033[1m$ cortex'
+    for word in "$@"; do case $word in *" "*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac; done
+    printf '\033[0m\n'
+    "$cortex" "$@"
+}
+if [ ! -t 1 ]; then
+    show() {
+        printf '\n$ cortex'
+        for word in "$@"; do case $word in *" "*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac; done
+        printf '\n'
+        "$cortex" "$@"
+    }
+fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+printf 'A vault of your own, for a minute:\n'
+cd "$scratch"
+show init
+show capture "Gotcha: the staging database drops idle connections after 30 s; ping it every 20 s" --tags db --project shop
+show search staging connections
+
+cd - >/dev/null
+cd vault
+printf "\nThis project's own memory, in vault/:\n"
+show status
+show search why not os.replace -n 2
+show search 'type:gotcha "power fails"' -n 2
+show search how do briefings merge -n 3

@@ -1,0 +1,94 @@
+"""The house rules that a machine can keep: sizes, words, and that this project's own vault is sound."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cortex.core.event import EVENT_TYPES
+from cortex.core.normalize import HANDLERS
+from cortex.core.record import RECORD_TYPES
+from cortex.operations import VERBS
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(ROOT.glob("cortex/**/*.py"))
+NOT_USED = re.compile(r"manager|service|helper|utils?\b|engine|processor|payload", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_small_says_what_it_is_and_uses_our_words(path) -> None:
+    source = path.read_text()
+    tree = ast.parse(source)
+    assert ast.get_docstring(tree)
+    assert source.count("\n") <= 400
+    assert not re.search(r"^# ?[=-]{4,}", source, re.MULTILINE)
+    assert not NOT_USED.search(path.stem)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            assert not NOT_USED.search(node.name), node.name
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 60, node.name
+
+
+def test_every_event_type_has_a_handler_and_the_format_names_it() -> None:
+    assert set(HANDLERS) == set(EVENT_TYPES)
+    text = (ROOT / "docs/format.md").read_text()
+    for word in EVENT_TYPES:
+        assert f"`{word}`" in text
+
+
+def test_the_readme_uses_verbs_that_exist_and_files_that_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    for verb in re.findall(r"^(?:\$ )?cortex ([a-z]+)", text, re.MULTILINE):
+        assert verb in {*VERBS, "completion"}
+    for path in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_this_projects_vault_is_sound_and_explains_itself(tmp_path) -> None:
+    vault = tmp_path / "vault"
+    shutil.copytree(ROOT / "vault", vault)
+
+    def cortex(*words: str):
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", "--vault", str(vault), *words, "--json"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        return json.loads(done.stdout)
+
+    assert cortex("doctor")["problems"] == []
+    assert cortex("normalize")["events"] == []
+    counts = cortex("status")["types"]
+    assert counts["decision"] + counts["gotcha"] >= 15
+    assert cortex("search", "why not os.replace")["hits"][0]["type"] == "decision"
+    events = {path.stem for path in vault.glob("events/**/*.md")}
+    for record in vault.glob("records/**/*.md"):
+        named = re.findall(r"^    - (\S+)$", record.read_text(), re.MULTILINE)
+        assert named, record
+        assert set(named) <= events, record
+        assert record.parent.name in RECORD_TYPES
+
+
+def test_this_projects_vault_is_what_its_events_say(tmp_path) -> None:
+    """Take the records away and put the events back into the inbox: the same records come out. People may have edited
+    theirs since, so the ids are what must agree."""
+    fresh = tmp_path / "vault"
+    shutil.copytree(ROOT / "vault", fresh)
+    shutil.rmtree(fresh / "records")
+    shutil.rmtree(fresh / "sessions")
+    (fresh / "inbox/pending").mkdir(parents=True, exist_ok=True)
+    for event in fresh.glob("events/**/*.md"):
+        event.rename(fresh / "inbox/pending" / event.name)
+    subprocess.run([sys.executable, "-m", "cortex", "--vault", str(fresh), "normalize"], check=True, capture_output=True)
+
+    def ids(root: Path) -> set[str]:
+        return {path.stem for folder in ("records", "sessions", "events") for path in (root / folder).rglob("*.md")}
+
+    assert ids(fresh) <= ids(ROOT / "vault")
+    assert not list((fresh / "inbox").rglob("*.md"))
