@@ -1,5 +1,7 @@
 # Everything a fresh machine needs besides Python >= 3.11, make and git is set up by these targets in .venv.
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+# The first Python that runs, is new enough and can make an environment; or say which: make demo PYTHON=/path/to/python3.11
+PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
+	$$each -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$each && break; done)
 BIN := .venv/bin
 JOBS ?= 2
 
@@ -27,7 +29,7 @@ clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit("Cortex needs Python 3.11 or newer: make demo PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+	@test -n "$(PYTHON)" || { echo "Cortex needs Python 3.11, 3.12 or 3.13 with venv: make demo PYTHON=/path/to/it" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
 .venv/.base: .venv/bin/python pyproject.toml

@@ -13,8 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from cortex.core import event as events
-from cortex.core import note as notes
+from cortex.core import event as events, note as notes
 from cortex.core.normalize import read_event
 from cortex.operations.inbox import normalize
 from cortex.operations.init import init

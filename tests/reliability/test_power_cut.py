@@ -20,8 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import event as events
-from cortex.core import note as notes
+from cortex.core import event as events, note as notes
 from cortex.core.caller import Caller, silent
 from cortex.core.normalize import read_event
 from cortex.operations.init import init
