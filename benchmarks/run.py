@@ -130,7 +130,7 @@ with views(Vault(os.getcwd()), silent) as now:
     mark("Whoosh imported")
     from cortex.projections import index
     mark("index opened, searched")
-    scored, terms = index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), None, 10)
+    scored, terms = index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
     mark("ten rows, ten snippets from the files")
     rows = now.catalogue.numbered(one.number for one in scored)
     for row in rows.values():

@@ -10,11 +10,10 @@ from cortex.core import note as notes
 from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
 from cortex.core.problem import Problem
 from cortex.core.scan import conflict_line, scan, title_of
-from cortex.core.text import digest, one_line
+from cortex.core.text import digest, one_line, shorten
 
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
 _DATE_IN_NAME = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
-_TYPE = re.compile(r"[\w-]{1,40}")
 _INBOX_STATUS = {"inbox/pending/": "pending", "inbox/failed/": "failed", "events/": "normalized"}
 
 
@@ -33,7 +32,6 @@ class Card(NamedTuple):
     date: int  # seconds since the epoch of the last change that the note tells of, else of its file
     tier: int
     created: str
-    session: str
     events: tuple[str, ...]  # its provenance
     digest: str  # of a record's body, to recognise a twin
     body: str
@@ -49,34 +47,29 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     if line := conflict_line(body):
         message = "conflict markers: git could not merge the two versions"
         problems.append(Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers"))
-    type_ = note.get("type")
-    status = note.get("status")
+    status = one_line(note.get("status")).lower()
     tier = SET_ASIDE if status in ("superseded", "archived") else CURRENT
     for prefix, inbox_status in _INBOX_STATUS.items():
         if path.startswith(prefix):
             status, tier = inbox_status, TRAIL
-            # The envelope of a failed event tells its reason; its own type stands inside, unread.
     if path.startswith("briefings/"):
         tier = TRAIL
-    provenance = note.fields.get("provenance")
-    from_events = provenance.get("events") if isinstance(provenance, dict) else None
-    session = provenance.get("session") if isinstance(provenance, dict) else None
+    from_events, _ = note.provenance()
     tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
     return Card(
         path=path,
         id=note.get("id") or path,
-        type=type_ if _TYPE.fullmatch(type_) else "",
+        type=shorten(note.get("type"), 40).lower(),
         title=one_line(note.get("title")) or one_line(title_of(scanned, path)),
         status=status,
-        project=note.get("project"),
-        branch=note.get("branch"),
+        project=one_line(note.get("project")),
+        branch=one_line(note.get("branch")),
         tags=tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# "))),
         aliases=(*note.texts("aliases"), *note.texts("alias")),
         date=_date(note, path, mtime),
         tier=tier,
         created=note.get("created"),
-        session=session if isinstance(session, str) else note.get("session"),
-        events=tuple(one for one in from_events if isinstance(one, str)) if isinstance(from_events, list) else (),
+        events=from_events,
         digest=digest(body) if from_events else "",
         body=body,
         problems=tuple(problems),

@@ -14,7 +14,7 @@ from cortex.core import emit, event as events, note as notes
 from cortex.core.event import Event
 from cortex.core.note import Note
 from cortex.core.problem import Invalid
-from cortex.core.record import LEADING_WORDS, RECORD_TYPES, Record, compose, provenance, record_id
+from cortex.core.record import LEADING_WORDS, RECORD_TYPES, Record, compose, record_id
 from cortex.core.text import digest, one_line, short_hash, shorten, slug
 
 TWIN_WINDOW = 15 * 60  # seconds within which equal content is the same record (engram's and seed 001's window)
@@ -22,7 +22,8 @@ TITLE_LIMIT = 80
 GIST_LIMIT = 240
 SESSION_HEADING = "## Events"
 
-_LEAD = re.compile(r"(?:[#>*\-\s]|\*\*)*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
+_LEAD = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _ORNAMENT = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
 _SENTENCE = re.compile(r"[.!?](?=\s)")
 _FOLDED = re.compile(rb"^- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*$")
@@ -116,8 +117,8 @@ def read_event(data: bytes, where: str) -> Event:
         source=note.get("source"),
     )
     events.check(event)
-    if seconds_of(event.at) is None:
-        raise Invalid(f"{event.at!r} is not a time such as 2026-11-20T16:45:12Z", f"mend `at`, then cortex retry {id_}")
+    if not _TIME.fullmatch(event.at) or seconds_of(event.at) is None:
+        raise Invalid(f"{event.at!r} is not a time such as {events.time_of(id_)}", f"mend `at`, then cortex retry {id_}")
     return event
 
 
@@ -131,13 +132,10 @@ def normalize(event: Event, known: Known, *, unfinished: bool = False) -> list[C
 def amend(data: bytes, change: Grow | Fold) -> bytes:
     """The bytes of an existing note after a change. `Invalid` when a person's edit left it unreadable."""
     note = notes.parse(data, change.path)
-    held = note.fields.get("provenance")
-    named = held.get("events") if isinstance(held, dict) else None
-    before = tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
+    before, rest = note.provenance()
     if change.event.id in before:
         return data
-    session = held.get("session") if isinstance(held, dict) else None
-    block = provenance((*before, change.event.id), session if isinstance(session, str) else "")
+    block: dict[str, emit.Value] = {"events": sorted((*before, change.event.id)), **rest}
     note = notes.set_field(note, "provenance", emit.field("provenance", block))
     if change.event.at > note.get("updated"):
         note = notes.set_field(note, "updated", emit.field("updated", change.event.at))

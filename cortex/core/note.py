@@ -16,7 +16,7 @@ BOM = b"\xef\xbb\xbf"
 MAX_FRONTMATTER_BYTES = 64 * 1024
 MAX_FRONTMATTER_LINES = 1000
 _FENCE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
-_CLOSING = re.compile(rb"^---[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
+_CLOSING = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
 _EOL = re.compile(rb"\r\n|\n|\r")
 _MARKER = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _SIMPLE = re.compile(r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
@@ -62,6 +62,14 @@ class Note(NamedTuple):
             value = [part.strip() for part in value.split(",")]
         return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
 
+    def provenance(self) -> tuple[tuple[str, ...], Fields]:
+        """The events that the note names as where it came from, and what else stands beside them."""
+        held = self.fields.get("provenance")
+        block = dict(held) if isinstance(held, dict) else {}
+        named = block.pop("events", None)
+        named = [named] if isinstance(named, str) else named
+        return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else (), block
+
 
 def read(data: bytes, where: str = "") -> Note:
     """Take a file apart. `where` is the path that problems name."""
@@ -98,7 +106,12 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
         fence = f"---{note.eol}".encode()
         return read(note.bom + fence + written + fence + note.body)
     start, end = _span(note.block, key)
-    return read(note.bom + note.opening + note.block[:start] + written + note.block[end:] + note.closing + note.body)
+    changed = read(note.bom + note.opening + note.block[:start] + written + note.block[end:] + note.closing + note.body)
+    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
+    others = ({other: value for other, value in fields.items() if other != key} for fields in (note.fields, changed.fields))
+    if next(others) != next(others) or len(changed.problems) > len(note.problems):
+        raise Invalid(f"its frontmatter is written in a way in which {key!r} cannot be changed alone", "write it as `key: value` lines")
+    return changed
 
 
 def insert_body_line(note: Note, line: str, before: int) -> Note:
@@ -171,7 +184,7 @@ def _encoding_problem(data: bytes, where: str) -> list[Problem]:
 
 def _span(block: bytes, key: str) -> tuple[int, int]:
     """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
-    follow. Both ends are the block's end when it has no such key."""
+    follow, comments among these included. Both ends are the block's end when it has no such key."""
     head = re.compile(rb"^(?:" + re.escape(key.encode()) + rb"|\"" + re.escape(key.encode()) + rb"\"|'" + re.escape(key.encode()) + rb"')[ \t]*:")
     start = end = -1
     offset = 0
@@ -181,7 +194,7 @@ def _span(block: bytes, key: str) -> tuple[int, int]:
                 start, end = offset, offset + len(line)
         elif line[:1] in (b" ", b"\t") or line.startswith((b"- ", b"-\n", b"-\r")):
             end = offset + len(line)
-        elif line.strip():
+        elif line.strip() and not line.startswith(b"#"):
             break
         offset += len(line)
     return (start, end) if start >= 0 else (len(block), len(block))

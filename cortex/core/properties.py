@@ -93,6 +93,7 @@ def _build(block: str) -> tuple[Value, list[int]]:
     flow: list[bool] = []
     repeated: list[int] = []
     result: Value = None
+    begun = 0
 
     def put(value: Value, line: int) -> None:
         nonlocal result
@@ -112,8 +113,8 @@ def _build(block: str) -> tuple[Value, list[int]]:
 
     for event in yaml.parse(block, Loader=_LOADER):
         line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent):
-            raise Unreadable("an alias (`*name`), which Cortex does not follow", line)
+        if refusal := _refusal(event):
+            raise Unreadable(refusal, line)
         if isinstance(event, yaml.ScalarEvent):
             is_key = bool(stack) and isinstance(stack[-1], dict) and keys[-1] is None
             put(event.value if is_key else _scalar(event), line)
@@ -129,9 +130,19 @@ def _build(block: str) -> tuple[Value, list[int]]:
             value: Value = stack.pop()
             keys.pop()
             put(_wikilink(value) if flow.pop() else value, line)
-        elif isinstance(event, yaml.DocumentEndEvent) and event.explicit:
-            raise Unreadable("a document end marker (`...`)", line)
+        elif isinstance(event, yaml.DocumentStartEvent) and (begun := begun + 1) > 1:
+            raise Unreadable("a second document", line)
     return result, repeated
+
+
+def _refusal(event: yaml.Event) -> str:
+    """Why Cortex does not read what this event of the parser stands for; empty when it does."""
+    if isinstance(event, yaml.AliasEvent):
+        return "an alias (`*name`), which Cortex does not follow"
+    if isinstance(event, yaml.DocumentEndEvent) and event.explicit:
+        return "a document end marker (`...`)"
+    tag = getattr(event, "tag", None)
+    return f"a tag ({tag}), which Cortex does not read" if tag is not None else ""
 
 
 def _scalar(event: yaml.ScalarEvent) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from cortex.core.problem import Invalid
@@ -35,13 +35,13 @@ class Filter(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed query. `after` and `before` are seconds since the epoch, 0 where not asked for."""
+    """A parsed query. `after` and `before` are seconds since the epoch, None where not asked for."""
 
     pieces: tuple[Piece, ...]
     filters: tuple[Filter, ...]
-    after: int = 0
-    before: int = 0
-    cut: bool = False  # the query had more than `MOST_PIECES` pieces
+    after: int | None = None
+    before: int | None = None
+    cut: bool = False  # not all of the query is asked
 
 
 def parse(text: str, now: str) -> Query:
@@ -49,21 +49,23 @@ def parse(text: str, now: str) -> Query:
     and for a query in which there is nothing to look for. Unknown `key:value` pairs are words like others."""
     pieces: list[Piece] = []
     filters: list[Filter] = []
-    bounds = {"after": 0, "before": 0}
-    found = list(_PIECE.finditer(_CONTROL.sub(" ", text[: 200 * MOST_PIECES])))
+    bounds: dict[str, int | None] = {"after": None, "before": None}
+    most = 200 * MOST_PIECES
+    found = list(_PIECE.finditer(_CONTROL.sub(" ", text[:most])))
     for match in found[:MOST_PIECES]:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
-            bounds[key] = _seconds(key, value, now)
+            opposite = {"after": "before", "before": "after"}[key]  # what is not after a moment is before it
+            bounds[opposite if negated else key] = _seconds(key, value, now)
         elif key in FILTERS:
             values = tuple(part for part in value.split(",") if part)
             filters.append(Filter(key, values, negated))
         else:
             pieces += _pieces(f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated)
-    if not pieces and not filters and not any(bounds.values()):
+    if not pieces and not filters and bounds == {"after": None, "before": None}:
         raise Invalid("there is nothing to search for", 'cortex search "how do we merge briefings", or type:decision after:2w')
-    return Query(tuple(pieces), tuple(filters), bounds["after"], bounds["before"], len(found) > MOST_PIECES)
+    return Query(tuple(pieces), tuple(filters), bounds["after"], bounds["before"], len(found) > MOST_PIECES or len(text) > most)
 
 
 def _pieces(value: str, quoted: bool, negated: bool) -> list[Piece]:
@@ -80,8 +82,7 @@ def _seconds(key: str, value: str, now: str) -> int:
     """The moment that `7d`, `2026`, `2026-11` or `2026-11-20` means for a bound, in UTC. `before:2026` is what was
     before that year began; `after:2026-11-20` includes the day."""
     if span := _SPAN.fullmatch(value.lower()):
-        moment = datetime.fromisoformat(now) - timedelta(days=int(span[1]) * _DAYS[span[2]])
-        return int(moment.timestamp())
+        return int(datetime.fromisoformat(now).timestamp()) - int(span[1]) * _DAYS[span[2]] * 24 * 3600
     if date := _DATE.fullmatch(value):
         try:
             return int(datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC).timestamp())

@@ -21,6 +21,9 @@ LEADING_WORDS = {
 }  # fmt: skip
 
 
+_BLANK_LINES = "\n"  # around a body; the blanks that begin a line of code are part of it
+
+
 class Record(NamedTuple):
     """A record as normalization first writes it. Empty fields are not written; from then on it is a person's note."""
 
@@ -68,4 +71,4 @@ def compose(record: Record) -> str:
         "relations": [{"kind": kind, "to": f"[[{to}]]"} for kind, to in record.relations],
         "provenance": provenance(record.events, record.session),
     }
-    return f"{emit.frontmatter(fields)}\n{record.body.strip()}\n"
+    return f"{emit.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"

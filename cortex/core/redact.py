@@ -270,3 +270,11 @@ def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 _FIND = {"private": _private, "private-key": _keys, "assigned-secret": _assigned}
+
+
+def clean(text: str) -> str:
+    """`text` as it may be written: without secrets, with `\\n` line ends; bytes that are no UTF-8, and NULs, as escapes."""
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")
+    return redact(text)[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cortex.core.answer import MARK, UNMARK
 
 WIDTH = 160  # characters
-_FRONTMATTER = re.compile(r"---[ \t]*\r?\n(?:.*\r?\n){0,1000}?---[ \t]*(?:\r?\n|$)")
+_FRONTMATTER = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CONTROL = re.compile("[\x00-\x1f\ue000\ue001]")
 
 

@@ -20,12 +20,12 @@ def base32(number: int, length: int) -> str:
 
 def short_hash(text: str, length: int = 6) -> str:
     """`length` base32 characters of the SHA-256 of `text`."""
-    return base32(int.from_bytes(_sha256(text.encode()), "big") >> 256 - 5 * length, length)
+    return base32(int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length, length)
 
 
 def digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
-    return _sha256(_SPACE.sub(" ", text.strip()).casefold().encode("utf-8", "replace")).hex()[:32]
+    return _sha256(_SPACE.sub(" ", text.strip()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ from cortex.core import event as events
 from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.problem import Conflict, CortexError, NotFound
-from cortex.core.redact import redact
+from cortex.core.redact import clean
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
 
@@ -54,11 +54,11 @@ def capture(
         id=id or _new_id(caller),
         type=type,
         at="",
-        text=_clean(text),
-        session=_clean(session),
-        project=_clean(project).lower() or checkout.project_of(caller.cwd),
-        branch=_clean(branch) or checkout.branch_of(caller.cwd),
-        tags=tuple(dict.fromkeys(_clean(tag.strip()) for tag in tags.split(",") if tag.strip())),
+        text=clean(text),
+        session=clean(session),
+        project=clean(project).lower() or checkout.project_of(caller.cwd),
+        branch=clean(branch) or checkout.branch_of(caller.cwd),
+        tags=tuple(dict.fromkeys(clean(tag.strip()) for tag in tags.split(",") if tag.strip())),
         source=caller.source,
     )
     events.check(event)
@@ -99,17 +99,10 @@ def _held(vault: Vault, event: Event) -> Captured | None:
     for path in (layout.pending(event.id), events.path_of(event.id), layout.failed(event.id)):
         if files.exists(vault.root, path):
             held = files.read(vault.root, path)
-            if not held.endswith(f"{events.RAW_HEADING}\n\n{event.text}\n".encode()):
+            # No field of an event spans lines, so the first such place is where its own text begins.
+            if held.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2] != f"{event.text}\n".encode():
                 raise Conflict(f"{event.id} was captured with other content", "capture without --id for a new event")
             with files.folder(vault.root, path.rpartition("/")[0]) as place:
                 place.sync()  # the earlier attempt may have failed right here
             return Captured(event.id, path)
     return None
-
-
-def _clean(text: str) -> str:
-    """`text` without secrets, with `\\n` line ends; bytes that are no UTF-8 and NULs stay visible as escapes."""
-    if not text.isascii():
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")
-    return redact(text)[0]

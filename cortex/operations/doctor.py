@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Problem
 from cortex.projections.catalogue import Catalogue
-from cortex.projections.refresh import views
+from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout, repository
 from cortex.vault.find import Vault
 
@@ -27,21 +27,24 @@ def doctor(vault: Vault, caller: Caller) -> Examined:
 
     Example: cortex doctor --json
     """
-    with views(vault, caller.progress) as now:
-        now.catalogue.check()
-        problems = [
-            *now.problems,
-            *_clashes(now.catalogue),
-            *_names(list(now.snapshot.stamps)),
-            *_failed(vault),
-            *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
-            *_unmerged(vault),
-            *(
-                Problem(path, "is a search index inside the vault; it is never opened", f"git rm -r --cached {path}, then delete it")
-                for path in now.snapshot.planted
-            ),
-        ]
-        return Examined(vault.root, now.catalogue.count(), now.found, tuple(problems))
+    return look(vault, caller.progress, lambda now: _examined(vault, now))
+
+
+def _examined(vault: Vault, now: Views) -> Examined:
+    now.catalogue.check()
+    problems = [
+        *now.problems,
+        *_clashes(now.catalogue),
+        *_names(list(now.snapshot.stamps)),
+        *_failed(vault),
+        *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
+        *_unmerged(vault),
+        *(
+            Problem(path, "is a search index inside the vault; it is never opened", "delete it, and git rm it if it is tracked")
+            for path in now.snapshot.planted
+        ),
+    ]
+    return Examined(vault.root, now.catalogue.count(), now.found, tuple(problems))
 
 
 def _clashes(catalogue: Catalogue) -> list[Problem]:
@@ -70,12 +73,12 @@ def _names(paths: list[str]) -> list[Problem]:
 
 
 def _failed(vault: Vault) -> list[Problem]:
-    names = [name.removesuffix(".md") for name in files.names(vault.root, layout.FAILED) if name.endswith(".md")]
+    names = [name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)]
     return [Problem(layout.failed(name), "could not be normalized; its first lines say why", f"cortex retry {name}") for name in names]
 
 
 def _unmerged(vault: Vault) -> list[Problem]:
     try:
-        return [Problem(path, "git could not merge it", f"mend it, then git add {path}") for path in repository.unmerged(vault.root)]
+        return [Problem(path, "git could not merge it", "mend it, then git add it") for path in repository.unmerged(vault.root)]
     except CortexError as error:
         return [Problem(".git", error.message, error.hint)]

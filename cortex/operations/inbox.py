@@ -12,7 +12,7 @@ from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.normalize import Change, Create, Fold, Known, amend, normalize as decide, read_event
 from cortex.core.problem import Conflict, CortexError, Invalid, NotFound, Problem
-from cortex.projections.refresh import views
+from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
@@ -49,7 +49,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     Example: cortex normalize --dry-run
     """
     with lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
-        waiting = pending(vault)
+        waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
         if not waiting:
             return Normalized((), (), (), (), dry_run)
         return _Pass(vault, _known(vault, caller), dry_run).run(waiting, caller)
@@ -82,20 +82,18 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
     return Retried(name, target)
 
 
-def pending(vault: Vault) -> list[str]:
-    """The names waiting in the inbox, in the order of arrival: an event's id begins with its time."""
-    return [name for name in files.names(vault.root, layout.PENDING) if name.endswith(".md") and not name.startswith(".")]
-
-
 def _known(vault: Vault, caller: Caller) -> Known:
     """What exists, from a catalogue that has just been brought up to date."""
+    return look(vault, caller.progress, _known_of)
+
+
+def _known_of(now: Views) -> Known:
     known = Known()
-    with views(vault, caller.progress) as now:
-        for row in now.catalogue.rows("tier < 2 AND (events != '' OR id != path)"):
-            known.add(
-                path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
-                digest_=row.digest, from_events=row.events,
-            )  # fmt: skip
+    for row in now.catalogue.rows("tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"):
+        known.add(
+            path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
+            digest_=row.digest, from_events=row.events,
+        )  # fmt: skip
     return known
 
 
@@ -163,9 +161,7 @@ class _Pass:
         """The note is there though the catalogue did not know: a crash came before its event was let go, or the note
         could not be read when the catalogue was made."""
         held = files.read(self.root, change.path)
-        provenance = notes.parse(held, change.path).fields.get("provenance")
-        named = provenance.get("events") if isinstance(provenance, dict) else None
-        if isinstance(named, list) and event.id in named:
+        if event.id in notes.parse(held, change.path).provenance()[0]:
             files.sync(self.root, change.path.rpartition("/")[0])
         elif change.type == "session":
             files.replace(self.root, change.path, amend(held, Fold(change.path, event)), held)
@@ -200,7 +196,7 @@ class _Pass:
             start = len(notes.write(held)) - len(held.body)
             pairs = zip_longest(files.chunks(self.root, target, start), files.chunks(self.root, path))
             if any(one != other for one, other in pairs):
-                raise Conflict(f"{target} holds another text", f"cortex retry {target}") from None
+                raise Conflict(f"{target} holds another text", "move one of the two out of the inbox") from None
             files.sync(self.root, layout.FAILED)  # a crash came between this line and the next
         try:
             files.remove(self.root, path)

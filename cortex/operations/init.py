@@ -55,5 +55,5 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
 def _set_default(root: str) -> None:
     path = default_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(root + "\n")
+    with open(path, "wb") as file:
+        file.write(os.fsencode(root) + b"\n")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core import event as events
 from cortex.core.caller import Caller
+from cortex.core.event import Event
 from cortex.core.problem import Conflict, Invalid
 from cortex.core.record import RECORD_TYPES, Record, compose, record_id
-from cortex.core.redact import redact
+from cortex.core.redact import clean
 from cortex.core.text import shorten
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
@@ -20,6 +22,7 @@ class Written(NamedTuple):
 
     id: str
     path: str
+    file: str  # the path from the root of the disk, for an editor
 
 
 def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "", tags: str = "", body: str = "") -> Written:
@@ -37,16 +40,18 @@ def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "
         raise Invalid(f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}")
     stamp = caller.now.replace("-", "").replace(":", "").lower()
     seed = events.event_id(stamp, caller.random(7))  # a person's record has no event; its id is made as if it had
-    title = shorten(redact(title)[0], 120)
-    text = redact(body)[0] if body else template(f"{type if type in template_names() else 'note'}.md").replace("{{cursor}}", "")
+    title = shorten(clean(title), 120)
+    text = clean(body) if body else template(f"{type if type in template_names() else 'note'}.md").replace("{{cursor}}", "")
     record = Record(
         id=record_id(title, seed), type=type, title=title, body=text, created=caller.now, events=(),
-        status="open" if type == "action" else "active", project=project.lower() or checkout.project_of(caller.cwd),
-        branch=checkout.branch_of(caller.cwd), tags=tuple(tag.strip() for tag in tags.split(",") if tag.strip()),
+        status="open" if type == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
+        branch=checkout.branch_of(caller.cwd), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
     )  # fmt: skip
+    # What holds for a capture holds here: a text, a project, tags, a size.
+    events.check(Event(seed, "manual", caller.now, title and f"{title}\n{text}", project=record.project, tags=record.tags))
     path = layout.record(type, record.id)
     try:
         files.publish(vault.root, path, compose(record).encode())
     except FileExistsError:
         raise Conflict(f"{path} exists", "run the command again") from None
-    return Written(record.id, path)
+    return Written(record.id, path, os.path.join(vault.root, path))

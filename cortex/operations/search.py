@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core import query as queries, snippet as snippets
-from cortex.core.answer import MAX_NOTE_BYTES, TRAIL
+from cortex.core.answer import CURRENT, MAX_NOTE_BYTES, SET_ASIDE, TRAIL
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Invalid, Problem
 from cortex.core.query import Query
 from cortex.projections import filters
-from cortex.projections.catalogue import Damaged, Row, Scored
-from cortex.projections.refresh import Views, views
+from cortex.projections.catalogue import Row, Scored
+from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
 
@@ -48,7 +46,7 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
     """Find notes by their words, best first.
 
     Notes that hold all words come first, then, when these are few, notes that hold some. Superseded and archived
-    records come last. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status:
+    records come behind the others, events behind all. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status:
     path: after: before: (a date, or 7d, 2w, 3m).
 
     query: what to look for; a single - reads standard input
@@ -61,30 +59,19 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
         raise Invalid(f"-n {number} is not between 1 and {MOST}", "cortex search -n 20 …")
     asked = queries.parse(query, caller.now)
     problems = _normalize_first(vault, caller)
-    for attempt in (1, 2):
-        with views(vault, caller.progress, rebuild=attempt == 2) as now:
-            problems_now = [*problems, *now.problems]
-            try:
-                scored, terms = _numbers(now, asked, number)
-            except (Damaged, sqlite3.DatabaseError) as error:
-                if attempt == 2:
-                    raise CortexError(f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor") from error
-                continue
-            rows = now.catalogue.numbered(one.number for one in scored)
-            ordered = sorted(scored, key=lambda one: (one.group, -one.score, rows[one.number].path))
-            kept = _without_told(((rows[one.number], one.score) for one in ordered), number)
-            break
+    kept, terms, known = look(vault, caller.progress, lambda now: (*_best(now, asked, number), now.problems))
+    problems += known
     phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
     pattern = snippets.pattern_of(terms, phrases)
     hits = tuple(_hit(vault, row, score, pattern) for row, score in kept)
     if asked.cut:
-        problems_now.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
-    return Found(query, hits, tuple(problems_now), "" if hits else _hint(asked))
+        problems.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
+    return Found(query, hits, tuple(problems), "" if hits else _hint(asked))
 
 
 def _normalize_first(vault: Vault, caller: Caller) -> list[Problem]:
     """What waits in the inbox becomes records before it is looked for. Where that can't be, it is found as it is."""
-    if not any(name.endswith(".md") for name in files.names(vault.root, layout.PENDING)):
+    if not files.notes_in(vault.root, layout.PENDING):
         return []
     from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
 
@@ -94,28 +81,36 @@ def _normalize_first(vault: Vault, caller: Caller) -> list[Problem]:
         return [Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")]
 
 
-def _numbers(now: Views, asked: Query, limit: int) -> tuple[list[Scored], list[str]]:
-    """The best notes by their numbers, and the terms that were looked for."""
+def _best(now: Views, asked: Query, limit: int) -> tuple[list[tuple[Row, float]], list[str]]:
+    """The best notes with their scores, and the terms that were looked for. Events come last, without those whose
+    records are among the notes before them."""
+    scored, terms = _scored(now, asked, limit, (CURRENT, SET_ASIDE), set())
+    kept = _in_order(now, scored)[:limit]
+    if len(kept) < limit:
+        told = now.catalogue.events({event for row, _ in kept for event in row.events})
+        scored, more_terms = _scored(now, asked, limit - len(kept), (TRAIL,), told)
+        kept += _in_order(now, scored)[: limit - len(kept)]
+        terms = terms or more_terms
+    return kept, terms
+
+
+def _scored(now: Views, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]) -> tuple[list[Scored], list[str]]:
     where, values = filters.condition(asked)
     if not asked.pieces:
-        newest = now.catalogue.rows(f"{where} ORDER BY tier, date DESC, path LIMIT ?", (*values, 2 * limit))
-        return [Scored(place, 0.0, row.number) for place, row in enumerate(newest)], []
+        marks = ",".join(map(str, tiers))
+        order = "ORDER BY tier, date DESC, path LIMIT ?"
+        newest = now.catalogue.rows(f"{where} AND tier IN ({marks}) {order}", (*values, limit + len(without)))
+        return [Scored(place, 0.0, row.number) for place, row in enumerate(newest) if row.number not in without], []
     from cortex.projections import index  # noqa: PLC0415  a query of filters alone needs no Whoosh
 
     allowed = None if where == "1" else {row.number for row in now.catalogue.rows(where, values)}
-    return index.search(now.words, asked, allowed, limit)
+    return index.search(now.words, asked, limit, tiers, allowed=allowed, without=without)
 
 
-def _without_told(scored: Iterable[tuple[Row, float]], limit: int) -> list[tuple[Row, float]]:
-    """The first `limit` notes, without the events whose records are among the notes before them."""
-    kept: list[tuple[Row, float]] = []
-    told: set[str] = set()
-    for row, score in scored:
-        if row.tier == TRAIL and row.id in told:
-            continue
-        told.update(row.events)
-        kept.append((row, score))
-    return kept[:limit]
+def _in_order(now: Views, scored: list[Scored]) -> list[tuple[Row, float]]:
+    rows = now.catalogue.numbered(one.number for one in scored)
+    ordered = sorted(scored, key=lambda one: (one.group, -one.score, rows[one.number].path))
+    return [(rows[one.number], one.score) for one in ordered]
 
 
 def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) -> Hit:
@@ -128,6 +123,6 @@ def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) 
 
 
 def _hint(asked: Query) -> str:
-    if asked.filters or asked.after or asked.before:
+    if asked.filters or asked.after is not None or asked.before is not None:
         return "try it without the filters, or cortex status to see which types and projects there are"
     return "try other words, or the beginning of one: cortex search 'merg*'"

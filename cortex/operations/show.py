@@ -8,7 +8,7 @@ from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.problem import Conflict, NotFound, Problem
 from cortex.projections.catalogue import Catalogue, Row
-from cortex.projections.refresh import views
+from cortex.projections.refresh import look
 from cortex.vault import files
 from cortex.vault.find import Vault
 
@@ -34,8 +34,7 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
 
     Example: cortex show records/decision/publish-by-link-k3f7q2.md
     """
-    with views(vault, caller.progress) as now:
-        row = _one(note, _matches(note, now.catalogue))
+    row = look(vault, caller.progress, lambda now: _one(note, _matches(note, now.catalogue)))
     data = files.read(vault.root, row.path, MAX_SHOWN)
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
     return Shown(row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems)
@@ -51,8 +50,10 @@ def _matches(name: str, catalogue: Catalogue) -> list[Row]:
             return [row]
     if rows := list(catalogue.rows("id = ? ORDER BY path", (name,))):
         return rows
+    if not 4 <= len(name) <= 100:
+        return []
     prefix = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    return list(catalogue.rows("id LIKE ? ESCAPE '\\' AND length(?) >= 4 ORDER BY id, path LIMIT 20", (prefix, name)))
+    return list(catalogue.rows("id LIKE ? ESCAPE '\\' ORDER BY id, path LIMIT 20", (prefix,)))
 
 
 def _one(name: str, rows: list[Row]) -> Row:

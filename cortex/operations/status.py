@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.caller import Caller
-from cortex.projections.refresh import views
+from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
 
@@ -43,27 +43,26 @@ def status(vault: Vault, caller: Caller) -> Status:
 
     Example: cortex status --json
     """
-    with views(vault, caller.progress) as now:
-        catalogue = now.catalogue
-        recent = catalogue.rows("tier = 0 ORDER BY date DESC, path LIMIT ?", (_RECENT,))
-        return Status(
-            vault=vault.root,
-            branch=checkout.branch_of(vault.root),
-            notes=catalogue.count(),
-            pending=len(_events(vault, layout.PENDING)),
-            failed=tuple(_events(vault, layout.FAILED)),
-            types=_most({key or "(none)": count for key, count in catalogue.counts("type").items()}),
-            projects=_most({key or "(none)": count for key, count in catalogue.counts("project").items()}),
-            open_actions=sum(1 for _ in catalogue.rows("type = 'action' AND status = 'open'")),
-            # A session that was only ever compacted has not ended yet, and is not counted.
-            sessions=sum(1 for _ in catalogue.rows("type = 'session' AND status != 'open'")),
-            recent=tuple(Recent(row.id, row.path, row.title, row.type, row.date) for row in recent),
-            problems=len(now.problems),
-        )
+    return look(vault, caller.progress, lambda now: _status(vault, now))
 
 
-def _events(vault: Vault, folder: str) -> list[str]:
-    return [name.removesuffix(".md") for name in files.names(vault.root, folder) if name.endswith(".md")]
+def _status(vault: Vault, now: Views) -> Status:
+    catalogue = now.catalogue
+    recent = catalogue.rows("tier = 0 ORDER BY date DESC, path LIMIT ?", (_RECENT,))
+    return Status(
+        vault=vault.root,
+        branch=checkout.branch_of(vault.root),
+        notes=catalogue.count(),
+        pending=len(files.notes_in(vault.root, layout.PENDING)),
+        failed=tuple(name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)),
+        types=_most({key or "(none)": count for key, count in catalogue.counts("type").items()}),
+        projects=_most({key or "(none)": count for key, count in catalogue.counts("project").items()}),
+        open_actions=sum(1 for _ in catalogue.rows("type = 'action' AND status = 'open'")),
+        # A session that was only ever compacted has not ended yet, and is not counted.
+        sessions=sum(1 for _ in catalogue.rows("type = 'session' AND status != 'open'")),
+        recent=tuple(Recent(row.id, row.path, row.title, row.type, row.date) for row in recent),
+        problems=len(now.problems),
+    )
 
 
 def _most(counts: dict[str, int], limit: int = 12) -> dict[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from cortex.core.answer import TRAIL
 from cortex.core.problem import Problem
 
 if TYPE_CHECKING:
@@ -22,13 +23,12 @@ CREATE TABLE note (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL,
     id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
     branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
-    session TEXT NOT NULL, events TEXT NOT NULL, digest TEXT NOT NULL);
+    events TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE INDEX note_id ON note (id);
 CREATE TABLE problem (number INTEGER NOT NULL REFERENCES note, place TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
 CREATE INDEX problem_note ON problem (number);
-CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-_COLUMNS = "number, path, id, type, title, status, project, branch, tags, date, tier, created, session, events, digest"
+_COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
 
 
 class Damaged(Exception):
@@ -53,12 +53,9 @@ class Row(NamedTuple):
     title: str
     status: str
     project: str
-    branch: str
-    tags: tuple[str, ...]
     date: int
     tier: int
     created: str
-    session: str
     events: tuple[str, ...]
     digest: str
 
@@ -74,6 +71,8 @@ class Catalogue:
             self._db.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
         else:
             self._db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True)
+        # SQLite's own lower() knows ASCII only.
+        self._db.create_function("folded", 1, lambda text: str(text).casefold(), deterministic=True)
 
     @classmethod
     def create(cls, folder: str) -> Catalogue:
@@ -97,12 +96,12 @@ class Catalogue:
         self.drop(card.path)
         values = (
             number, os.fsencode(card.path), content_hash, *(_storable(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
-            _storable("\n".join(card.tags)), card.date, card.tier, _storable(card.created), _storable(card.session),
+            _storable("\n".join(card.tags)), card.date, card.tier, _storable(card.created),
             _storable("\n".join(card.events)), card.digest,
         )  # fmt: skip
         given = self._db.execute(
-            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, session, events, digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, events, digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         ).lastrowid
         assert given is not None
@@ -128,26 +127,28 @@ class Catalogue:
     def commit(self) -> None:
         self._db.commit()
 
-    def facts(self) -> dict[str, str]:
-        return dict(self._db.execute("SELECT name, value FROM fact"))
-
-    def state(self, name: str, value: str) -> None:
-        """Keep one fact about the whole vault."""
-        self._db.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, _storable(value)))
-
     def count(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM note").fetchone()[0])
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Row]:
         """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
-        for held in self._db.execute(f"SELECT {_COLUMNS} FROM note WHERE {where}", tuple(values)):
+        for held in self._db.execute(
+            f"SELECT {_COLUMNS} FROM note WHERE {where}", [_storable(one) if isinstance(one, str) else one for one in values]
+        ):
             yield _row(held)
 
     def numbered(self, numbers: Iterable[int]) -> dict[int, Row]:
         """The rows of these numbers."""
-        wanted = list(numbers)
-        marks = ",".join("?" * len(wanted))
-        return {row.number: row for row in self.rows(f"number IN ({marks})", wanted)}
+        return {row.number: row for row in self._each_of("number", list(numbers))}
+
+    def events(self, ids: Iterable[str]) -> set[int]:
+        """The numbers of the events with these ids."""
+        return {row.number for row in self._each_of("id", list(ids)) if row.tier == TRAIL}
+
+    def _each_of(self, column: str, values: Sequence[object]) -> Iterator[Row]:
+        for start in range(0, len(values), 900):  # SQLite takes 999 values at a time everywhere
+            some = values[start : start + 900]
+            yield from self.rows(f"{column} IN ({','.join('?' * len(some))})", some)
 
     def at(self, path: str) -> Row | None:
         return next(self.rows("path = ?", (os.fsencode(path),)), None)
@@ -172,14 +173,14 @@ class Catalogue:
 
 
 def _row(held: tuple[object, ...]) -> Row:
-    number, path, id_, type_, title, status, project, branch, tags, date, tier, created, session, from_events, digest = held
+    number, path, id_, type_, title, status, project, date, tier, created, from_events, digest = held
     assert isinstance(number, int)
     assert isinstance(path, bytes)
     assert isinstance(date, int)
     assert isinstance(tier, int)
     return Row(
-        number, os.fsdecode(path), str(id_), str(type_), str(title), str(status), str(project), str(branch),
-        tuple(str(tags).splitlines()), date, tier, str(created), str(session), tuple(str(from_events).splitlines()), str(digest),
+        number, os.fsdecode(path), str(id_), str(type_), str(title), str(status), str(project), date, tier, str(created),
+        tuple(str(from_events).split("\n")) if from_events else (), str(digest),
     )  # fmt: skip
 
 

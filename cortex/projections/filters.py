@@ -18,7 +18,7 @@ def condition(query: Query) -> tuple[str, list[object]]:
         together = f"({' OR '.join(parts) or '0'})"
         clauses.append(f"NOT {together}" if one.negated else together)
     for bound, operator in ((query.after, ">="), (query.before, "<")):
-        if bound:
+        if bound is not None:
             clauses.append(f"date {operator} ?")
             values.append(bound)
     return " AND ".join(clauses) or "1", values
@@ -38,7 +38,7 @@ def _clause(one: Filter, value: str) -> tuple[str, list[object]]:
         return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escaped(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
-    return f"lower({one.key}) = ?", [value.lower()]
+    return f"folded({one.key}) = ?", [value.casefold()]
 
 
 def _escaped(text: str) -> str:

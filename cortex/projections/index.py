@@ -54,16 +54,18 @@ def change(folder: str, dropped: Sequence[int], added: Iterable[tuple[int, Card]
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
-def search(folder: str, asked: Query, allowed: set[int] | None, limit: int) -> tuple[list[Scored], list[str]]:
+def search(
+    folder: str, asked: Query, limit: int, tiers: Sequence[int], *, allowed: set[int] | None = None, without: Iterable[int] = ()
+) -> tuple[list[Scored], list[str]]:
     """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
-    terms they were found by. Current notes come first, then what is superseded or archived, then events and
-    briefings. `Damaged` when the index cannot be read."""
+    terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
+    `Damaged` when the index cannot be read."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         if not index.doc_count_all():
             return [], []
         with index.searcher(weighting=Ranking()) as searcher:
-            return _Asked(searcher, asked, allowed).best(limit)
+            return _Asked(searcher, asked, allowed, set(without)).best(limit, tiers)
     except Exception as error:  # as above
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
@@ -71,7 +73,7 @@ def search(folder: str, asked: Query, allowed: set[int] | None, limit: int) -> t
 class _Asked:
     """One query put to one open index."""
 
-    def __init__(self, searcher: Any, asked: Query, allowed: set[int] | None) -> None:
+    def __init__(self, searcher: Any, asked: Query, allowed: set[int] | None, without: set[int]) -> None:
         self.searcher = searcher
         self.reader = searcher.reader()
         self.column = self.reader.column_reader("column")
@@ -84,27 +86,27 @@ class _Asked:
         del self.terms[shown:]
         self.only_bans = bool(asked.pieces) and all(piece.negated for piece in asked.pieces)
         self.allowed = None if allowed is None else self._documents(allowed)
+        self.without = self._documents(without) if without else set()
 
-    def best(self, limit: int) -> tuple[list[Scored], list[str]]:
+    def best(self, limit: int, tiers: Sequence[int]) -> tuple[list[Scored], list[str]]:
         found: dict[int, Scored] = {}
         if self.only_bans:
             self.words = [q.Every()]
         if self.words or self.phrases:
-            for tier in (CURRENT, SET_ASIDE, TRAIL):
+            for tier in tiers:
                 self._fill(found, tier, limit)
         return list(found.values()), self.terms
 
     def _fill(self, found: dict[int, Scored], tier: int, limit: int) -> None:
         """Add the notes of one tier: those with all words, then, when there are few, those with some. Phrases stay
         binding: somebody put the quotes there."""
-        wanted = limit if tier != TRAIL else 2 * limit  # events whose record is among the hits fall away later
         for loose, joined in enumerate((q.And, q.Or) if len(self.words) > 1 else (q.And,)):
-            if len(found) >= wanted or (joined is q.Or and len(found) >= TOO_FEW):
+            if len(found) >= limit or (joined is q.Or and len(found) >= TOO_FEW):
                 return
             asked = q.And([*self.phrases, *([joined(self.words)] if self.words else [])])
             if self.banned:
                 asked = q.AndNot(asked, q.Or(self.banned))
-            for score, document in self._hits(asked, tier, wanted):
+            for score, document in self._hits(asked, tier, limit):
                 number = int(self.column[document])
                 found.setdefault(number, Scored(2 * tier + loose, score, number))
 
@@ -113,7 +115,7 @@ class _Asked:
         keep depends on how the index came about, and rebuilding it must not change an answer."""
         # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
         others = q.Or([q.Term("tier", str(other)) for other in (CURRENT, SET_ASIDE, TRAIL) if other != tier])
-        mask = set(self.searcher.docs_for_query(others))
+        mask = set(self.searcher.docs_for_query(others)) | self.without
         size = limit + 10
         while True:
             results = self.searcher.search(asked, limit=size, filter=self.allowed, mask=mask)

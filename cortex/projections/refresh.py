@@ -11,9 +11,9 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cortex import __version__
 from cortex.core.caller import Progress
@@ -57,6 +57,23 @@ class State(NamedTuple):
     sealed: dict[str, str]  # file below the cache folder -> stamp
 
 
+_T = TypeVar("_T")
+
+
+def look(vault: Vault, progress: Progress, at: Callable[[Views], _T]) -> _T:
+    """What `at` answers of the vault as it is now. Should catalogue or index turn out to be damaged where no stamp
+    shows it, they are built anew and `at` is asked once more."""
+    try:
+        with views(vault, progress) as now:
+            return at(now)
+    except (Damaged, sqlite3.DatabaseError):
+        try:
+            with views(vault, progress, rebuild=True) as now:
+                return at(now)
+        except (Damaged, sqlite3.DatabaseError) as error:
+            raise CortexError(f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor") from error
+
+
 @contextmanager
 def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int = 0) -> Iterator[Views]:
     """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date."""
@@ -79,8 +96,8 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int
         try:
             found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=rebuild, cores=many)
         except (Damaged, sqlite3.Error):
-            try:
-                found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=True, cores=many)
+            try:  # once more from nothing, in this process alone
+                found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=True, cores=1)
             except (Damaged, sqlite3.Error) as error:
                 raise CortexError(f"the search index cannot be written: {error}", f"make room in {folder}") from error
         with Catalogue(folder, writable=False) as catalogue:

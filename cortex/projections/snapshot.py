@@ -67,6 +67,9 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                     if name[0] != "." and f"{path}/" not in skip.ignored and not _excluded(f"{path}/", skip):
                         folders.append(f"{path}/")
                     continue
+                if name[0] != "." and entry.is_symlink() and entry.is_dir():
+                    problems.append(Problem(path, "is a link to a folder, which is not followed", "put a copy of the folder in its place"))
+                    continue
                 if name == ".gitignore":
                     rules.append(f"{path} {_stamp(entry.stat(follow_symlinks=False))}")
                 if name.endswith((".toc", ".seg")):

@@ -15,7 +15,7 @@ from cortex.core.answer import MAX_NOTE_BYTES
 from cortex.core.caller import Progress
 from cortex.core.card import Card, card_of
 from cortex.core.problem import CortexError, Problem
-from cortex.projections.catalogue import Catalogue
+from cortex.projections.catalogue import Catalogue, Damaged
 from cortex.projections.refresh import FORMAT, INDEX, STAMPS, STATE, State, parse, read_stamps, render, scan, seal, sealed_state, stamp_of, write
 from cortex.projections.snapshot import Snapshot
 from cortex.vault import checkout, files, git, settings
@@ -80,7 +80,7 @@ class _Update:
         """Everything anew."""
         # Whoosh costs 30 ms; `show` and `normalize` need none when nothing has changed.
         from cortex.projections.index import SCHEMA  # noqa: PLC0415
-        from cortex.projections.segment import build, build_parallel  # noqa: PLC0415
+        from cortex.projections.segment import BuildFailed, build, build_parallel  # noqa: PLC0415
 
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE))
@@ -100,7 +100,10 @@ class _Update:
                 self.progress("indexing", done, len(paths))
 
             if self.cores > 1 and len(paths) >= _WORTH_TWO:
-                build_parallel(self.index, SCHEMA, paths, reading, noted, procs=self.cores)
+                try:
+                    build_parallel(self.index, SCHEMA, paths, reading, noted, procs=self.cores)
+                except BuildFailed as error:  # a process was killed, for want of memory perhaps
+                    raise Damaged(str(error)) from error
             else:
                 build(self.index, SCHEMA, _told(paths, reading, noted))
             catalogue.commit()
@@ -114,7 +117,7 @@ class _Update:
             added: list[tuple[int, Card]] = []
             for count, path in enumerate(touched, start=1):
                 known = catalogue.hash_of(path)
-                card, content_hash = load(self.root, path, stamps[path], known[1] if known else b"")
+                card, content_hash = load(self.root, path, stamps[path], known[1] if known else None)
                 if not content_hash:
                     self.unread.add(path)
                 if card is not None:
@@ -148,13 +151,15 @@ def _read_document(root: str, stamps: dict[str, str], numbers: dict[str, int], p
     return document(numbers[path], card), (card._replace(body=""), content_hash)
 
 
-def load(root: str, path: str, stamp: str, known_hash: bytes = b"") -> tuple[Card | None, bytes]:
+def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> tuple[Card | None, bytes]:
     """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
     be read gives a card that says so."""
     mtime = int(stamp.partition(".")[0]) // 1_000_000_000
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
     except (OSError, CortexError) as error:
+        if known_hash == b"":
+            return None, b""  # it could not be read the last time either
         reason = error.message if isinstance(error, CortexError) else error.strerror or str(error)
         card = card_of(path, b"", mtime)
         return card._replace(problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)), b""

@@ -8,7 +8,9 @@ and the entries of new parent folders too. Standard library only: capture is on 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +19,10 @@ from typing import NamedTuple
 from cortex.core.problem import Conflict, Invalid, NotFound
 
 TEMP_SUFFIX = ".cx-tmp"
+# Code points that a Mac's file system leaves out when it compares names, so that `.g\u200cit` is `.git` there.
+_HFS_IGNORES = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
@@ -37,14 +42,14 @@ class Folder(NamedTuple):
         """Make this folder's entries durable, and those of every parent up to the root: another process may have
         made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
         for fd in reversed(self.chain):
-            os.fsync(fd)
+            _sync(fd)
 
 
 def parts_of(path: str) -> list[str]:
     """The components of a vault-relative path; `Invalid` when it could leave the vault or reach into `.git`."""
     parts = path.split("/")
     for part in parts:
-        folded = "".join(c for c in part.casefold() if c.isascii()).rstrip(". ")
+        folded = _HFS_IGNORES.sub("", part).casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
             raise Invalid(f"{path!r} is not a path inside the vault", "give a path as `cortex search` shows it")
     return parts
@@ -192,6 +197,11 @@ def names(root: str, path: str) -> list[str]:
         return []
 
 
+def notes_in(root: str, path: str) -> list[str]:
+    """The names of the notes in a folder, sorted; hidden files are none."""
+    return [name for name in names(root, path) if name.endswith(".md") and not name.startswith(".")]
+
+
 def _split(path: str) -> tuple[str, str]:
     """A path's folder and name, all of it checked."""
     *parents, name = parts_of(path)
@@ -209,7 +219,7 @@ def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
         try:
             for piece in pieces:
                 _write_all(fd, piece)
-            os.fsync(fd)
+            _sync(fd)
             if unnamed is None:
                 os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
             else:
@@ -248,9 +258,17 @@ def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
     try:
         _write_all(fd, data)
         os.fchmod(fd, mode)
-        os.fsync(fd)
+        _sync(fd)
     finally:
         os.close(fd)
+
+
+def _sync(fd: int) -> None:
+    """Make a file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
+    if _FULL_SYNC is not None:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    else:
+        os.fsync(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:

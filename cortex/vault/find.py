@@ -52,8 +52,8 @@ def default_file() -> str:
 def default_vault() -> str:
     """The path of the user's default vault; empty when none is set."""
     try:
-        with open(default_file(), encoding="utf-8") as file:
-            return file.readline().strip()
+        with open(default_file(), "rb") as file:
+            return os.fsdecode(file.readline().strip())
     except OSError:
         return ""
 

@@ -9,10 +9,7 @@ from cortex.core.text import RESERVED_STEMS
 SETTINGS = "cortex.toml"
 PENDING = "inbox/pending"
 FAILED = "inbox/failed"
-EVENTS = "events"
 RECORDS = "records"
-SESSIONS = "sessions"
-BRIEFINGS = "briefings"
 
 _WINDOWS_REFUSES = re.compile(r'[<>:"|?*\\\x00-\x1f]')
 MAX_PATH = 200  # characters below the vault's root: Windows allows 260 for the whole path
@@ -28,10 +25,6 @@ def failed(event_id: str) -> str:
 
 def record(type_: str, record_id: str) -> str:
     return f"{RECORDS}/{type_}/{record_id}.md"
-
-
-def session(at: str, session_id: str) -> str:
-    return f"{SESSIONS}/{at[:4]}/{at[5:7]}/{session_id}.md"
 
 
 def name_problem(path: str) -> str:

@@ -30,7 +30,7 @@ def vault_folder(kind: str, root: str) -> str:
     when it is not ours alone: what lies there (an index full of pickles) is trusted."""
     import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms, and a capture needs no folder of its vault's
 
-    name = f"{os.path.basename(root) or 'root'}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
+    name = f"{os.path.basename(root)[:60] or 'root'}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
     path = os.path.join(user_folder(kind), name)
     os.makedirs(path, mode=0o700, exist_ok=True)
     check_private(path)

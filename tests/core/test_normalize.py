@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -133,6 +134,32 @@ def test_a_persons_words_in_a_session_note_stay_where_they_are() -> None:
     folded = amend(edited, Fold(created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc"))).decode()
     assert "My own words.\n\n## Events\n\n- 2026-11-20 16:45 stop: turn" in folded
     assert "stop: next [[20261120t170000z-aaaaaaaaaa]]\n\nA last line without an end" in folded
+
+
+def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
+    data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n# between\n    - e2\n  reviewed_by: Ada\nmine: 1\n---\nbody\n"
+    grown = notes.read(amend(data, Grow("a.md", event("x"))))
+    assert grown.fields["provenance"] == {"events": ["20261120t164512z-aaaaaaaaaa", "e1", "e2"], "reviewed_by": "Ada"}
+    assert (grown.get("mine"), grown.problems) == ("1", ())
+
+
+@pytest.mark.parametrize("block", [b"{id: r, title: T}", b"? provenance\n: {events: [a]}", b"provenance: {events: [a,\nb], session: s}\nid: r"])
+def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
+    data = b"---\n" + block + b"\n---\nbody\n"
+    try:
+        changed = notes.read(amend(data, Grow("a.md", event("x"))))
+    except Invalid as refused:
+        assert refused.hint
+    else:
+        assert changed.problems == ()
+        assert changed.get("id") == notes.read(data).get("id")
+
+
+@pytest.mark.parametrize("text", ["*" * 100_000, "**" * 50_000 + "a", "# > - " * 20_000, "- [ ] " * 20_000, "a" * 100_000 + ":", "[[" * 50_000])
+def test_a_first_line_built_to_make_a_pattern_crawl_becomes_a_record_quickly(text) -> None:
+    started = time.monotonic()
+    normalize(event(text), Known())
+    assert time.monotonic() - started < 5
 
 
 MINUTES = """# Storage review

@@ -163,6 +163,28 @@ def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml) -> Non
     assert search(vault, caller, "zebra").hits
 
 
+@pytest.mark.parametrize("head", [b"---\r\n", b"---\n", b"---\r"])
+def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head) -> None:
+    Path(vault.root, "open.md").write_bytes(head + b"zebra line\r\n" * 5000)
+    started = time.monotonic()
+    assert search(vault, caller, "zebra").hits
+    assert time.monotonic() - started < 5
+
+
+def test_folders_that_are_links_are_named(vault, caller, tmp_path) -> None:
+    (tmp_path / "ext").mkdir()
+    Path(vault.root, "linked").symlink_to(tmp_path / "ext")
+    assert "link to a folder" in problems(vault, caller)["linked"]
+
+
+@pytest.mark.parametrize("name", ["\u65e5\u672c.git/l.md", "x.git/a.md", "git/a.md"])
+def test_a_name_that_only_resembles_gits_is_a_name(vault, caller, name) -> None:
+    Path(vault.root, name).parent.mkdir()
+    Path(vault.root, name).write_text("zebra")
+    assert [hit.path for hit in search(vault, caller, "zebra").hits] == [name]
+    assert problems(vault, caller) == {}
+
+
 def test_a_note_that_cannot_be_read_is_named(vault, caller) -> None:
     note = Path(vault.root, "locked.md")
     note.write_text("zebra")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.problem import Invalid
+from cortex.operations.capture import capture
 from cortex.operations.search import search
 
 NOTES = """
@@ -158,6 +159,45 @@ def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
     cortex("capture", "Pattern: label the zebra crossing")
     (only,) = search(notes, caller, "zebra").hits
     assert only.path.startswith("records/pattern/")
+
+
+def test_events_that_are_told_never_hide_one_that_is_not(vault, caller, cortex) -> None:
+    for number in range(30):
+        capture(vault, caller, f"zebra {number}", type="stop", session="s")
+    Path(vault.root, "inbox/pending/broken.md").write_text("zebra in a file that is no event")
+    hits = search(vault, caller, "zebra", number=5).hits
+    assert [hit.path.partition("/")[0] for hit in hits] == ["sessions", "inbox"]
+
+
+def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
+    vault = vault_from("=== a.md\n---\nproject: \u00d6sterreich\nstatus: Superseded\ntype: Meeting Notes\n---\nzebra\n=== b.md\nzebra\n")
+    assert ids(vault, caller, "project:\u00f6sterreich") == ["a.md"]
+    assert ids(vault, caller, 'type:"meeting notes"') == ["a.md"]
+    assert ids(vault, caller, "zebra") == ["b.md", "a.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"), [("after:1970", 4), ("before:1970-01-01", 0), ("-after:2026", 1), ("-before:2026", 3), ("after:9999y", 4)]
+)
+def test_bounds_at_the_edges(notes, caller, query, expected) -> None:
+    assert len(ids(notes, caller, query)) == expected
+
+
+def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(notes, cortex, caller) -> None:
+    before = search(notes, caller, "catalogue").hits
+    for words in (["search", "catalogue"], ["status"], ["doctor"], ["show", "use-sqlite"]):
+        cortex("status")
+        (catalogue,) = cached(".sqlite")
+        data = bytearray(catalogue.read_bytes())
+        data[4096 : 4096 * 3] = os.urandom(4096 * 2)
+        catalogue.write_bytes(data)
+        (state,) = cached("state.json")
+        table = json.loads(state.read_text())
+        status = catalogue.stat()
+        table["sealed"]["catalogue.sqlite"] = f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
+        state.write_text(json.dumps(table))
+        assert cortex(*words).returncode == 0, words
+    assert search(notes, caller, "catalogue").hits == before
 
 
 # -- always fresh, with no daemon

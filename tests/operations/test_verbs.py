@@ -70,14 +70,51 @@ def test_a_path_that_is_no_vault_says_what_makes_it_one(cortex, tmp_path) -> Non
 
 def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
     path = cortex("new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p").stdout.strip()
-    note = notes.parse(Path(vault.root, path).read_bytes(), path)
+    note = notes.parse(Path(path).read_bytes(), path)
     assert (note.get("title"), note.get("status"), note.texts("tags")) == ("Keep it in SQLite", "active", ("storage",))
     assert "**Rejected.**" in note.text
     assert "{{" not in note.text
     assert cortex("search", "type:decision sqlite").returncode == 0
     body = cortex("new", "gotcha", "x", "--body", "-", stdin="my own words").stdout.strip()
-    assert Path(vault.root, body).read_text().endswith("my own words\n")
+    assert Path(body).read_text().endswith("my own words\n")
     assert "use one of" in cortex("new", "party", "x").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", b"\xff"],
+        ["search", b"type:\xff"],
+        ["capture", b"a \xff"],
+        ["new", "note", b"t \xff"],
+        ["show", "x" * 60_000],
+        ["search", "after:9999y"],
+    ],
+)
+def test_words_that_are_no_text_are_no_traceback(vault, words) -> None:
+    done = subprocess.run([sys.executable, "-m", "cortex", *words], cwd=vault.root, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (0, 1, 2)
+
+
+def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path) -> None:
+    for name in (b"d\xff", b"n" * 250):
+        root = os.path.join(os.fsencode(tmp_path), name)
+        for words in (["init", root, "--default"], ["capture", "Decision: zebra", "--vault", root], ["search", "zebra", "--vault", root]):
+            done = subprocess.run([sys.executable, "-m", "cortex", *words], cwd=tmp_path, capture_output=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+
+def test_too_much_on_standard_input_is_refused_whole(cortex, vault) -> None:
+    done = cortex("new", "note", "x", "--body", "-", stdin="a" * 4_000_001)
+    assert (done.returncode, "4,000,000 bytes" in done.stderr) == (2, True)
+    assert not list(Path(vault.root, "records").rglob("*.md"))
+
+
+def test_an_id_given_again_for_another_text_is_a_conflict_even_when_the_one_holds_the_other(cortex) -> None:
+    id_ = "20261120t164512z-abcdefghij"
+    assert cortex("capture", "a\n\n## Raw Content\n\nfoo", "--id", id_).returncode == 0
+    assert cortex("capture", "foo", "--id", id_).returncode == 2
 
 
 def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(vault_from, caller, cortex) -> None:

@@ -56,9 +56,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(argv: list[str]) -> int:
     # The verb is the first word that is no option; `--vault DIR`, which every verb has, may stand before it.
-    at = 2 if argv[:1] == ["--vault"] else 0
+    at = 0
     while at < len(argv) and argv[at].startswith("-"):
-        at += 1
+        at += 2 if argv[at] == "--vault" else 1
     name = argv[at] if at < len(argv) else ""
     if name == "completion":
         from cortex.interfaces.cli.completion import completion  # noqa: PLC0415  a command of its own, rarely run
@@ -95,7 +95,12 @@ def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb
 def _stdin() -> str:
     if sys.stdin is None or sys.stdin.isatty():
         raise Invalid("- reads standard input, and nothing is piped into it", "cat notes.txt | cortex capture -")
-    return sys.stdin.buffer.read(_STDIN_LIMIT).decode("utf-8", "surrogateescape")
+    data = sys.stdin.buffer.read(_STDIN_LIMIT + 1)
+    if len(data) > _STDIN_LIMIT:
+        raise Invalid(
+            f"standard input holds more than {_STDIN_LIMIT:,} bytes", "pipe less into it; a note of that size is a file to copy into the vault"
+        )
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _overview(argv: list[str], name: str) -> int:

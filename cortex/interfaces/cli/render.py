@@ -88,9 +88,9 @@ def _problem_lines(problems: tuple[Problem, ...], most: int) -> Iterable[str]:
 def _normalize(done: Any) -> Iterable[str]:
     verb = ("would be made", "would change") if done.dry_run else ("made", "changed")
     for path in done.created:
-        yield f"{verb[0]}: {path}"
+        yield f"{verb[0]}: {visible(path)}"
     for path in done.changed:
-        yield f"{verb[1]}: {path}"
+        yield f"{verb[1]}: {visible(path)}"
     yield from _problem_lines(done.failed, len(done.failed))
     counts = f"{_count(len(done.events), 'event')}, {_count(len(done.created), 'new note')}, {len(done.changed)} changed"
     yield counts + (f", {len(done.failed)} failed" if done.failed else "")
@@ -132,7 +132,7 @@ def _init(made: Any) -> Iterable[str]:
 
 
 def _shown(shown: Any) -> Iterable[str]:
-    yield visible(shown.text.removesuffix("\n"))
+    yield visible(shown.text.removesuffix("\n"), lines=True)
 
 
 _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
@@ -140,9 +140,9 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "capture": lambda captured: [captured.id],
     "search": _search,
     "show": _shown,
-    "new": lambda written: [written.path],
+    "new": lambda written: [visible(written.file)],
     "normalize": _normalize,
-    "retry": lambda retried: [f"{retried.path}: waiting again; cortex normalize"],
+    "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
     "status": _status,
     "doctor": _doctor,
     "rebuild": lambda rebuilt: [f"{_count(rebuilt.notes, 'note')} indexed, {_count(rebuilt.problems, 'problem')}"],
