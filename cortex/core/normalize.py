@@ -139,6 +139,9 @@ def amend(data: bytes, change: Grow | Fold) -> bytes:
     note = notes.set_field(note, "provenance", emit.field("provenance", block))
     if change.event.at > note.get("updated"):
         note = notes.set_field(note, "updated", emit.field("updated", change.event.at))
+    tags = note.texts("tags")
+    if isinstance(change, Grow) and (more := [tag for tag in change.event.tags if tag not in tags]):
+        note = notes.set_field(note, "tags", emit.field("tags", (*tags, *more)))
     if isinstance(change, Fold):
         if change.event.type == "stop" and note.get("status") == "open":
             note = notes.set_field(note, "status", emit.field("status", "done"))

@@ -59,7 +59,9 @@ def parse(text: str, now: str) -> Query:
             opposite = {"after": "before", "before": "after"}[key]  # what is not after a moment is before it
             bounds[opposite if negated else key] = _seconds(key, value, now)
         elif key in FILTERS:
-            values = tuple(part for part in value.split(",") if part)
+            # A path, and what somebody put in quotes, may hold commas.
+            whole = key == "path" or match["phrase"] is not None
+            values = (value,) if whole else tuple(part for part in value.split(",") if part)
             filters.append(Filter(key, values, negated))
         else:
             pieces += _pieces(f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated)
@@ -73,7 +75,7 @@ def _pieces(value: str, quoted: bool, negated: bool) -> list[Piece]:
         return []
     if quoted:
         return [Piece("phrase", value, negated)]
-    if value.endswith("*") and value.rstrip("*").isalnum():
+    if value.endswith("*"):
         return [Piece("prefix", value.rstrip("*"), negated)]
     return [Piece("word", value, negated)]
 

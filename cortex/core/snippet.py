@@ -39,14 +39,14 @@ def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
     for number, line in enumerate(text[start:].split("\n"), start=first):
         if opening is None and any(c.isalnum() for c in line) and not line.startswith("#"):
             opening = (number, line)
-        if pattern and (found := {match[0].lower() for match in pattern.finditer(line[:4000])}) and len(found) > most:
+        if pattern and (found := {match[0].lower() for match in pattern.finditer(line)}) and len(found) > most:
             best, most = (number, line), len(found)
     number, line = best or opening or (first, "")
     return _cut(number, line, pattern)
 
 
 def _cut(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
-    line = _CONTROL.sub(" ", line[:4000]).strip()
+    line = _CONTROL.sub(" ", line).strip()
     match = pattern.search(line) if pattern else None
     if len(line) > WIDTH:
         start = max(0, match.start() - WIDTH // 3) if match else 0

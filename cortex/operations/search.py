@@ -66,7 +66,7 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
     hits = tuple(_hit(vault, row, score, pattern) for row, score in kept)
     if asked.cut:
         problems.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
-    return Found(query, hits, tuple(problems), "" if hits else _hint(asked))
+    return Found(query, hits, tuple(problems), "" if hits else _hint(asked, terms))
 
 
 def _normalize_first(vault: Vault, caller: Caller) -> list[Problem]:
@@ -122,7 +122,9 @@ def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) 
     return Hit(row.id, row.path, shown.line, row.title, row.type, row.status, round(score, 3), shown.text, row.date)
 
 
-def _hint(asked: Query) -> str:
+def _hint(asked: Query, terms: list[str]) -> str:
+    if asked.pieces and not terms:
+        return "its words are too common to be looked for; add one that is not"
     if asked.filters or asked.after is not None or asked.before is not None:
         return "try it without the filters, or cortex status to see which types and projects there are"
     return "try other words, or the beginning of one: cortex search 'merg*'"

@@ -25,6 +25,7 @@ class Shown(NamedTuple):
     status: str
     text: str
     problems: tuple[Problem, ...]
+    cut: bool  # the file is longer than `MAX_SHOWN`
 
 
 def show(vault: Vault, caller: Caller, note: str) -> Shown:
@@ -35,9 +36,10 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
     Example: cortex show records/decision/publish-by-link-k3f7q2.md
     """
     row = look(vault, caller.progress, lambda now: _one(note, _matches(note, now.catalogue)))
-    data = files.read(vault.root, row.path, MAX_SHOWN)
+    data = files.read(vault.root, row.path, MAX_SHOWN + 1)
+    cut, data = len(data) > MAX_SHOWN, data[:MAX_SHOWN]
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    return Shown(row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems)
+    return Shown(row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems, cut)
 
 
 def _matches(name: str, catalogue: Catalogue) -> list[Row]:

@@ -34,7 +34,7 @@ def _clause(one: Filter, value: str) -> tuple[str, list[object]]:
         )
     if one.key == "path":
         if "*" in value or "?" in value:
-            return "CAST(path AS TEXT) GLOB ?", [value]
+            return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
         return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escaped(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type

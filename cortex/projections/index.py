@@ -6,6 +6,7 @@ An index is full of pickles, so it is only ever opened where Cortex has written 
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ SCHEMA = fields.Schema(
 )
 HEAD_BOOST = 2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
 TOO_FEW = 5  # notes that hold all words; below it, notes that hold some are shown behind them
-MOST_EXPANSIONS = 32  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
+MOST_EXPANSIONS = 500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
 
 
 def document(number: int, card: Card) -> dict[str, object]:
@@ -127,7 +128,7 @@ class _Asked:
     def _parts(self, piece: Piece) -> list[Any]:
         """What a piece of the query asks of a note; nothing for a stop word."""
         if piece.kind == "prefix":
-            return [self._prefix(piece.text)]
+            return [self._prefix(piece)]
         if piece.kind == "phrase":
             row = phrase_terms(piece.text)
             self.terms += row
@@ -146,14 +147,16 @@ class _Asked:
 
         return _in_both(ways)
 
-    def _prefix(self, text: str) -> Any:
-        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normal`."""
-        start, stems = prefix_forms(text)
+    def _prefix(self, piece: Piece) -> Any:
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normal`. What a
+        note must not hold is no matter of frequency."""
+        start, stems = prefix_forms(piece.text)
+        most_wanted = sys.maxsize if piece.negated else MOST_EXPANSIONS
         self.terms += [start, *stems]
 
         def ways(field: str) -> Any:
             terms = ((self.reader.doc_frequency(field, term), term) for term in self.reader.expand_prefix(field, start))
-            most = [term for _, term in heapq.nlargest(MOST_EXPANSIONS, terms)]
+            most = [term for _, term in heapq.nlargest(most_wanted, terms)]
             return q.Or([q.Term(field, term) for term in dict.fromkeys([*most, *(stem.encode() for stem in stems)])])
 
         return _in_both(ways)

@@ -7,9 +7,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.problem import Problem
+from cortex.vault import checkout
 from cortex.vault.files import TEMP_SUFFIX
 
 # A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
@@ -105,16 +107,20 @@ def _excluded(path: str, skip: Skip) -> bool:
 
 
 def _rules_above(root: str) -> list[str]:
-    """The stamps of the ignore rules that come from outside the vault: those of the repository around it."""
-    rules = []
+    """The stamps of what decides, outside the vault, whether git ignores a note: the rules of the repository around it,
+    the user's own, and the index, since git ignores no note that it tracks."""
+    around = checkout.git_folder(root)
+    if around is None:
+        return []
+    top, git, common = around
+    config = os.environ.get("XDG_CONFIG_HOME", "") or os.path.join(os.path.expanduser("~"), ".config")
+    paths = [os.path.join(git, "index"), os.path.join(common, "info", "exclude"), os.path.join(config, "git", "ignore")]
     directory = root
-    while True:
-        git = os.path.join(directory, ".git")
-        for path in (os.path.join(git, "info", "exclude"), os.path.join(directory, ".gitignore") if directory != root else ""):
-            try:
-                rules.append(f"{path} {_stamp(os.lstat(path))}")
-            except OSError:
-                continue  # no such rules here; should they appear, the list of rules changes
-        if os.path.lexists(git) or directory == os.path.dirname(directory):
-            return rules
+    while directory != top and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
+        paths.append(os.path.join(directory, ".gitignore"))
+    rules = []
+    for path in paths:
+        with suppress(OSError):  # no such rules; should they appear, the list of rules changes
+            rules.append(f"{path} {_stamp(os.lstat(path))}")
+    return rules

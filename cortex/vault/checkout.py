@@ -10,17 +10,18 @@ from cortex.core.text import short_hash, slug
 PROJECT_FILE = ".cortex-project"
 _REMOTE = re.compile(r'^\[remote "([^"\n]{1,200})"\]\s*$')
 _URL = re.compile(r"^\s*url\s*=\s*(\S{1,2000})\s*$")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^/]*")
 _MOST = 64_000  # bytes read of any file here
 
 
 def in_repository(directory: str) -> bool:
     """Whether a git repository's work tree is around `directory`."""
-    return _git_folder(directory) is not None
+    return git_folder(directory) is not None
 
 
 def branch_of(directory: str) -> str:
     """The branch that is checked out; empty outside a repository and on a detached HEAD."""
-    git = _git_folder(directory)
+    git = git_folder(directory)
     head = _first_line(os.path.join(git[1], "HEAD")) if git else ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
@@ -33,7 +34,7 @@ def project_of(directory: str) -> str:
     for parent in _upwards(directory):
         if parent != home and (named := _first_line(os.path.join(parent, PROJECT_FILE))):
             return slug(named, 64)
-    git = _git_folder(directory)
+    git = git_folder(directory)
     if git and (remote := _remote_name(git[2])):
         return slug(remote, 64)
     root = git[0] if git else directory
@@ -49,7 +50,7 @@ def _upwards(directory: str) -> list[str]:
     return found
 
 
-def _git_folder(directory: str) -> tuple[str, str, str] | None:
+def git_folder(directory: str) -> tuple[str, str, str] | None:
     """(work tree, git folder, common git folder) of the repository around `directory`."""
     for parent in _upwards(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
@@ -74,7 +75,10 @@ def _remote_name(common: str) -> str:
         elif section and (found := _URL.match(line)):
             urls.setdefault(section, found[1])
     chosen: str = urls.get("origin") or next(iter(urls.values()), "")
-    return chosen.rstrip("/").replace("\\", "/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+    # Only the path: what stands before it may hold a password.
+    with_scheme = _SCHEME.match(chosen)
+    path = chosen[with_scheme.end() :] if with_scheme else chosen.partition(":")[2] or chosen
+    return path.rstrip("/").replace("\\", "/").rpartition("/")[2].removesuffix(".git")
 
 
 def _first_line(path: str) -> str:

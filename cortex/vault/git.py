@@ -64,6 +64,6 @@ def run(directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdi
 def ignored(root: str) -> frozenset[str]:
     """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
     ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
-    listed = run(root, ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"])
+    listed = run(root, ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"], timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
     return frozenset() if "./" in names else names

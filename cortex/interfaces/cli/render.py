@@ -133,6 +133,8 @@ def _init(made: Any) -> Iterable[str]:
 
 def _shown(shown: Any) -> Iterable[str]:
     yield visible(shown.text.removesuffix("\n"), lines=True)
+    if shown.cut:
+        yield f"{_YELLOW}only the beginning is shown{_OFF}: open {visible(shown.path)} in an editor"
 
 
 _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
