@@ -40,7 +40,14 @@ def event_id(stamp: str, random: bytes) -> str:
 
 
 def is_event_id(text: str) -> bool:
-    return _ID.fullmatch(text) is not None
+    """Whether `text` has the form of an event id and begins with a time that there is. By arithmetic: `datetime` would
+    cost a capture 2 ms."""
+    if not _ID.fullmatch(text):
+        return False
+    year, month, day = int(text[:4]), int(text[4:6]), int(text[6:8])
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = 28 + leap if month == 2 else 31 - (month - 1) % 7 % 2
+    return 1 <= month <= 12 and 1 <= day <= days and int(text[9:11]) < 24 and int(text[11:13]) < 60 and int(text[13:15]) < 60
 
 
 def time_of(id_: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cortex.core import event as events
 from cortex.core.caller import Caller
 from cortex.core.event import Event
-from cortex.core.problem import Conflict, CortexError, Invalid, NotFound
+from cortex.core.problem import Conflict, CortexError, NotFound
 from cortex.core.redact import clean
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
@@ -62,8 +62,6 @@ def capture(
         source=caller.source,
     )
     events.check(event)
-    if id:
-        _check_time(id)
     return _published(vault, caller, event, fixed=bool(id))
 
 
@@ -89,15 +87,6 @@ def _published(vault: Vault, caller: Caller, event: Event, *, fixed: bool) -> Ca
         else:
             return Captured(event.id, path)
     raise Conflict(f"no free event id in {_ATTEMPTS} attempts", "capture again")
-
-
-def _check_time(id_: str) -> None:
-    from datetime import datetime  # noqa: PLC0415  only for an id that somebody made
-
-    try:
-        datetime.fromisoformat(events.time_of(id_))
-    except ValueError:
-        raise Invalid(f"{id_!r} does not begin with a time", "an id looks like 20261120t164512z-k3f7q2abcd") from None
 
 
 def _new_id(caller: Caller) -> str:

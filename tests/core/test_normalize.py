@@ -136,6 +136,16 @@ def test_a_persons_words_in_a_session_note_stay_where_they_are() -> None:
     assert "stop: next [[20261120t170000z-aaaaaaaaaa]]\n\nA last line without an end" in folded
 
 
+def test_the_tags_of_a_twin_are_kept() -> None:
+    known = Known()
+    first = event("Decision: x", tags=("a",))
+    (created,) = normalize(first, known)
+    known.learn(created, first)
+    second = event("Decision: x", tail="bbbbbbbbbb", tags=("b", "a"))
+    (grown,) = normalize(second, known)
+    assert notes.read(amend(created.text.encode(), grown)).texts("tags") == ("a", "b")
+
+
 def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n# between\n    - e2\n  reviewed_by: Ada\nmine: 1\n---\nbody\n"
     grown = notes.read(amend(data, Grow("a.md", event("x"))))

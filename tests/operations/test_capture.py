@@ -55,6 +55,9 @@ def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:
         ({"text": "x", "project": "-rf"}, "not a project name"),
         ({"text": "x", "tags": "two words"}, "not a tag"),
         ({"text": "x", "id": "../../etc/passwd"}, "not an event id"),
+        ({"text": "x", "id": "99999999t999999z-aaaaaaaaaa"}, "not an event id"),
+        ({"text": "x", "id": "20260230t101010z-aaaaaaaaaa"}, "not an event id"),
+        ({"text": "x", "id": "20251301t101010z-aaaaaaaaaa"}, "not an event id"),
     ],
 )
 def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written(vault, caller, options, message) -> None:
@@ -62,6 +65,27 @@ def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written
         capture(vault, caller, **options)
     assert refused.value.hint
     assert not list(Path(vault.root, "inbox/pending").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("url", "project"),
+    [
+        ("https://bob:tok3n@host/", "work-"),
+        ("https://bob:tok3n@host/team/Shop.git", "shop"),
+        ("git@host:team/shop.git", "shop"),
+        ("ssh://git@host:2222/shop", "shop"),
+        ("/srv/git/shop.git/", "shop"),
+    ],
+)
+def test_the_project_is_the_remotes_name_and_never_its_password(vault, caller, git, tmp_path, url, project) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q")
+    git(work, "remote", "add", "origin", url)
+    written = Path(vault.root, capture(vault, caller._replace(cwd=str(work)), "x").path).read_text()
+    assert f"\nproject: {project}" in written
+    assert "tok3n" not in written
+    assert "\nbranch: main\n" in written
 
 
 def test_the_same_id_again_is_the_same_event_wherever_it_is_by_now(vault, caller, cortex) -> None:

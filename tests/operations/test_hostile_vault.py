@@ -123,6 +123,23 @@ def test_a_configured_program_of_the_repository_does_not_run(vault, caller, git,
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("where", ["index", "included", ".gitignore"])
+def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where) -> None:
+    git(vault.root, "init", "-q")
+    Path(vault.root, "a.md").write_text("zebra")
+    git(vault.root, "add", "-A")
+    pipe = Path(vault.root, {"index": ".git/index", "included": ".git/pipe", ".gitignore": ".gitignore"}[where])
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    if where == "included":
+        with Path(vault.root, ".git/config").open("a") as config:
+            config.write(f"[include]\n\tpath = {pipe}\n")
+    started = time.monotonic()
+    assert search(vault, caller, "zebra").hits
+    assert doctor(vault, caller).problems
+    assert time.monotonic() - started < 20
+
+
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202eevil\u200b\x9b31m"
 
 

@@ -267,6 +267,35 @@ def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes,
     assert sorted(found()) == ["private/c.md", "secret/a.md"]
 
 
+def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes, cortex, git) -> None:
+    root = notes.root
+    git(root, "init", "-q")
+    Path(root, ".gitignore").write_text("drafts/\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "one")
+    git(root, "checkout", "-qb", "other")
+    Path(root, "drafts").mkdir()
+    Path(root, "drafts/x.md").write_text("zebra")
+    git(root, "add", "-f", "drafts/x.md")
+    git(root, "commit", "-qm", "two")
+    git(root, "checkout", "-q", "main")
+    Path(root, "drafts").mkdir(exist_ok=True)
+    Path(root, "drafts/y.md").write_text("giraffe")
+    assert cortex("search", "zebra").returncode == 1
+    git(root, "checkout", "-q", "other")
+    assert cortex("search", "zebra").returncode == 0
+
+
+def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_from, caller) -> None:
+    vault = vault_from(
+        "".join(f"=== n{number}.md\nco{chr(97 + number // 26)}{chr(97 + number % 26)}x client-prerender foo_bar_baz\n" for number in range(120))
+    )
+    assert len(ids(vault, caller, "co*", number=500)) == 120
+    assert ids(vault, caller, "client -co*") == []
+    assert len(ids(vault, caller, "client-pre*", number=500)) == 120
+    assert len(ids(vault, caller, "foo_b*", number=500)) == 120
+
+
 def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(notes, cortex, git) -> None:
     above = os.path.dirname(notes.root)
     git(above, "init", "-q")
