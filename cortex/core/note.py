@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from cortex.core.answer import UTF16_MARKS, decoded
 from cortex.core.problem import Invalid, Problem
 from cortex.core.properties import Fields, Unreadable, load
 
@@ -37,7 +38,7 @@ class Note(NamedTuple):
     @property
     def text(self) -> str:
         """The body as text; bytes that are not UTF-8 become U+FFFD here and stay as they are in the file."""
-        return self.body.decode("utf-8", "replace")
+        return decoded(self.body)
 
     @property
     def body_line(self) -> int:
@@ -78,7 +79,9 @@ def read(data: bytes, where: str = "") -> Note:
     problems: list[Problem] = []
     opening, block, closing, body = _split(rest, where, problems)
     fields = _fields(block, where, problems) if opening else {}
-    if b"\0" in data:
+    if data.startswith(UTF16_MARKS):
+        problems.append(Problem(where, "UTF-16, not UTF-8", "save the note as UTF-8; until then its text is searched and its frontmatter is not"))
+    elif b"\0" in data:
         problems.append(Problem(where, "NUL bytes: this looks like a binary file", "move it out of the vault, or rename it"))
     else:
         problems += _encoding_problem(data, where)

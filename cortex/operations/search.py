@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from cortex.core import query as queries, snippet as snippets
-from cortex.core.answer import CURRENT, MAX_NOTE_BYTES, SET_ASIDE, TRAIL
+from cortex.core.answer import CURRENT, MAX_NOTE_BYTES, SET_ASIDE, TRAIL, decoded
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Invalid, Problem
 from cortex.core.query import Query
@@ -115,10 +115,10 @@ def _in_order(now: Views, scored: list[Scored]) -> list[tuple[Row, float]]:
 
 def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) -> Hit:
     try:
-        text = files.read(vault.root, row.path, MAX_NOTE_BYTES).decode("utf-8", "replace")
+        text = decoded(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):
         text = ""  # deleted since the index was brought up to date; its catalogue entry is still worth showing
-    shown = snippets.best_line(text.removeprefix("\ufeff"), pattern)
+    shown = snippets.best_line(text, pattern)
     return Hit(row.id, row.path, shown.line, row.title, row.type, row.status, round(score, 3), shown.text, row.date)
 
 

@@ -188,6 +188,15 @@ def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head) -> No
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_note_in_utf_16_is_found_by_its_words_and_named(vault, caller, encoding) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    Path(vault.root, "wide.md").write_bytes(f"{mark}# Zebra\n\nna\u00efve giraffe\n".encode(encoding))
+    (hit,) = search(vault, caller, "giraffe").hits
+    assert (hit.path, hit.line, "giraffe" in hit.snippet) == ("wide.md", 3, True)
+    assert "UTF-16" in problems(vault, caller)["wide.md"]
+
+
 def test_folders_that_are_links_are_named(vault, caller, tmp_path) -> None:
     (tmp_path / "ext").mkdir()
     Path(vault.root, "linked").symlink_to(tmp_path / "ext")
