@@ -176,7 +176,9 @@ class _Pass:
         """Put the event aside, whole, behind an envelope that says why."""
         reason = error.message if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
         name = path.rpartition("/")[2].removesuffix(".md")
-        hint = error.hint if isinstance(error, CortexError) and error.hint else f"mend {layout.failed(name)}, then cortex retry {name}"
+        hint = error.hint if isinstance(error, CortexError) else ""
+        if f"cortex retry {name}" not in hint:  # what is advised for a note does not bring an event back
+            hint = f"mend {layout.failed(name)} below its first lines, then cortex retry {name}"
         self.failed.append(Problem(layout.failed(name), reason, hint))
         if self.dry_run:
             return

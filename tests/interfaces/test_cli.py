@@ -95,6 +95,17 @@ def test_completion_scripts_name_verbs_and_options_and_parse(cortex, tmp_path, s
         pytest.skip(f"not run: there is no {shell} here")
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [(["cortex", "sea"], "search"), (["cortex", "--vault", "x", "sea"], "search"), (["cortex", "--vault", "x", "capture", "--ta"], "--tags")],
+)
+def test_bash_offers_verbs_and_options(cortex, typed, offered) -> None:
+    words = " ".join(f"'{word}'" for word in typed)
+    line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _cortex; echo ${{COMPREPLY[*]}}"
+    done = subprocess.run(["bash", "-c", f"{cortex('completion', 'bash').stdout}\n{line}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [offered]
+
+
 def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
     vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(300)))
     line = f"{sys.executable} -m cortex search zebra -n 300 | head -1; echo ${{PIPESTATUS[0]}}"

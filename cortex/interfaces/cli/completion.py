@@ -35,11 +35,18 @@ def _options() -> dict[str, list[tuple[str, str]]]:
 def _bash(options: dict[str, list[tuple[str, str]]]) -> str:
     cases = "\n".join(f'    {name}) words="{" ".join(flag for flag, _ in flags)}" ;;' for name, flags in options.items())
     return f"""_cortex() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words
-  if [ "$COMP_CWORD" -eq 1 ]; then
+  local current="${{COMP_WORDS[COMP_CWORD]}}" words verb at=1
+  while [ "$at" -lt "$COMP_CWORD" ]; do
+    case "${{COMP_WORDS[at]}}" in
+    --vault) at=$((at + 2)) ;;
+    -*) at=$((at + 1)) ;;
+    *) verb="${{COMP_WORDS[at]}}"; break ;;
+    esac
+  done
+  if [ -z "$verb" ]; then
     words="{" ".join([*options, "completion"])}"
   else
-    case "${{COMP_WORDS[1]}}" in
+    case "$verb" in
 {cases}
     completion) words="bash zsh fish" ;;
     esac
