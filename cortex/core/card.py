@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
+from cortex.core.briefing import FOLDER, Item, Page
+from cortex.core.items import Source, items_of
 from cortex.core.problem import Problem
 from cortex.core.scan import conflict_line, scan, title_of
 from cortex.core.text import digest, one_line, shorten
@@ -36,6 +38,7 @@ class Card(NamedTuple):
     digest: str  # of a record's body, to recognise a twin
     body: str
     problems: tuple[Problem, ...]
+    items: tuple[tuple[Page, Item], ...]  # its lines in briefings
 
 
 def card_of(path: str, data: bytes, mtime: int) -> Card:
@@ -52,27 +55,40 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     for prefix, inbox_status in _INBOX_STATUS.items():
         if path.startswith(prefix):
             status, tier = inbox_status, TRAIL
-    if path.startswith("briefings/"):
+    tasks = scanned.tasks
+    if path.startswith(f"{FOLDER}/"):
         tier = TRAIL
+        if note.get("type") == "briefing":  # what it says is found where it came from
+            body, scanned = "", scan("")
     from_events, _ = note.provenance()
+    id_ = note.get("id") or path
+    type_ = shorten(note.get("type"), 40).lower()
+    title = one_line(note.get("title")) or one_line(title_of(scanned, path))
+    project, branch = one_line(note.get("project")), one_line(note.get("branch"))
+    created = note.get("created")
+    source = Source(
+        path, id_, type_, title, status or "active", project, branch, created or note.get("date"),
+        one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
+    )  # fmt: skip
     tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
     return Card(
         path=path,
-        id=note.get("id") or path,
-        type=shorten(note.get("type"), 40).lower(),
-        title=one_line(note.get("title")) or one_line(title_of(scanned, path)),
+        id=id_,
+        type=type_,
+        title=title,
         status=status,
-        project=one_line(note.get("project")),
-        branch=one_line(note.get("branch")),
+        project=project,
+        branch=branch,
         tags=tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# "))),
         aliases=(*note.texts("aliases"), *note.texts("alias")),
         date=_date(note, path, mtime),
         tier=tier,
-        created=note.get("created"),
+        created=created,
         events=from_events,
         digest=digest(body) if from_events else "",
         body=body,
         problems=tuple(problems),
+        items=tuple(items_of(source)) if tier != TRAIL else (),
     )
 
 

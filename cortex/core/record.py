@@ -10,7 +10,7 @@ from cortex.core.text import short_hash, slug
 # Kinds of record that Cortex itself makes or offers a template for; people may write any other type by hand.
 RECORD_TYPES = (
     "decision", "rejection", "pattern", "gotcha", "learning", "discovery", "bugfix", "architecture", "config",
-    "preference", "question", "context", "progress", "reference", "meeting", "action", "note",
+    "preference", "question", "context", "progress", "reference", "meeting", "action", "plan", "note",
 )  # fmt: skip
 
 # The word before a colon with which a person says what a capture is.

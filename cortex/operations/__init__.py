@@ -4,16 +4,17 @@ A verb's positional parameters are its arguments, its keyword-only parameters it
 supplied. What each means stands in the docstring as `name: meaning`, examples as `Example: …`.
 """
 
-# verb -> (module below cortex.operations, function)
+# verb -> (module below cortex, function)
 VERBS: dict[str, tuple[str, str]] = {
-    "init": ("init", "init"),
-    "capture": ("capture", "capture"),
-    "search": ("search", "search"),
-    "show": ("show", "show"),
-    "new": ("new", "new"),
-    "normalize": ("inbox", "normalize"),
-    "retry": ("inbox", "retry"),
-    "status": ("status", "status"),
-    "doctor": ("doctor", "doctor"),
-    "rebuild": ("rebuild", "rebuild"),
+    "init": ("operations.init", "init"),
+    "capture": ("operations.capture", "capture"),
+    "search": ("operations.search", "search"),
+    "show": ("operations.show", "show"),
+    "new": ("operations.new", "new"),
+    "normalize": ("operations.inbox", "normalize"),
+    "retry": ("operations.inbox", "retry"),
+    "heal": ("operations.heal", "heal"),
+    "status": ("operations.status", "status"),
+    "doctor": ("operations.doctor", "doctor"),
+    "rebuild": ("operations.rebuild", "rebuild"),
 }

@@ -12,10 +12,12 @@ from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.normalize import Change, Create, Fold, Known, amend, normalize as decide, read_event
 from cortex.core.problem import Conflict, CortexError, Invalid, NotFound, Problem
+from cortex.operations.heal import settle
 from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
+from cortex.vault.moved import forget, moved
 
 _MAX_FILE = events.MAX_BYTES + notes.MAX_FRONTMATTER_BYTES
 _MOST_COPIED = 64_000_000  # bytes; what is larger was never captured by Cortex, and stays where somebody put it
@@ -50,9 +52,12 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     """
     with lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
         waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
-        if not waiting:
-            return Normalized((), (), (), (), dry_run)
-        return _Pass(vault, _known(vault, caller), dry_run).run(waiting, caller)
+        if waiting and not dry_run:
+            forget(vault)  # a run that does not come to its end leaves briefings to heal
+        done = _Pass(vault, _known(vault, caller), dry_run).run(waiting, caller) if waiting else Normalized((), (), (), (), dry_run)
+    if dry_run:
+        return done
+    return done._replace(failed=(*done.failed, *settle(vault, caller))) if moved(vault) else done
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> Retried:

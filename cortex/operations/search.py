@@ -10,10 +10,11 @@ from cortex.core.answer import CURRENT, MAX_NOTE_BYTES, SET_ASIDE, TRAIL, decode
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Invalid, Problem
 from cortex.core.query import Query
+from cortex.operations.freshen import freshen
 from cortex.projections import filters
 from cortex.projections.catalogue import Row, Scored
 from cortex.projections.refresh import Views, look
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.find import Vault
 
 MOST = 1000
@@ -58,7 +59,7 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
     if not 1 <= number <= MOST:
         raise Invalid(f"-n {number} is not between 1 and {MOST}", "cortex search -n 20 …")
     asked = queries.parse(query, caller.now)
-    problems = _normalize_first(vault, caller)
+    problems = freshen(vault, caller)
     kept, terms, known = look(vault, caller.progress, lambda now: (*_best(now, asked, number), now.problems))
     problems += known
     phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
@@ -67,18 +68,6 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
     if asked.cut:
         problems.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
     return Found(query, hits, tuple(problems), "" if hits else _hint(asked, terms))
-
-
-def _normalize_first(vault: Vault, caller: Caller) -> list[Problem]:
-    """What waits in the inbox becomes records before it is looked for. Where that can't be, it is found as it is."""
-    if not files.notes_in(vault.root, layout.PENDING):
-        return []
-    from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
-
-    try:
-        return list(inbox.normalize(vault, caller).failed)
-    except (CortexError, OSError) as error:
-        return [Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")]
 
 
 def _best(now: Views, asked: Query, limit: int) -> tuple[list[tuple[Row, float]], list[str]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.problem import Conflict, NotFound, Problem
+from cortex.operations.freshen import heal_if_due
 from cortex.projections.catalogue import Catalogue, Row
 from cortex.projections.refresh import look
 from cortex.vault import files
@@ -35,6 +36,7 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
 
     Example: cortex show records/decision/publish-by-link-k3f7q2.md
     """
+    heal_if_due(vault, caller)
     row = look(vault, caller.progress, lambda now: _one(note, _matches(note, now.catalogue)))
     data = files.read(vault.root, row.path, MAX_SHOWN + 1)
     cut, data = len(data) > MAX_SHOWN, data[:MAX_SHOWN]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.caller import Caller
+from cortex.operations.freshen import heal_if_due
 from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
@@ -43,6 +44,7 @@ def status(vault: Vault, caller: Caller) -> Status:
 
     Example: cortex status --json
     """
+    heal_if_due(vault, caller)
     return look(vault, caller.progress, lambda now: _status(vault, now))
 
 

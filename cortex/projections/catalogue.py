@@ -27,6 +27,10 @@ CREATE TABLE note (
 CREATE INDEX note_id ON note (id);
 CREATE TABLE problem (number INTEGER NOT NULL REFERENCES note, place TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
 CREATE INDEX problem_note ON problem (number);
+CREATE TABLE item (
+    number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL,
+    id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX item_note ON item (number);
 """
 _COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
 
@@ -108,6 +112,9 @@ class Catalogue:
         self._db.executemany(
             "INSERT INTO problem VALUES (?, ?, ?, ?)", [(given, *(_storable(text) for text in problem)) for problem in card.problems]
         )
+        self._db.executemany(
+            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(given, *(_storable(text) for text in (*page, *item))) for page, item in card.items]
+        )
         return given
 
     def drop(self, path: str) -> int | None:
@@ -116,8 +123,13 @@ class Catalogue:
         if held is None:
             return None
         self._db.execute("DELETE FROM problem WHERE number = ?", held)
+        self._db.execute("DELETE FROM item WHERE number = ?", held)
         self._db.execute("DELETE FROM note WHERE number = ?", held)
         return int(held[0])
+
+    def touch(self, path: str, before: int, now: int) -> None:
+        """A note was written anew with the same bytes: its date moves where it is its file's."""
+        self._db.execute("UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before))
 
     def hash_of(self, path: str) -> tuple[int, bytes] | None:
         """A note's number and the hash of the content it was read from."""
@@ -128,7 +140,8 @@ class Catalogue:
         self._db.commit()
 
     def count(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM note").fetchone()[0])
+        """How many notes there are; a briefing is made of notes and is none."""
+        return int(self._db.execute("SELECT count(*) FROM note WHERE tier < 2 OR type != 'briefing'").fetchone()[0])
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Row]:
         """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
@@ -159,6 +172,17 @@ class Catalogue:
             Problem(*held)
             for held in self._db.execute("SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid")
         ]
+
+    def items(self) -> Iterator[tuple[tuple[str, str, str], tuple[str, str, str, str], bytes]]:
+        """Every line of every briefing: the page, the item, and the path of the note it comes from; by id, then by path."""
+        for kind, project, branch, id_, section, place, text, path in self._db.execute(
+            "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number) ORDER BY item.id, path"
+        ):
+            yield (kind, project, branch), (id_, section, place, text), path
+
+    def unread(self) -> list[str]:
+        """The notes that could not be read at the last look."""
+        return [os.fsdecode(held[0]) for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")]
 
     def counts(self, column: str) -> dict[str, int]:
         """How many notes have each value of a column, the trail of events and briefings left out."""

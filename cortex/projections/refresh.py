@@ -26,7 +26,7 @@ from cortex.vault.lock import lock
 
 INDEX = "index"
 STATE, STAMPS = "state.json", "stamps"
-FORMAT = f"1/{__version__}"
+FORMAT = f"2/{__version__}"
 _MOST_CORES = 4  # that a build takes unasked
 _WAIT = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -113,7 +113,8 @@ def scan(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snaps
 def render(seen: Snapshot, *, for_later: bool = False) -> bytes:
     """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any scan will give."""
     if for_later and seen.racy:
-        return os.fsencode("\0".join(f"{path}\0{'racy' if path in seen.racy else stamp}" for path, stamp in seen.stamps.items()))
+        kept = ((path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp) for path, stamp in seen.stamps.items())
+        return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in kept))
     return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in seen.stamps.items()))
 
 

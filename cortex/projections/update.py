@@ -124,6 +124,8 @@ class _Update:
                     if known:
                         dropped.append(known[0])
                     added.append((catalogue.put(card, content_hash), card))
+                elif path in held:
+                    catalogue.touch(path, _seconds(held[path]), _seconds(stamps[path]))
                 self.progress("indexing", count, len(touched))
             if dropped or added:
                 from cortex.projections import index  # noqa: PLC0415  as above
@@ -154,7 +156,7 @@ def _read_document(root: str, stamps: dict[str, str], numbers: dict[str, int], p
 def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> tuple[Card | None, bytes]:
     """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
     be read gives a card that says so."""
-    mtime = int(stamp.partition(".")[0]) // 1_000_000_000
+    mtime = _seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
     except (OSError, CortexError) as error:
@@ -172,3 +174,9 @@ def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> t
     card = card_of(path, whole_lines, mtime)
     problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")
     return card._replace(problems=(*card.problems, problem)), content_hash
+
+
+def _seconds(stamp: str) -> int:
+    """The modification time that a stamp begins with, in seconds; 0 in a stamp that is none."""
+    nanoseconds = stamp.partition(".")[0]
+    return int(nanoseconds) // 1_000_000_000 if nanoseconds.isdecimal() else 0

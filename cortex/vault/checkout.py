@@ -12,6 +12,11 @@ _REMOTE = re.compile(r'^\[remote "([^"\n]{1,200})"\]\s*$')
 _URL = re.compile(r"^\s*url\s*=\s*(\S{1,2000})\s*$")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^/]*")
 _MOST = 64_000  # bytes read of any file here
+# What git leaves in its folder while an operation waits for its end.
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "cherry-pick or revert",
+}  # fmt: skip
 
 
 def in_repository(directory: str) -> bool:
@@ -24,6 +29,12 @@ def branch_of(directory: str) -> str:
     git = git_folder(directory)
     head = _first_line(os.path.join(git[1], "HEAD")) if git else ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def under_way(directory: str) -> str:
+    """The operation that git is in the middle of, in one word; empty when there is none."""
+    git = git_folder(directory)
+    return next((what for name, what in _UNDER_WAY.items() if git and os.path.lexists(os.path.join(git[1], name))), "")
 
 
 def project_of(directory: str) -> str:

@@ -100,3 +100,11 @@ def test_a_build_on_two_cores_answers_as_one_on_one(vault_from, caller) -> None:
             pass
         answers.append(search(vault, caller, "zebra index", number=500).hits)
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_note_written_anew_with_the_same_bytes_has_its_files_new_date(vault, caller) -> None:
+    note = Path(vault.root, "page.md")
+    note.write_text("no date in here\n")
+    for mtime in (1_000_000_000, 1_100_000_000):
+        os.utime(note, (mtime, mtime))
+        assert search(vault, caller, "date").hits[0].date == mtime

@@ -27,6 +27,9 @@ class Crash(BaseException):
     """The process is gone."""
 
 
+PAGES = {"active-plan.md", "decisions.md", "decisions-archive.md", "index.md"}
+
+
 class Books:
     """The system as `cortex.vault.files` sees it, with what is not yet safe on disk."""
 
@@ -79,9 +82,9 @@ class Books:
             self.names[folder].discard(name)
 
     def settle(self, what: str) -> None:
-        """Somebody is told that all went well."""
-        if any(self.names.values()):
-            self.wrong.append(f"{what} while {sorted(set().union(*self.names.values()))} may still be lost")
+        """Somebody is told that all went well. A briefing may be lost: it is made again."""
+        if lost := sorted(set().union(*self.names.values()) - PAGES):
+            self.wrong.append(f"{what} while {lost} may still be lost")
 
     def _named(self, name: str, folder: int) -> None:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)

@@ -89,7 +89,7 @@ def _run(argv: list[str]) -> int:
 def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb has its own signature; see declaration.py
     """The function behind a verb; its module is imported now, not before."""
     module, function = VERBS[name]
-    return getattr(import_module(f"cortex.operations.{module}"), function)
+    return getattr(import_module(f"cortex.{module}"), function)
 
 
 def _stdin() -> str:

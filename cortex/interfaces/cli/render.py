@@ -45,6 +45,7 @@ _NO: dict[str, Callable[[Any], bool]] = {
     "search": lambda found: not found.hits,
     "normalize": lambda done: bool(done.failed),
     "doctor": lambda examined: bool(examined.problems),
+    "heal": lambda healed: bool(healed.stale),
 }
 
 
@@ -96,6 +97,21 @@ def _normalize(done: Any) -> Iterable[str]:
     yield counts + (f", {len(done.failed)} failed" if done.failed else "")
 
 
+def _heal(healed: Any) -> Iterable[str]:
+    for path in healed.written:
+        yield f"written: {visible(path)}"
+    for path in healed.removed:
+        yield f"removed: {visible(path)}"
+    for path in healed.stale:
+        yield f"{_YELLOW}stale{_OFF}: {visible(path)}"
+    for path in healed.newer:
+        yield f"{_YELLOW}left alone{_OFF}: {visible(path)} was made by a newer cortex"
+    if healed.stale:
+        yield f"{_count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
+    elif not (healed.written or healed.removed):
+        yield "the briefings are as the notes give them"
+
+
 def _status(status: Any) -> Iterable[str]:
     branch = f"  on {visible(status.branch)}" if status.branch else ""
     yield f"{_BOLD}{visible(status.vault)}{_OFF}{branch}"
@@ -144,6 +160,7 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "show": _shown,
     "new": lambda written: [visible(written.file)],
     "normalize": _normalize,
+    "heal": _heal,
     "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
     "status": _status,
     "doctor": _doctor,

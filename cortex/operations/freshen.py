@@ -1,0 +1,34 @@
+"""What a verb that reads does first: what waits becomes records, and what may be stale is healed."""
+
+from __future__ import annotations
+
+from cortex.core.briefing import FOLDER
+from cortex.core.caller import Caller
+from cortex.core.problem import CortexError, Problem
+from cortex.vault import files, layout
+from cortex.vault.find import Vault
+from cortex.vault.moved import moved
+
+
+def freshen(vault: Vault, caller: Caller) -> list[Problem]:
+    """Normalize what waits in the inbox, then heal the briefings if git was at work since the last heal: a merge may
+    have left one stale where git asks no driver. Where that cannot be, it is a problem and no more."""
+    problems: list[Problem] = []
+    if files.notes_in(vault.root, layout.PENDING):
+        from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
+
+        try:
+            problems += inbox.normalize(vault, caller).failed
+        except (CortexError, OSError) as error:
+            problems.append(Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize"))
+    return problems + heal_if_due(vault, caller)
+
+
+def heal_if_due(vault: Vault, caller: Caller) -> list[Problem]:
+    """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to its end. A vault
+    that has none is given none by reading it."""
+    if not (files.exists(vault.root, FOLDER) and moved(vault)):
+        return []
+    from cortex.operations.heal import settle  # noqa: PLC0415  as above; git is mostly where it was
+
+    return settle(vault, caller)

@@ -1,0 +1,45 @@
+"""Whether briefings may be stale: git has been at work since they were healed, or records were about to be written.
+
+Git is told by the stamps of its index and its HEAD, which any operation that changes the work tree touches."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from cortex.vault import checkout
+from cortex.vault.find import Vault
+
+_SEEN = "git-seen"  # in the state folder
+
+
+def moved(vault: Vault) -> bool:
+    """Whether index or HEAD are others than when `remember` was called last; also after `forget`."""
+    now = _stamps(vault)
+    try:
+        with open(os.path.join(vault.state(), _SEEN), encoding="utf-8") as file:
+            return file.read() != now
+    except OSError:
+        return True
+
+
+def remember(vault: Vault) -> None:
+    """Take index and HEAD as they are now for seen."""
+    with open(os.path.join(vault.state(), _SEEN), "w", encoding="utf-8") as file:
+        file.write(_stamps(vault))
+
+
+def forget(vault: Vault) -> None:
+    """Whatever is there now is not what the briefings were made from."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(vault.state(), _SEEN))
+
+
+def _stamps(vault: Vault) -> str:
+    around = checkout.git_folder(vault.root)
+    stamps = []
+    for name in ("index", "HEAD", "logs/HEAD") if around else ():
+        with suppress(OSError):  # a repository without a commit has no index yet
+            status = os.lstat(os.path.join(around[1] if around else "", name))
+            stamps.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
+    return "\n".join(stamps)

@@ -1,0 +1,99 @@
+"""Pages of item lines: the same for the same items, read back as they were written, merged by id without a conflict."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.briefing import GENERATOR, KINDS, Item, Page, merge, read, render
+from cortex.core.note import read as read_note
+
+PAGE = Page("branch", "app", "feature/x")
+ids = st.sampled_from([f"note-{letter}" for letter in "abcdefgh"])
+texts = st.sampled_from(
+    ["2026-11-20 [[a|A]]: why", "2026-11-20 [[a|B]]: why", "2026-11-20 [[a|A]]: other", "2026-11-21 [[a|A]]: why", "plain", "(x) [[b]]"]
+)
+item = st.builds(Item, ids, st.sampled_from(["Sessions", "Decisions", "Gotchas"]), st.sampled_from(["20261120", "20261121", "0"]), texts)
+version = st.lists(item, max_size=8, unique_by=lambda one: one.id).map(lambda items: render(PAGE, items).encode())
+
+
+def page(*lines: str) -> bytes:
+    """A decisions page with these items, given as `id text`."""
+    return render(Page("decisions", "app"), [Item(line.partition(" ")[0], "", "20261120", line.partition(" ")[2]) for line in lines]).encode()
+
+
+def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
+    text = render(
+        Page("active-plan", "app"), [Item("b", "Open", "2", "Later"), Item("a", "Open", "1", "First [[x|X]]"), Item("c", "Done", "9", "Was")]
+    )
+    assert text == (
+        "---\ntype: briefing\npage: active-plan\nproject: app\ngenerator: 1\n---\n# Plan of app\n\n"
+        "Open actions and steps by due date, then what is done. Change the record behind a line, not the line: `cortex heal` writes this page.\n\n"
+        "## Open\n\n- First [[x|X]] <!-- cx a 1 -->\n- Later <!-- cx b 2 -->\n\n## Done\n\n- Was <!-- cx c 9 -->\n"
+    )
+    assert read_note(text.encode()).problems == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_without_items_says_so(kind) -> None:
+    assert "Nothing yet." in render(Page(kind, "app"), [])
+
+
+@pytest.mark.parametrize("name", ["app", 'a "b" \\ c', "true", "über", "- x: y", "2026", "a\tb"])
+def test_which_page_it_is_is_read_back(name) -> None:
+    assert read(render(Page("branch", name, name), [])).page == Page("branch", name, name)
+
+
+@given(st.lists(item, max_size=8, unique_by=lambda one: one.id), st.randoms())
+def test_the_order_in_which_items_come_makes_no_difference(items, chance) -> None:
+    mixed = list(items)
+    chance.shuffle(mixed)
+    assert render(PAGE, mixed) == render(PAGE, items)
+    assert set(read(render(PAGE, items)).items) == set(items)
+
+
+@given(version, version, version)
+def test_the_laws_of_merging(base, ours, theirs) -> None:
+    merged = merge(base, ours, theirs)
+    assert merged == merge(base, theirs, ours)
+    assert merge(base, ours, ours) == ours
+    assert merge(base, base, theirs) == theirs == merge(base, theirs, base)
+    assert render(PAGE, read(merged.decode()).items).encode() == merged
+
+
+@given(version, version, version)
+def test_an_item_that_one_side_alone_touched_is_as_that_side_has_it(base, ours, theirs) -> None:
+    was, mine, yours, now = ({one.id: one for one in read(each.decode()).items} for each in (base, ours, theirs, merge(base, ours, theirs)))
+    for id_ in {*was, *mine, *yours}:
+        if mine.get(id_) == was.get(id_):
+            assert now.get(id_) == yours.get(id_)
+
+
+def test_what_both_sides_added_is_there_newest_first() -> None:
+    assert read(merge(page("a A"), page("a A", "b B"), page("a A", "c C")).decode()).items == read(page("a A", "b B", "c C").decode()).items
+
+
+def test_what_one_side_took_out_does_not_come_back_because_the_other_changed_it() -> None:
+    assert merge(page("a A", "b B"), page("b B"), page("a A2", "b B")) == page("b B")
+
+
+def test_two_changes_in_different_parts_of_a_line_are_both_kept() -> None:
+    base, ours, theirs = (page(f"a 2026-11-20 {rest}") for rest in ("[[a|A]]: why", "[[a|B]]: why", "[[a|A]]: because"))
+    assert merge(base, ours, theirs) == page("a 2026-11-20 [[a|B]]: because")
+
+
+def test_a_page_of_a_newer_program_is_taken_whole() -> None:
+    newer = page("a A").replace(f"generator: {GENERATOR}".encode(), f"generator: {GENERATOR + 1}".encode())
+    assert merge(page(), page("b B"), newer) == newer == merge(page(), newer, page("b B"))
+
+
+def test_conflict_markers_and_junk_are_passed_over() -> None:
+    dirty = page("a A", "b B").replace(b"- B", b"<<<<<<< HEAD\n- B").replace(b"- A", b"=======\n>>>>>>> x\n- A")
+    assert merge(page(), dirty, page("c C")) == page("a A", "b B", "c C")
+    assert merge(b"", b"\xff\x00", b"junk") in (b"\xff\x00", b"junk")
+
+
+def test_a_bounded_section_shows_its_newest() -> None:
+    items = [Item(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)]
+    kept = [one.id for one in read(render(PAGE, items)).items]
+    assert kept == [f"s{number:02}" for number in range(25, 15, -1)]

@@ -1,0 +1,180 @@
+"""Briefings as the notes give them: written when they differ, never otherwise, never by an older program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cortex.operations.heal import Healed, heal
+from cortex.operations.inbox import normalize
+from cortex.operations.search import search
+from cortex.operations.status import status
+
+DECISION = """
+=== records/decision/use-sqlite-k3f9q2.md
+---
+id: use-sqlite-k3f9q2
+type: decision
+title: Use SQLite
+project: app
+branch: main
+created: 2026-11-20T10:00:00Z
+---
+Because it is one file.
+"""
+NOTHING = Healed((), (), (), ())
+PAGES = ["active-plan", "decisions-archive", "decisions", "main"]
+
+
+def text(vault, path: str) -> str:
+    return Path(vault.root, path).read_text()
+
+
+def test_pages_are_made_of_records_and_made_once(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    assert heal(vault, caller).written == (*(f"briefings/app/{name}.md" for name in PAGES), "briefings/index.md")
+    assert "- 2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: it is one file <!-- cx use-sqlite-k3f9q2 20261120100000 -->" in text(
+        vault, "briefings/app/decisions.md"
+    )
+    assert heal(vault, caller) == NOTHING
+    assert heal(vault, caller, check=True) == NOTHING
+
+
+def test_check_names_what_is_stale_and_changes_nothing(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    assert heal(vault, caller, check=True).stale
+    assert not Path(vault.root, "briefings").exists()
+
+
+def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    page = Path(vault.root, "briefings/app/decisions.md")
+    right = page.read_bytes()
+    for wrong in (b"", b"\xff\x00", right + b"- mine\n", right.replace(b"- 2026", b"<<<<<<< HEAD\n- 2026"), right.replace(b"\n", b"\r\n")):
+        page.write_bytes(wrong)
+        assert heal(vault, caller).written == ("briefings/app/decisions.md",)
+        assert page.read_bytes() == right
+
+
+def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    page = Path(vault.root, "briefings/app/decisions.md")
+    newer = page.read_text().replace("generator: 1", "generator: 2") + "something new\n"
+    page.write_text(newer)
+    assert heal(vault, caller) == NOTHING._replace(newer=("briefings/app/decisions.md",))
+    assert heal(vault, caller, check=True).stale == ()
+    assert page.read_text() == newer
+
+
+def test_a_branch_that_no_record_names_any_more_has_no_page_and_a_persons_note_stays(vault_from, caller) -> None:
+    vault = vault_from(f"{DECISION}=== briefings/app/my own.md\nmine\n=== briefings/README.md\nmine too")
+    heal(vault, caller)
+    record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
+    record.write_text(record.read_text().replace("branch: main", "branch: feature/x"))
+    healed = heal(vault, caller)
+    assert healed.removed == ("briefings/app/main.md",)
+    assert any(path.startswith("briefings/app/feature-x-") for path in healed.written)
+    assert text(vault, "briefings/app/my own.md") == "mine\n"
+    assert text(vault, "briefings/README.md") == "mine too\n"
+
+
+def test_a_record_that_is_superseded_moves_to_the_archive(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
+    record.write_text(record.read_text().replace("project: app", "project: app\nstatus: superseded"))
+    heal(vault, caller)
+    assert "Nothing yet." in text(vault, "briefings/app/decisions.md")
+    assert "Use SQLite" in text(vault, "briefings/app/decisions-archive.md")
+
+
+def test_two_notes_with_one_id_both_have_their_line(vault_from, caller) -> None:
+    vault = vault_from(DECISION + DECISION.replace("records/decision/use-sqlite-k3f9q2", "copy").replace("Use SQLite", "A copy"))
+    heal(vault, caller)
+    page = text(vault, "briefings/app/decisions.md")
+    assert "Use SQLite" in page
+    assert "A copy" in page
+    assert heal(vault, caller).written == ()
+
+
+def test_normalizing_heals_and_captures_do_not(vault, caller, cortex) -> None:
+    cortex("capture", "Decision: use SQLite", "--project", "app", "--branch", "main")
+    assert not Path(vault.root, "briefings").exists()
+    normalize(vault, caller)
+    assert "Use SQLite" in text(vault, "briefings/app/decisions.md")
+
+
+def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, caller) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    before = {path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")}
+    shutil.rmtree(vault.cache())
+    shutil.rmtree(Path(vault.root, "briefings"))
+    heal(vault, caller)
+    assert {path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")} == before
+
+
+def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_there(vault_from, caller, git) -> None:
+    vault = vault_from(DECISION)
+    page = Path(vault.root, "briefings/app/decisions.md")
+    record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", ".")
+    search(vault, caller, "sqlite")
+    assert not page.exists()
+    heal(vault, caller)
+    record.write_text(record.read_text().replace("Use SQLite", "Use files"))
+    for read in (lambda: search(vault, caller, "sqlite"), lambda: status(vault, caller)):
+        read()
+        assert "Use SQLite" in page.read_text()
+    git(vault.root, "add", ".")
+    status(vault, caller)
+    assert "Use files" in page.read_text()
+
+
+def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(vault_from, caller, git) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    git(vault.root, "init", "-q")
+    Path(vault.root, "briefings/app/decisions.md").write_text("stale\n")
+    Path(vault.root, ".git/MERGE_HEAD").write_text("0" * 40 + "\n")
+    status(vault, caller)
+    assert text(vault, "briefings/app/decisions.md") == "stale\n"
+    os.unlink(os.path.join(vault.root, ".git/MERGE_HEAD"))
+    status(vault, caller)
+    assert "Use SQLite" in text(vault, "briefings/app/decisions.md")
+
+
+def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, git) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", ".")
+    git(vault.root, "commit", "-qm", "all")
+    git(vault.root, "checkout", "-qb", "side")
+    page = Path(vault.root, "briefings/app/decisions.md")
+    git(vault.root, "rm", "-q", "briefings/app/decisions.md")
+    git(vault.root, "commit", "-qm", "gone")
+    git(vault.root, "checkout", "-q", "main")
+    page.write_text(page.read_text() + "- changed\n")
+    git(vault.root, "commit", "-qam", "changed")
+    with pytest.raises(Exception, match="merge"):
+        git(vault.root, "merge", "side")
+    heal(vault, caller)
+    assert git(vault.root, "ls-files", "-u") == ""
+    assert "- changed" not in page.read_text()
+
+
+def test_heal_as_a_person_sees_it(vault_from, cortex) -> None:
+    vault_from(DECISION)
+    checked = cortex("heal", "--check")
+    assert checked.returncode == 1
+    assert "stale: briefings/app/decisions.md" in checked.stdout
+    assert "cortex heal" in checked.stdout
+    assert cortex("heal").returncode == 0
+    assert cortex("heal").stdout == "the briefings are as the notes give them\n"
