@@ -21,7 +21,7 @@ MAX_DEPTH = 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = frozenset(["", "~", "null", "Null", "NULL"])
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_HASH_TAGS = re.compile(r"^(tags?|aliases)\s*:\s*#", re.MULTILINE)
+_HASH_TAGS = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 
 
 class Unreadable(Exception):

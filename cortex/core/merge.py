@@ -1,0 +1,174 @@
+"""Three-way merge of a record: its frontmatter by field, its body by lines.
+
+Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is called ours, the
+bytes that come out are the same; frontmatter stays YAML whenever one side's is; what loses is named.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+from cortex.core import chunk_value, merge_fields
+from cortex.core.answer import UTF16_MARKS
+from cortex.core.chunk import MAX_BYTES, MAX_LINES, Parts, chunks, split
+from cortex.core.merge_fields import Block, Ledger, Sides
+from cortex.core.merge_text import Style, Text, TextMerge, marker_lines, merge_text
+from cortex.core.merge_time import moment
+from cortex.core.problem import Invalid
+
+BOM = b"\xef\xbb\xbf"
+_MIXED = b"?"
+T = TypeVar("T")
+
+
+class Merged(NamedTuple):
+    """The outcome of a merge."""
+
+    data: bytes
+    clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
+    decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
+
+
+class _Side(NamedTuple):
+    """One version of the note, its line ends and byte order mark set aside."""
+
+    parts: Parts
+    block: str
+    chunks: Block | None  # None when lines do not tell where a key begins
+    id: str
+    type: str
+    updated: str
+
+
+def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge, marker_size: int = 7) -> Merged:
+    """The merged note; `base` is empty when both sides added it. `Invalid` for what is no text with lines."""
+    if theirs in (ours, base):
+        return Merged(ours, clean=True, decisions=())
+    if ours == base:
+        return Merged(theirs, clean=True, decisions=())
+    files = (base, ours, theirs)
+    if any(b"\0" in data or data.startswith(UTF16_MARKS) for data in files):
+        raise Invalid("a binary file, or one in UTF-16, cannot be merged by lines", "take one side: git checkout --ours or --theirs, then git add")
+    bom = BOM if _three(*(data.startswith(BOM) for data in files)) else b""
+    parts = [split(data.removeprefix(BOM)) for data in files]
+    head_eol, heads = _line_ends([b"".join(part[:3]) for part in parts])
+    body_eol, bodies = _line_ends([part.body for part in parts])
+    was, one, two = (_side(head, body) for head, body in zip(heads, bodies, strict=True))
+    newer, older = sorted((one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True)
+    strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
+    ledger = Ledger(Sides(newer.updated, older.updated, strictly, session="session" in (one.type, two.type)))
+
+    style = Style(_label(newer), _label(older), marker_size)
+    text = merge_text(was.parts.body, newer.parts.body, older.parts.body, text_merge, style, added=not base)
+    marked = _marked(text, was.parts.body, ledger)
+    head = _frontmatter(was, newer, older, ledger)
+    data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
+    ids = (was.id, newer.id, older.id)
+    name = _three(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
+    history = f"; cortex history {name} shows both" if name else ""
+    decisions = tuple(f"{line}{history if ', not ' in line or ': left out ' in line else ''}" for line in ledger.decisions)
+    return Merged(bom + data, not ledger.conflicts and not marked, decisions)
+
+
+def _side(head: bytes, body: bytes) -> _Side:
+    parts = split(head)._replace(body=body)
+    block = parts.block.decode("utf-8", "surrogateescape")
+    found = chunks(block)
+
+    def text(key: str) -> str:
+        value = chunk_value.read(key, found[key].text) if found and key in found else None
+        return value.text if value and value.kind == "scalar" else ""
+
+    return _Side(parts, block, found, text("id"), text("type"), text("updated") or text("modified") or text("created"))
+
+
+def _frontmatter(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> tuple[bytes, bytes, bytes]:
+    """The opening fence, the block and the closing fence of the result."""
+    with_one = [side for side in (newer, older) if side.parts.opening]
+    if not with_one:
+        return b"", b"", b""
+    if len(with_one) == 1:
+        if was.parts.opening:
+            ledger.decisions.append("frontmatter: kept, though one side has none")
+        block = with_one[0].block
+    elif was.chunks is None or newer.chunks is None or older.chunks is None:
+        block = _whole(was, newer, older, ledger)
+    else:
+        block = _joined(merge_fields.merge_blocks(was.chunks, newer.chunks, older.chunks, ledger))
+        if _too_large(block):
+            block = _whole(was, newer, older, ledger)
+    entries = chunks(block)
+    if ledger.conflicts and entries is not None:
+        block = _joined(merge_fields.with_conflicts(entries, ledger.conflicts))
+    fences = [(side.parts.opening, side.parts.closing) for side in (was, with_one[0], with_one[-1])]
+    opening, closing = _three(*fences)
+    return opening, block.encode("utf-8", "surrogateescape"), closing
+
+
+def _whole(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> str:
+    """One side's block, where no merge by lines is possible: the one that changed; of two, one that can be read."""
+    if newer.block == older.block:
+        return newer.block
+    changed, other = (older, newer) if newer.block == was.block else (newer, older)
+    both = was.block not in (newer.block, older.block)
+    readable = [side for side in (changed, other) if chunk_value.sound_block(side.block)]
+    # Where both can be read, one that lines follow: it can name the conflict.
+    kept = next((side for side in readable if both and side.chunks is not None), (readable or [other])[0])
+    lost = other if kept is changed else changed
+    if both or kept is other:
+        ledger.conflict(merge_fields.WHOLE, None, lost.block.strip(), "it cannot be merged by its lines, so one side's was taken whole")
+    else:
+        ledger.decisions.append("frontmatter: taken whole from the side that changed it")
+    return kept.block
+
+
+def _too_large(block: str) -> bool:
+    """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
+    return len(block.encode("utf-8", "surrogateescape")) > MAX_BYTES or block.count("\n") > MAX_LINES or block.count("[") + block.count("{") > 2000
+
+
+def _joined(block: Block) -> str:
+    return "".join(chunk.lead + chunk.text for chunk in block.values())
+
+
+def _marked(text: Text, before: bytes, ledger: Ledger) -> bool:
+    """Whether conflict markers stand in the body that base does not have; then they are recorded."""
+    known = marker_lines(before)
+    if not text.conflicts and all(line in known for line in marker_lines(text.data)):
+        return False
+    places = f"{text.conflicts} place{'' if text.conflicts == 1 else 's'}"
+    why = f"both sides changed the same lines in {places}" if text.conflicts else "it holds conflict markers already"
+    ledger.decisions.append(f"body: {why}; choose the lines to keep and delete the markers")
+    ledger.conflicts.append({"field": "body"})
+    return True
+
+
+def _label(side: _Side) -> bytes:
+    """What a marker says of a side: when it was updated, and never whose it is."""
+    known = side.updated.isascii() and side.updated.isprintable() and 0 < len(side.updated) <= 40
+    return f"updated {side.updated if known else 'at an unknown time'}".encode()
+
+
+def _line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
+    """The line end of the result, and the three texts with line feeds alone; texts that mix line ends stay as they are,
+    unless one side has tidied them."""
+    was, one, two = (_line_end(data) for data in texts)
+    one, two = one or two, two or one
+    chosen = one if two in (one, was) else two if one == was else b"\n"
+    if chosen in (_MIXED, b"") or {was, one, two} <= {b"\n", b""}:
+        return b"\n", texts
+    return chosen, [data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n") for data in texts]
+
+
+def _line_end(data: bytes) -> bytes:
+    """The one line end that a text uses; empty when it has none."""
+    pairs, feeds, returns = data.count(b"\r\n"), data.count(b"\n"), data.count(b"\r")
+    if not returns:
+        return b"\n" if feeds else b""
+    if pairs == feeds == returns:
+        return b"\r\n"
+    return _MIXED if feeds else b"\r"
+
+
+def _three(was: T, one: T, two: T) -> T:
+    return two if one == was else one

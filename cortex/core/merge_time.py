@@ -1,0 +1,19 @@
+"""Times as people and programs write them into notes, compared."""
+
+from __future__ import annotations
+
+_NO_DIGITS = dict.fromkeys(range(48, 58))
+
+
+def moment(text: str) -> tuple[bool, str, str]:
+    """What times are ordered by: one that can be read comes after one that can't; without a zone it is UTC."""
+    if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_NO_DIGITS) == "--T::Z":
+        return True, text[:19], text  # as Cortex writes it; nearly every time is so, and needs no datetime, 1 ms
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    try:
+        when = datetime.fromisoformat(text)
+        when = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return False, "", text
+    return True, when.replace(tzinfo=None).isoformat(), text

@@ -1,0 +1,83 @@
+"""The merge drivers that git runs: `python -I -S merge_driver.py briefing|record %O %A %B %L %P`.
+
+Run as a file, with the standard library alone. Python compiles this file at each run, so it is short. Exit codes of
+`record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's shell fallback takes over). `briefing`
+always ends with 0: a briefing that could not be merged is healed later, and no merge is held up by one.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+CLEAN, CONFLICTS, FAILED = 0, 1, 2
+MAX_BYTES = 4 * 1024 * 1024  # of each version of a note
+
+
+def run(words: list[str]) -> int:
+    """Merge, write the result to %A, say on stderr what was decided."""
+    kind, base_name, name, theirs_name, size, path = words
+    base, ours, theirs = (_read(each) for each in (base_name, name, theirs_name))
+    if kind == "briefing":
+        from cortex.core import briefing  # noqa: PLC0415  each driver loads what it needs
+
+        _write(name, briefing.merge(base, ours, theirs), ours)
+        return CLEAN
+    from cortex.core.merge import merge_record  # noqa: PLC0415
+    from cortex.vault.text_merge import merge_file  # noqa: PLC0415
+
+    merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)))
+    _write(name, merged.data, ours)
+    for line in merged.decisions:
+        _say(path, line)
+    return CLEAN if merged.clean else CONFLICTS
+
+
+def _read(name: str) -> bytes:
+    with open(name, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES // 1024 // 1024} MB: not merged by its fields")
+    return data
+
+
+def _write(name: str, data: bytes, before: bytes) -> None:
+    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback to work on."""
+    with open(name, "r+b", buffering=0) as file:
+        try:
+            _put(file, data)
+        except OSError:
+            file.seek(0)
+            _put(file, before)
+            raise
+
+
+def _put(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  io.FileIO; io is not imported for a name
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    file.truncate()
+
+
+def _say(path: str, line: str) -> None:
+    from cortex.interfaces.cli.visible import visible  # noqa: PLC0415  only where there is something to say
+
+    sys.stderr.write(f"{visible(path)}: {visible(line)}\n")
+
+
+def main(argv: list[str]) -> int:
+    """The exit code, whatever happens."""
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    try:
+        return run(argv)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
+        _say(argv[-1] if argv else "merge_driver", f"not merged by its fields: {error or type(error).__name__}")
+        return CLEAN if argv[:1] == ["briefing"] else FAILED
+
+
+if __name__ == "__main__":
+    gc.disable()  # a merge ends before there is anything to collect; looking costs a tenth of bare Python
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # everything is written; taking the interpreter apart costs a third of a merge

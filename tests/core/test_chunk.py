@@ -1,0 +1,119 @@
+"""Frontmatter read without a YAML parser: never laxer than one, and with the values that one finds."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import example, given, settings, strategies as st
+
+from cortex.core import chunk_value, note as notes
+from cortex.core.chunk import chunks, key_of, split
+from cortex.core.chunk_value import read
+
+SHARDS = [
+    "a", "b c", "tags", "id", " ", "  ", "    ", ": ", ":", ":\n", "\n", "- ", "-", "\n  - ", "\n- ", "\n    - ", ", ", ",", "[", "]", "[[", "]]", "{", "}", '"', "'",
+    "#", " # c", "#x", "\\n", '\\"', "''", "|", "|-\n  ", ">", "&x", "*x", "!t", "%", "@", "`", "?", "? ", "=", "<<", "~", "true", "12:30", "2026-11-20", "2026-11-20T16:45:12Z",
+    "http://x.y/z", "\t", "\r", "\u2028", "\u00a0", "\ufeff", "é", "\x01", "---", "...", "key: v", "\n  k: v", "\n  k:\n    - x", "\n\n", "\n# c\n", "[[N]]", "1", "x:y", "a, b",
+]  # fmt: skip
+loose = st.lists(st.sampled_from(SHARDS), max_size=9).map("".join)
+likely = st.builds("{}: {}".format, st.sampled_from(["a", "tags", "a b", '"q"', "'q'", "1", "é"]), loose)
+
+
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader], ids=["pyyaml", "libyaml"])
+@given(st.one_of(likely, loose))
+@settings(max_examples=400)
+@example("a: [b, {c: d}]")
+def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, text: str) -> None:
+    text = text.rstrip("\n") + "\n"
+    found = chunks(text)
+    if found is None or len(found) != 1 or next(iter(found.values())).lead:
+        return
+    (key, chunk), *_ = found.items()
+    value = read(key, chunk.text)
+    if value is None:
+        return
+    fields = yaml.compose(text, Loader=loader)
+    assert isinstance(fields, yaml.MappingNode)
+    note = notes.read(f"---\n{text}---\n".encode(), "n.md")
+    assert note.problems == ()
+    assert len(note.fields) == 1
+    seen = next(iter(note.fields.values()))
+    if value.kind == "list":
+        assert isinstance(seen, list)
+        assert len(seen) == len(value.items)
+        assert all(item.name == one for item, one in zip(value.items, seen, strict=True) if isinstance(item.node, str) and isinstance(one, str))
+    elif value.kind == "map":
+        assert isinstance(seen, dict)
+        assert len([chunk for chunk in value.entries if "\0" not in chunk]) == len(seen)
+    elif value.kind == "scalar" and isinstance(seen, str) and "\n" not in text[:-1] and "{" not in text:
+        assert value.text == seen
+
+
+@given(st.lists(st.sampled_from([*SHARDS, "a: 1\n", "---\n", "--- \t\n", "----\n", "---\r\n", "---"]), max_size=8).map("".join), st.booleans())
+def test_a_file_is_taken_apart_as_the_note_reader_takes_it(text: str, fenced: bool) -> None:
+    data = ("---\n" + text if fenced else text).encode().removeprefix(notes.BOM)
+    note = notes.read(data)
+    assert split(data) == (note.opening, note.block, note.closing, note.body)
+    assert b"".join(split(data)) == data
+
+
+@pytest.mark.parametrize("size", [65_520, 65_530, 65_533, 65_540, 65_600])
+def test_the_size_of_frontmatter_has_the_limit_of_the_note_reader(size: int) -> None:
+    data = b"---\n" + b"a: x\n" + b"# " + b"y" * size + b"\n---\nbody\n"
+    note = notes.read(data)
+    assert split(data) == (note.opening, note.block, note.closing, note.body)
+    many = b"---\n" + b"# y\n" * (size - 64_520) + b"---\nbody\n"
+    note = notes.read(many)
+    assert split(many) == (note.opening, note.block, note.closing, note.body)
+
+
+@given(st.lists(st.sampled_from([*SHARDS, "a: 1\n", "b: 2\n", "<<<<<<< x\n", "=======\n"]), max_size=10).map("".join))
+def test_chunks_in_a_row_are_the_block(block: str) -> None:
+    found = chunks(block)
+    if found is not None:
+        assert "".join(chunk.lead + chunk.text for chunk in found.values()) == block
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("a: b", "scalar", "b"),
+        ('a: "b \\"c\\" \\u00e9"', "scalar", 'b "c" é'),
+        ("a: 'it''s'  # why", "scalar", "it's"),
+        ("a: up to # 2", "scalar", "up to"),
+        ("up: [[Note]]", "scalar", "[[Note]]"),
+        ("a:", "empty", ""),
+        ("a: |\n  b: c\n\n  # d", "scalar", "|\nb: c\n\n# d"),
+        ("a: one\n  two", "scalar", "one two"),
+        ("tags: [a, 'b c', \"d\"]", "list", ["a", "b c", "d"]),
+        ("tags: []", "list", []),
+        ("tags:\n  - a\n  # why\n  - b c # d\n", "list", ["a", "b c"]),
+        ("tags:\n- a\n- b\n", "list", ["a", "b"]),
+        ("all: [[[A]], [[B|b]]]", "list", ["[[A]]", "[[B|b]]"]),
+        ('relations:\n  - {kind: supersedes, to: "[[x-1|X]]"}', "list", ["supersedes x-1"]),
+        ('relations:\n  - kind: supersedes\n    to: "[[x-1]]"', "list", ["supersedes x-1"]),
+    ],
+)
+def test_reads(text: str, kind: str, value: object) -> None:
+    found = read(key_of(text.partition("\n")[0]), f"{text}\n")
+    assert found is not None
+    assert found.kind == kind
+    assert (found.text if kind != "list" else [item.name for item in found.items]) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b: c", 'a: "b', "a: 'b", "a: [b", "a: b]\n  - c", "a: {b", "a: &x 1", "a: *x", "a: !t b", "a:\n\tb: c", "a: @b", "a: `b`", "a: %b", "tags: #a #b", "a: | x",
+        "a: \x01", "a: b\u2028c", "a: [b: c]", "a: {b}", "a: '{{date}}", "a: {{date}}", 'a: "\\q"', 'a: "\\ud800"', "a:\n  - b\n c", "a: [b] c", "a: b\n  c: d", "a:\n  b: 1\n  b: 2",
+        "a: - b", "a: [- b]", "a: [a #b]", "a: [" * 30, "a: \udcff", "a: b\n# c\n  d",
+    ],
+)  # fmt: skip
+def test_refuses(text: str) -> None:
+    assert read("tags" if text.startswith("tags") else "a", f"{text}\n") is None
+
+
+@pytest.mark.parametrize("block", ["{a: b}\n", "? a\n: b\n", "- a\n", "  a: b\n", "text\n", "%YAML 1.2\n"])
+def test_says_when_lines_do_not_tell_where_a_key_begins(block: str) -> None:
+    assert chunks(block) is None
+    assert chunk_value.sound_block(block) is (block == "{a: b}\n")

@@ -1,0 +1,345 @@
+"""Law 5: equal sides give that side, a side equal to base the other, swapped sides the same bytes; frontmatter stays
+YAML, no marker stands in it, and nothing is lost without a word.
+
+The cases in `tests/merge_cases` are folders of `base.md`, `ours.md`, `theirs.md`, `expected.md` and `decisions.txt`;
+CORTEX_UPDATE=1 writes the last two anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import assume, event, given, strategies as st
+
+from cortex.core import event as events, note as notes
+from cortex.core.event import Event
+from cortex.core.merge import Merged, merge_record
+from cortex.core.normalize import Create, Fold, Known, amend, normalize
+from cortex.core.problem import CortexError, Invalid
+from cortex.core.record import Record, compose
+from cortex.vault.text_merge import merge_file
+
+CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir())
+MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    return merge_record(base, ours, theirs, merge_file)
+
+
+def problems(data: bytes) -> list[str]:
+    """Why the frontmatter of a note cannot be used; none when it can, by every reader."""
+    note = notes.read(data, "n.md")
+    found = [problem.message for problem in note.problems]
+    try:
+        yaml.safe_load(note.block)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        found.append(str(error))
+    return found
+
+
+# -- cases, written down
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
+def test_case(folder: Path) -> None:
+    base, ours, theirs = (folder.joinpath(f"{name}.md").read_bytes() for name in ("base", "ours", "theirs"))
+    merged = merge(base, ours, theirs)
+    told = "".join(f"{line}\n" for line in (("clean" if merged.clean else "conflict"), *merged.decisions))
+    if os.environ.get("CORTEX_UPDATE"):
+        folder.joinpath("expected.md").write_bytes(merged.data)
+        folder.joinpath("decisions.txt").write_text(told)
+    assert merged.data == folder.joinpath("expected.md").read_bytes()
+    assert told == folder.joinpath("decisions.txt").read_text()
+    assert merge(base, theirs, ours) == merged
+    note = notes.read(merged.data, "n.md")
+    if note.opening and not (problems(ours) and problems(theirs)):
+        assert problems(merged.data) == []
+    assert not MARKER.search(note.block)
+    if note.opening:
+        assert merged.clean == ("merge_conflicts" not in note.fields)
+
+
+def test_there_are_the_cases_that_were_promised() -> None:
+    assert len(CASES) >= 25
+
+
+# -- laws
+
+values = st.sampled_from(["a", "b c", "open", "done", '"x: y"', "'it''s'", "2026-01-02", "é", "12:30", "[[Note]]", "true", "a # why", '"a\\nb"', ""])
+words = st.sampled_from(["a", "b", "c d", '"e, f"', "g/h", "[[N]]", "2026-01-02"])
+relations = st.builds('{{kind: {}, to: "[[{}]]"}}'.format, st.sampled_from(["supersedes", "links"]), st.sampled_from(["x-1", "y-2", "z-3"]))
+lists = st.one_of(
+    st.lists(words, max_size=4, unique=True).map(lambda items: f" [{', '.join(items)}]\n"),
+    st.lists(words, min_size=1, max_size=4, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
+)
+times = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T01:00:00+01:00", "2026-01-03", "yesterday"])
+event_ids = st.lists(st.sampled_from([f"20261120t16451{number}z-aaaaaaaaaa" for number in range(6)]), min_size=1, max_size=4, unique=True).map(sorted)
+fields = {
+    "id": st.sampled_from(["n-1", "n-2"]).map(" {}\n".format),
+    "type": st.sampled_from(["note", "decision", "session"]).map(" {}\n".format),
+    "title": values.map(" {}\n".format),
+    "status": st.sampled_from(["open", "done", "active"]).map(" {}\n".format),
+    "tags": lists,
+    "created": times.map(" {}\n".format),
+    "updated": times.map(" {}\n".format),
+    "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
+    "provenance": event_ids.map(lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)),
+    "extra": st.one_of(values.map(" {}\n".format), lists, st.just(" |\n  a: b\n   c\n")),
+}
+# What breaks YAML, or stands between the keys.
+trouble = st.sampled_from(
+    [
+        "x: a: b\n",
+        "<<<<<<< HEAD\n",
+        "=======\n",
+        ">>>>>>> side\n",
+        'title: "x\n',
+        "tags: [a\n",
+        "\tb: c\n",
+        "a: &x 1\n",
+        "b: *x\n",
+        "stray\n",
+        "tags: #a\n",
+    ]
+)
+comments = st.sampled_from(["# mine\n", "\n", "# a\n# b\n"])
+body_lines = st.sampled_from(["alpha\n", "beta\n", "gamma\n", "\n", "- [ ] a\n", "- [x] a\n", "## H\n", "```\n", "======\n"])
+bodies = st.tuples(st.lists(body_lines, max_size=8).map("".join), st.booleans()).map(lambda pair: pair[0].removesuffix("\n") if pair[1] else pair[0])
+
+
+@st.composite
+def written(draw: st.DrawFn, odd: bool) -> tuple[list[str], str]:
+    """The chunks of a frontmatter, and a body."""
+    keys = draw(st.lists(st.sampled_from(sorted(fields)), max_size=6, unique=True))
+    parts = [f"{key}:{draw(fields[key])}" for key in keys]
+    for _ in range(draw(st.integers(0, 2))):
+        parts.insert(draw(st.integers(0, len(parts))), draw(st.one_of(comments, trouble) if odd else comments))
+    return parts, draw(bodies)
+
+
+@st.composite
+def edited(draw: st.DrawFn, note: tuple[list[str], str], odd: bool) -> tuple[list[str], str]:
+    """A note after a few edits."""
+    parts, body = list(note[0]), note[1]
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, len(parts)))
+        other = draw(written(odd=odd))
+        have = {part.partition(":")[0] for part in parts}
+        new = next((part for part in other[0] if part.partition(":")[0] not in have or part[0] in "#\n<=>"), None)
+        match draw(st.sampled_from(["change", "remove", "add", "body", "line"])):
+            case "change" if place < len(parts) and (key := parts[place].partition(":")[0]) in fields:
+                parts[place] = f"{key}:{draw(fields[key])}"
+            case "remove" if place < len(parts):
+                del parts[place]
+            case "add" if new:
+                parts.insert(place, new)
+            case "body":
+                body = other[1]
+            case _:
+                lines = body.splitlines(keepends=True)
+                lines.insert(draw(st.integers(0, len(lines))), draw(body_lines))
+                body = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+    return parts, body
+
+
+def file_of(note: tuple[list[str], str], eol: str = "\n", bom: bytes = b"") -> bytes:
+    text = "".join(["---\n", *note[0], "---\n", note[1]]) if note[0] else note[1]
+    return bom + text.replace("\n", eol).encode()
+
+
+@st.composite
+def trios(draw: st.DrawFn, odd: bool = True) -> tuple[bytes, bytes, bytes]:
+    base = draw(written(odd=False))
+    ends = draw(st.sampled_from([("\n",) * 3, ("\n",) * 3, ("\r\n",) * 3, ("\n", "\r\n", "\n"), ("\r\n", "\n", "\r\n")])) if odd else ("\n",) * 3
+    boms = draw(st.sampled_from([(b"",) * 3, (b"",) * 3, (b"", notes.BOM, b""), (notes.BOM,) * 3])) if odd else (b"",) * 3
+    files = [file_of(note, *how) for note, *how in zip((base, draw(edited(base, odd=odd)), draw(edited(base, odd=odd))), ends, boms, strict=True)]
+    return (b"" if draw(st.integers(0, 7)) == 0 else files[0], files[1], files[2])
+
+
+@given(st.one_of(trios(), st.tuples(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))))
+def test_equal_sides_give_that_side_and_a_side_equal_to_base_the_other(trio: tuple[bytes, bytes, bytes]) -> None:
+    base, ours, theirs = trio
+    for one in trio:
+        assert merge(base, one, one).data == one
+        assert merge(one, one, theirs).data == theirs
+        assert merge(one, ours, one).data == ours
+
+
+@given(trios())
+def test_swapping_sides_changes_nothing(trio: tuple[bytes, bytes, bytes]) -> None:
+    base, ours, theirs = trio
+    merged = merge(base, ours, theirs)
+    event(f"clean: {merged.clean}")
+    assert merge(base, theirs, ours) == merged
+
+
+@given(trios())
+def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(trio: tuple[bytes, bytes, bytes]) -> None:
+    base, ours, theirs = trio
+    assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
+    merged = merge(base, ours, theirs)
+    with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening]
+    assume(any(not problems(side) for side in with_frontmatter))
+    assert problems(merged.data) == []
+    note = notes.read(merged.data)
+    assert not MARKER.search(note.block)
+    assert ("merge_conflicts" in note.fields) == (not merged.clean)
+    assert merged.clean or merged.decisions
+
+
+@given(trios(odd=False))
+def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -> None:
+    """Every item, value and line that one side brought and base did not have stands in the result, or the decisions say
+    that it lost."""
+    base, ours, theirs = trio
+    merged = merge(base, ours, theirs)
+    was, result = notes.read(base), notes.read(merged.data)
+    told = "\n".join(merged.decisions)
+    for side in map(notes.read, (ours, theirs)):
+        other = notes.read(theirs if notes.write(side) == ours else ours)
+        for line in side.body.splitlines():
+            if line.strip() and side.body.splitlines().count(line) > was.body.splitlines().count(line):
+                assert line in result.body.splitlines()
+        for key, value in side.fields.items():
+            if value == was.fields.get(key) or key in ("updated", "created", "merge_conflicts"):
+                continue
+            held = result.fields.get(key)
+            if (
+                isinstance(value, list)
+                and isinstance(held, list)
+                and isinstance(other.fields.get(key), list | None)
+                and isinstance(was.fields.get(key), list | None)
+            ):
+                before = was.fields.get(key) or []
+                assert all(item in held for item in value if item not in before)
+            elif not isinstance(value, dict):
+                assert held == value or f"{key}: " in told
+
+
+@given(trios(odd=False))
+def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, bytes]) -> None:
+    base, ours, theirs = trio
+    result = merge(base, ours, theirs).data
+    sides = [notes.read(one) for one in (base, ours, theirs)]
+    for key in sides[0].fields:
+        spans = {one.block[slice(*notes._span(one.block, key))] for one in sides}
+        if len(spans) == 1:
+            assert spans.pop().strip() in result
+
+
+# -- what Cortex itself would have written
+
+
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=8, unique=True), st.data())
+def test_a_session_whose_turns_came_in_on_two_clones_is_the_note_that_one_clone_writes(numbers: list[int], data: st.DataObject) -> None:
+    turns = [
+        Event(
+            f"20261120t16451{number}z-aaaaaaaaaa",
+            "stop" if number % 3 else "pre_compact",
+            f"2026-11-20T16:45:1{number}Z",
+            f"turn {number}",
+            session="s-1",
+        )
+        for number in numbers
+    ]
+    first, rest = turns[:1], turns[1:]
+    ours = data.draw(st.lists(st.sampled_from(rest), unique=True))
+    theirs = [turn for turn in rest if turn not in ours]
+    base = folded(b"", first)
+    merged = merge(base, folded(base, ours), folded(base, theirs))
+    assert merged.data == folded(base, [*ours, *theirs])
+    assert merged.clean
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), st.integers(1, 5))
+def test_a_session_that_began_on_two_clones_is_the_note_that_one_clone_writes(numbers: list[int], cut: int) -> None:
+    turns = [
+        Event(
+            f"20261120t16451{number}z-aaaaaaaaaa",
+            "stop" if number % 3 else "pre_compact",
+            f"2026-11-20T16:45:1{number}Z",
+            f"turn {number}",
+            session="s-1",
+        )
+        for number in numbers
+    ]
+    ours, theirs = turns[: min(cut, len(turns) - 1)], turns[min(cut, len(turns) - 1) :]
+    assert merge(b"", folded(b"", sorted(ours)), folded(b"", sorted(theirs))).data == folded(b"", sorted(turns))
+
+
+def folded(data: bytes, turns: list[Event]) -> bytes:
+    """A session's note after some of its turns were normalized."""
+    for turn in turns:
+        if not data:
+            (change,) = normalize(turn, Known())
+            assert isinstance(change, Create)
+            data = change.text.encode()
+        else:
+            data = amend(data, Fold("sessions/2026/11/s.md", turn))
+    return data
+
+
+def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
+    text = compose(Record("n-1", "note", "N", "text", "2026-11-20T16:45:12Z", ("20261120t164512z-aaaaaaaaaa",), tags=("a",)))
+    ours, theirs = text.replace("[a]", "[a, b]"), text.replace("[a]", "[a, c]")
+    merged = merge(b"", ours.encode(), theirs.encode())
+    assert merged.data.decode() == text.replace("[a]", "[a, b, c]")
+    assert merged.clean
+
+
+# -- bounds
+
+
+def test_a_merge_never_makes_frontmatter_larger_than_readers_take() -> None:
+    base = b"---\nid: a\ntags: [x]\n---\n"
+    ours, theirs = (base.replace(b"[x]", b"[" + b", ".join(b"%c%05d" % (letter, number) for number in range(6000)) + b"]") for letter in b"pq")
+    merged = merge(base, ours, theirs)
+    assert problems(merged.data) == []
+    assert not merged.clean
+    assert merged == merge(base, theirs, ours)
+
+
+@pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfea\0\n\0"])
+def test_what_has_no_lines_is_refused(data: bytes) -> None:
+    with pytest.raises(Invalid):
+        merge(b"a\n", data, b"b\n")
+
+
+def test_marker_like_lines_of_any_length_do_not_confuse() -> None:
+    strange = "".join(f"{mark * size}{tail}\n" for mark in "<|=>" for size in (7, 31, 40, 80) for tail in ("", " a")).encode()
+    base, ours, theirs = strange + b"x\n" + strange, strange + b"y\n" + strange, strange + b"z\n" + strange
+    merged = merge(base, ours, theirs)
+    assert merged.data.count(strange) == 2
+    assert not merged.clean
+    assert (b"<" * 8 + b" updated at an unknown time\nz\n" + b"=" * 8 + b"\ny\n") in merged.data
+
+
+def test_two_texts_that_differ_everywhere_are_merged_in_time() -> None:
+    ours, theirs = (b"".join(b"%s %d\n" % (word, number % 700) for number in range(9000)) for word in (b"ours", b"theirs"))
+    merged = merge(b"", ours, theirs)
+    assert sorted(filter(None, merged.data.splitlines())) == sorted((ours + theirs).splitlines())
+
+
+def test_without_git_the_reason_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CortexError, match="git is not installed"):
+        merge(b"a\n", b"b\n", b"c\n")
+
+
+def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slow = tmp_path / "git"
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("cortex.vault.text_merge.SECONDS", 0.2)
+    with pytest.raises(CortexError, match="took longer"):
+        merge(b"a\n", b"b\n", b"c\n")
+
+
+def test_events_have_ids_that_turns_are_ordered_by() -> None:
+    assert events.is_event_id("20261120t164512z-aaaaaaaaaa")  # the form that the merge of session lines goes by
