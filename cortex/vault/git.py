@@ -7,58 +7,110 @@ takes a path, a ref or a pattern as an option, and no configuration of the vault
 from __future__ import annotations
 
 import os
+import re
+import selectors
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
-from cortex.core.problem import CortexError
+from cortex.core.problem import CortexError, Invalid, NotFound
 
 _FLAGS = (
     "-c", "safe.bareRepository=explicit",
     "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.sshCommand=ssh",
     "-c", "protocol.ext.allow=never",
     "-c", "core.fsync=all",
     "-c", "core.quotePath=false",
+    "-c", "submodule.recurse=false",
 )  # fmt: skip
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+# Housekeeping belongs to a quiet moment; only who asks for it by name gets it.
+_NO_HOUSEKEEPING = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_HOUSEKEEPING = ("gc", "maintenance")
 _ENVIRONMENT = {
-    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
-# Variables by which an outer git (a hook, `git rebase --exec`) would point us at another repository.
-_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+# Variables by which an outer git (a hook, `git rebase --exec`) would point us at another repository, and those that
+# contradict literal path names. What a person configures by environment (GIT_CONFIG_COUNT, GIT_SSH_COMMAND) stays.
+_FOREIGN = frozenset({
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
+    "GIT_QUARANTINE_PATH", "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
+    "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+})  # fmt: skip
+_TALKATIVE = {"fetch": ("--progress", "--no-recurse-submodules"), "push": ("--progress", "--no-recurse-submodules")}
+SILENCE = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
+_GRACE = 1.0  # seconds between asking git to end, when it removes its locks, and ending it
+_TICK = 0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
+_REASON = re.compile(r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE)
+_NO_REF = re.compile(r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$")
+
+
+class Ran(NamedTuple):
+    """What became of a command of git."""
+
+    code: int  # below zero: the signal that ended it
+    output: bytes
+    complaint: str  # what it wrote to stderr
+
+    @property
+    def reason(self) -> str:
+        """The line that says why it failed."""
+        lines = [line.strip() for line in self.complaint.splitlines() if line.strip()]
+        return next((line for line in lines if _REASON.match(line)), lines[0] if lines else f"exit code {self.code}")
+
+
+class _Overdue(Exception):
+    """The deadline has passed."""
 
 
 def run(directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b"") -> bytes:
     """What `git ARGUMENTS` prints when run in `directory`. `CortexError` when there is no git, it fails, or it takes
     longer than `timeout` seconds; then it and its children are ended."""
-    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _ENVIRONMENT
+    ran = attempt(directory, arguments, timeout=timeout, stdin=stdin)
+    if ran.code:
+        raise CortexError(f"git {_verb(arguments)}: {ran.reason}", "git status shows the state of the repository")
+    return ran.output
+
+
+def attempt(
+    directory: str,
+    arguments: Sequence[str],
+    *,
+    timeout: float = 20.0,
+    stdin: bytes = b"",
+    hooks: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> Ran:
+    """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
+    to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
     try:
-        process = subprocess.Popen(
-            ["git", *_FLAGS, *arguments],
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        raise CortexError("git is not installed", "install git, then run the command again") from error
+        return _ran(directory, ("-c", "core.sshCommand=ssh"), arguments, timeout, stdin=stdin, hooks=hooks, extra=extra)
+    except _Overdue:
+        raise CortexError(f"git {_verb(arguments)} took longer than {timeout:g} seconds and was ended", "run the command again") from None
+
+
+def talk(directory: str, arguments: Sequence[str], *, silence: float = SILENCE, hooks: bool = False) -> Ran:
+    """Run a command that talks to a remote (fetch, push, ls-remote). It may take as long as it likes while something
+    arrives; after `silence` seconds of nothing it is ended, with its children, and a `CortexError` says so."""
+    with suppress(ValueError):
+        silence = float(os.environ.get("CORTEX_GIT_SILENCE", silence))
+    verb, *rest = arguments
+    ssh = ("-c", f"core.sshCommand={_ssh_command(directory)}")
     try:
-        output, complaint = process.communicate(stdin, timeout)
-    except subprocess.TimeoutExpired as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise CortexError(f"git {arguments[0]} took longer than {timeout:g} seconds and was ended", "run the command again") from error
-    if process.returncode:
-        lines = complaint.decode("utf-8", "replace").strip().splitlines() or [f"exit code {process.returncode}"]
-        raise CortexError(f"git {arguments[0]}: {lines[0]}", "git status shows the state of the repository")
-    return output
+        return _ran(directory, ssh, [verb, *_TALKATIVE.get(verb, ()), *rest], silence, hooks=hooks, renew=True)
+    except _Overdue:
+        raise CortexError(
+            f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
+            "everything local is safe; run the command again when the network is back, "
+            "or with a larger CORTEX_GIT_SILENCE (seconds) when the remote is slow",
+        ) from None
 
 
 def ignored(root: str) -> frozenset[str]:
@@ -67,3 +119,189 @@ def ignored(root: str) -> frozenset[str]:
     listed = run(root, ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"], timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
     return frozenset() if "./" in names else names
+
+
+def ref_name(name: str) -> str:
+    """The name of a branch or remote, when it is one: never an option, never an expression. `Invalid` otherwise."""
+    if not name or _NO_REF.search(name):
+        raise Invalid(f"{name!r} is no name of a branch or remote", "git branch --all and git remote show the names")
+    return name
+
+
+def commit_id(directory: str, revision: str) -> str:
+    """The full id of the commit that a person's `revision` names. `NotFound` when there is none."""
+    ran = attempt(directory, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    found = ran.output.decode("ascii", "replace").split()
+    if ran.code or not found:
+        raise NotFound(f"there is no commit {revision!r}", "git log shows the commits")
+    return found[-1]
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    """The command among what follows `git`: what stands behind the settings before it."""
+    rest = iter(arguments)
+    for word in rest:
+        if word != "-c":
+            return word
+        next(rest, "")
+    return ""
+
+
+def _ssh_command(directory: str) -> str:
+    """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
+    asked = _ran(directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0)
+    fields = [os.fsdecode(field) for field in asked.output.split(b"\0")]
+    own = [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope in ("system", "global", "command")]
+    return own[-1] if own else "ssh"
+
+
+def _ran(
+    directory: str,
+    flags: Sequence[str],
+    arguments: Sequence[str],
+    seconds: float,
+    *,
+    stdin: bytes = b"",
+    hooks: bool = False,
+    extra: Mapping[str, str] | None = None,
+    renew: bool = False,
+) -> Ran:
+    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _ENVIRONMENT
+    if hooks:
+        # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
+        arguments, stdin = _literal(arguments, stdin)
+    else:
+        environment["GIT_LITERAL_PATHSPECS"] = "1"
+        flags = (*_NO_HOOKS, *flags)
+    if _verb(arguments) not in _HOUSEKEEPING:
+        flags = (*_NO_HOUSEKEEPING, *flags)
+    process = _start(directory, ["git", *_FLAGS, *flags, *arguments], environment | dict(extra or {}), piped=bool(stdin))
+    try:
+        output, complaint = _converse(process, stdin, seconds, renew=renew)
+    except BaseException:
+        _end(process)
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+    # Progress overwrites its own line; only what would be left on the screen is of use.
+    shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in complaint.decode("utf-8", "replace").split("\n"))
+    return Ran(process.returncode, output, shown)
+
+
+def _literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], bytes]:
+    """The same paths, each of them marked as a name and no pattern."""
+    if "--pathspec-from-file=-" in arguments:
+        if "--pathspec-file-nul" not in arguments:
+            raise ValueError("paths are separated by NUL")
+        return arguments, b"".join(b":(literal)" + path + b"\0" for path in stdin.split(b"\0") if path)
+    if "--" not in arguments:
+        return arguments, stdin
+    at = list(arguments).index("--") + 1
+    return [*arguments[:at], *(f":(literal){path}" for path in arguments[at:])], stdin
+
+
+def _start(directory: str, command: list[str], environment: Mapping[str, str], *, piped: bool) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        if not os.path.isdir(directory):
+            raise NotFound(f"there is no folder {directory}", "give a folder that exists") from error
+        if isinstance(error, FileNotFoundError):
+            raise CortexError("git is not installed", "install git, then run the command again") from error
+        raise CortexError(f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all") from error
+    except ValueError as error:  # a NUL in a name
+        raise Invalid("a name with a NUL byte is none", "give the name as git shows it") from error
+
+
+def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool) -> tuple[bytes, bytes]:
+    """Feed and read git until it has ended; raise `_Overdue` when that takes longer than `seconds`, counted from the
+    last byte that came when `renew` is set. A grandchild that keeps a pipe open is not waited for: it may be a
+    person's ssh connection that is kept for the next command."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    held: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
+    output, complaint = held.values()
+    view = memoryview(stdin)
+    deadline = time.monotonic() + seconds
+    with selectors.DefaultSelector() as waiting:
+        for fd in held:
+            waiting.register(fd, selectors.EVENT_READ)
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
+        while True:
+            readable = False
+            for key, _ in waiting.select(_TICK) if waiting.get_map() else ():
+                if key.fd not in held:
+                    assert process.stdin is not None
+                    view = _feed(process.stdin.fileno(), view)
+                    if not view:
+                        waiting.unregister(key.fd)
+                        process.stdin.close()
+                elif chunk := os.read(key.fd, 1 << 16):
+                    held[key.fd].append(chunk)
+                    readable = True
+                else:
+                    waiting.unregister(key.fd)
+            if readable:
+                deadline = time.monotonic() + seconds if renew else deadline
+            elif _ended(process, closed=not waiting.get_map(), deadline=deadline):
+                return b"".join(output), b"".join(complaint)
+            if time.monotonic() >= deadline:
+                raise _Overdue
+
+
+def _ended(process: subprocess.Popen[bytes], *, closed: bool, deadline: float) -> bool:
+    """Whether git itself is gone. With its pipes closed there is nothing else to wait for."""
+    if not closed:
+        return process.poll() is not None
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _feed(fd: int, view: memoryview) -> memoryview:
+    try:
+        return view[os.write(fd, view[: 1 << 16]) :]
+    except BlockingIOError:
+        return view
+    except BrokenPipeError:  # git wants no more of it; its exit code says whether that is right
+        return view[:0]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git and all its children. First politely, so that it takes its locks away. It is reaped last: until then
+    nobody else can have its number, and the second signal cannot reach a stranger."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGTERM)
+        _until_closed(process, time.monotonic() + _GRACE)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _until_closed(process: subprocess.Popen[bytes], deadline: float) -> None:
+    """Wait until everybody has let go of git's pipes, at most until the deadline."""
+    with selectors.DefaultSelector() as waiting:
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None and not pipe.closed:
+                waiting.register(pipe, selectors.EVENT_READ)
+        while waiting.get_map() and (left := deadline - time.monotonic()) > 0:
+            for key, _ in waiting.select(left):
+                if not os.read(key.fd, 1 << 16):
+                    waiting.unregister(key.fd)

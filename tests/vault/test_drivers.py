@@ -1,0 +1,389 @@
+"""The merge drivers' registration: whole or absent, wherever the repository lies and whatever its attributes say."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core.problem import CortexError
+from cortex.vault import attributes, damage, drivers
+
+BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
+PATH = "records/decision/one.md"
+
+
+@pytest.fixture
+def clone(vault, git) -> Path:
+    """A vault under git, with one commit."""
+    root = Path(vault.root)
+    git(root, "init", "-q")
+    (root / "records/decision").mkdir(parents=True)
+    (root / PATH).write_text(BODY.format("one", "base"))
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "one")
+    return root
+
+
+def setting(git: Callable[..., str], root: Path, name: str) -> str:
+    return git(root, "config", "--get", name).rstrip("\n")
+
+
+def effective(git: Callable[..., str], root: Path, *paths: str) -> list[str]:
+    return [line.rpartition(": ")[2] for line in git(root, "check-attr", "merge", "--", *paths).splitlines()]
+
+
+PROBES = ("briefings/a/main.md", "records/gotcha/x y.md", "sessions/2026/11/s.md", "events/2026/11/e.md", "inbox/pending/e.md", "own.md")
+OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unspecified", "unspecified"]
+
+
+def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
+    assert not drivers.registered(str(clone))
+    assert [problem.message for problem in drivers.problems(str(clone))] == [
+        "git does not know the merge driver cortex-briefing",
+        "git does not know the merge driver cortex-record",
+    ]
+    assert drivers.register(str(clone))
+    assert drivers.registered(str(clone))
+    assert not drivers.register(str(clone))
+    program = f'"{sys.executable}" -I -S "{drivers.SCRIPT}"'
+    assert setting(git, clone, "merge.cortex-briefing.driver") == f"{program} briefing %O %A %B %L %P || true"
+    assert setting(git, clone, "merge.cortex-record.driver").startswith(f"{program} record %O %A %B %L %P; r=$?; ")
+    assert effective(git, clone, *PROBES) == OURS
+    assert drivers.problems(str(clone)) == []
+    assert not (clone / ".git/info/attributes").exists() or b"cortex" not in (clone / ".git/info/attributes").read_bytes()
+
+
+def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
+    drivers.register(str(clone))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert drivers.registered(str(clone))
+    with pytest.raises(CortexError, match="git is not installed"):
+        drivers.register(str(clone))
+
+
+def test_outside_a_repository_there_is_nothing_to_register(vault):
+    assert drivers.registered(vault.root)
+    assert not drivers.register(vault.root)
+    assert not drivers.unregister(vault.root)
+    assert drivers.problems(vault.root) == []
+
+
+ODD = ["plain", "with blank", "it's", 'say "x"', "50% off %O", "$HOME `id` \\n", "ünïc", "a;b #c", "two\nlines"]
+
+
+@pytest.mark.parametrize("folder", ODD)
+def test_the_program_may_lie_anywhere(folder, clone, tmp_path, git, monkeypatch):
+    """Python and package below a folder with an odd name: git and sh must both read the command as we mean it."""
+    place = tmp_path / folder
+    place.mkdir()
+    os.symlink(sys.executable, place / "python")
+    (place / "driver.py").write_text("import sys\nopen(sys.argv[3], 'w').write('merged by %s\\n' % sys.argv[1])\n")
+    monkeypatch.setattr(sys, "executable", str(place / "python"))
+    monkeypatch.setattr(drivers, "SCRIPT", str(place / "driver.py"))
+    assert drivers.register(str(clone))
+    assert drivers.registered(str(clone))
+    assert drivers.problems(str(clone)) == []
+    assert diverged(clone, git)("merge", "-q", "side").returncode == 0
+    assert (clone / PATH).read_text() == "merged by record\n"
+    (place / "python").unlink()
+    assert not drivers.registered(str(clone))
+    assert [problem.message for problem in drivers.problems(str(clone))] == [
+        f"merge.{name}.driver runs {place}/python, which is gone" for name in ("cortex-briefing", "cortex-record")
+    ]
+
+
+def diverged(root: Path, git: Callable[..., str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Two branches that changed one record's same line, and one briefing's."""
+    for branch, text in (("side", "theirs"), ("main", "ours")):
+        git(root, "checkout", "-q", *(("-b", branch) if branch == "side" else (branch,)))
+        (root / PATH).write_text(BODY.format("one", text))
+        (root / "briefings").mkdir(exist_ok=True)
+        (root / "briefings/x.md").write_text(f"{text}\n")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", branch)
+    return lambda *words: subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_what_is_registered_merges_what_git_alone_does_not(clone, git):
+    tagged = "---\nid: one\ntype: decision\ntitle: One\ntags: [{}]\n---\ntext\n"
+
+    def both(base: str) -> int:
+        """Both sides of a branch add a tag; answers how their merge ended."""
+        for branch, tags in ((base, "a"), ("side", "a, theirs"), (base, "a, ours")):
+            git(clone, "checkout", "-q", *(("-B", branch) if tags != "a, ours" else (branch,)))
+            (clone / PATH).write_text(tagged.format(tags))
+            git(clone, "commit", "-qam", tags)
+        return subprocess.run(["git", "merge", "-q", "side"], cwd=clone, capture_output=True, timeout=60, check=False).returncode
+
+    assert both("without") == 1
+    git(clone, "merge", "--abort")
+    drivers.register(str(clone))
+    assert both("with") == 0
+    assert "tags: [a, ours, theirs]" in (clone / PATH).read_text()
+
+
+def test_a_program_that_is_gone_drops_no_side_of_a_record_and_blocks_no_briefing(clone, git, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
+    (tmp_path / "gone").symlink_to("/bin/sh")
+    drivers.register(str(clone))
+    (tmp_path / "gone").unlink()
+    run = diverged(clone, git)
+    assert run("merge", "-q", "side").returncode == 1
+    assert git(clone, "diff", "--name-only", "--diff-filter=U").split() == [PATH]
+    text = (clone / PATH).read_text()
+    assert "<<<<<<< ours\nours\n" in text
+    assert ">>>>>>> theirs" in text
+
+
+def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp_path):
+    other = tmp_path / "other tree"
+    git(clone, "worktree", "add", "-q", str(other), "-b", "other")
+    assert drivers.register(str(other))
+    assert drivers.registered(str(clone))
+    assert not drivers.register(str(clone))
+    assert str(other) not in (clone / ".git/config").read_text()
+    assert drivers.problems(str(other)) == drivers.problems(str(clone)) == []
+    (other / ".gitattributes").write_text("* merge=binary\n")
+    assert drivers.register(str(other))
+    assert effective(git, other, *PROBES)[:4] == OURS[:4]
+
+
+def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_configuration(clone, git, tmp_path):
+    outer = tmp_path / "outer"
+    git(tmp_path, "init", "-q", "outer")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(clone), "notes")
+    assert drivers.register(str(outer / "notes"))
+    assert "cortex-record" in (outer / ".git/modules/notes/config").read_text()
+    assert "cortex-record" not in (outer / ".git/config").read_text()
+    assert drivers.registered(str(outer / "notes"))
+    assert drivers.problems(str(outer / "notes")) == []
+
+
+def test_no_path_inside_a_worktree_is_stored(clone, git, tmp_path, monkeypatch):
+    tree = tmp_path / "tree"
+    git(clone, "worktree", "add", "-q", str(tree), "-b", "other")
+    (tree / "env").mkdir()
+    os.symlink(sys.executable, tree / "env/python")
+    monkeypatch.setattr(sys, "executable", str(tree / "env/python"))
+    drivers.register(str(clone))
+    assert f'"{os.path.realpath(sys.executable)}" -I -S' in setting(git, clone, "merge.cortex-record.driver")
+    shutil.rmtree(tree)
+    assert drivers.registered(str(clone))
+
+
+def test_at_no_moment_is_there_a_name_without_a_driver(clone, git, tmp_path, monkeypatch):
+    """A git of our own looks at the configuration after each step of the real one."""
+    log = tmp_path / "log"
+    real = shutil.which("git")
+    spy = tmp_path / "bin/git"
+    spy.parent.mkdir()
+    look = f'{real} config --file {clone}/.git/config --name-only --get-regexp "^merge" >> {log}'
+    spy.write_text(f'#!/bin/sh\n{real} "$@"; r=$?\n{look}\necho --- >> {log}\nexit $r\n')
+    spy.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{spy.parent}{os.pathsep}{os.environ['PATH']}")
+    assert drivers.register(str(clone))
+    for name in ("cortex-briefing", "cortex-record"):
+        git(clone, "config", f"merge.{name}.name", "as an older Cortex wrote it")
+    assert drivers.unregister(str(clone))
+    assert drivers.register(str(clone), again=True)
+    steps = [set(step.split()) for step in log.read_text().split("---\n")]
+    assert {1, 2, 3, 4} <= {len(step) for step in steps}
+    for step in steps:
+        for name in ("cortex-briefing", "cortex-record"):
+            assert f"merge.{name}.name" not in step or f"merge.{name}.driver" in step
+
+
+LOOP = """
+import sys
+from cortex.vault import drivers
+while True:
+    drivers.register(sys.argv[1], again=True)
+    drivers.unregister(sys.argv[1])
+"""
+
+
+def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clone, git, soak):
+    chance = random.Random(20261120)
+    for _ in range(100 if soak else 8):
+        process = subprocess.Popen([sys.executable, "-c", LOOP, str(clone)], stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.1, 0.3))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        until_quiet(clone)
+        assert not drivers.configured(str(clone / ".git")).titles
+        drivers.register(str(clone), again=True)
+        assert drivers.registered(str(clone))
+        assert not drivers.configured(str(clone / ".git")).removed
+
+
+def until_quiet(root: Path) -> None:
+    """The git that the killed process had started is on its own now, and finishes."""
+    place = damage.place_of(str(root))
+    deadline = time.monotonic() + 5
+    while damage.git_at_work(place) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def soak() -> bool:
+    return os.environ.get("CORTEX_SOAK") == "1"
+
+
+def test_many_may_register_at_once(clone, git):
+    once = "import sys; from cortex.vault import drivers; drivers.register(sys.argv[1])"
+    running = [subprocess.Popen([sys.executable, "-c", once, str(clone)], stderr=subprocess.PIPE) for _ in range(6)]
+    for process in running:
+        _, complaint = process.communicate(timeout=60)
+        assert process.returncode == 0, complaint.decode()
+    assert drivers.registered(str(clone))
+    assert git(clone, "config", "--get-all", "merge.cortex-record.driver").count("\n") == 1
+    assert (clone / ".git/config").read_text().count("[merge ") == 2
+
+
+def test_another_gits_lock_is_waited_for_and_never_removed(clone, monkeypatch):
+    lock = clone / ".git/config.lock"
+    lock.write_text("")
+    holder = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(0.4); os.unlink({str(lock)!r})"])
+    assert drivers.register(str(clone))
+    holder.wait()
+    lock.write_text("")
+    monkeypatch.setattr(drivers, "_PATIENCE", 0.2)
+    with pytest.raises(CortexError, match="could not lock config file") as caught:
+        drivers.unregister(str(clone))
+    assert str(lock) in caught.value.hint
+    assert lock.exists()
+
+
+STRANGE = {
+    "an older file": (".gitattributes", "records/** text eol=lf\n"),
+    "all binary": (".gitattributes", "* merge=binary\n"),
+    "a nested file": ("records/decision/.gitattributes", "* -merge\n"),
+    "one note alone": ("records/.gitattributes", "one.md merge=union\n"),
+    "an event to be merged": ("events/.gitattributes", "** merge\n"),
+    "a macro": (".gitattributes", "[attr]quiet merge=ours\nrecords/** quiet\nevents/** quiet\nsessions/** quiet\nbriefings/** quiet\n"),
+}
+
+
+PREFIXES = ["", 'q"t [x] *?', "-x", "#!", "back\\slash", "ünïc", "two\nlines", " "]
+
+
+@pytest.mark.parametrize(("case", "prefix"), [*((case, "my vault") for case in STRANGE), *(("all binary", prefix) for prefix in PREFIXES)])
+def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tmp_path, git, vault):
+    top = tmp_path / "code"
+    root = top / prefix
+    shutil.copytree(vault.root, root)
+    git(top, "init", "-q")
+    (root / "records/decision").mkdir(parents=True)
+    (root / PATH).write_text(BODY.format("one", "base"))
+    path, text = STRANGE[case]
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "one")
+    assert attributes.strange(str(root)), "the attributes are harmless"
+    assert next(p.hint for p in drivers.problems(str(root)) if p.where == ".gitattributes") == "cortex doctor --fix"
+    assert drivers.register(str(root))
+    assert drivers.problems(str(root)) == []
+    assert effective(git, root, *PROBES[:4], PATH) == [*OURS[:4], "cortex-record"]
+    assert not drivers.register(str(root))
+    assert drivers.unregister(str(root))
+    assert attributes.strange(str(root))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [b"", b"*.png binary\n", b"*.png binary", b"*.png binary\r\n# x\r\n", b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n", b"\xff\xfe odd\n"],
+)
+def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, clone, git):
+    own = clone / ".git/info/attributes"
+    own.parent.mkdir(exist_ok=True)
+    if before:
+        own.write_bytes(before)
+    (clone / ".gitattributes").write_text("* merge=binary\n")
+    assert drivers.register(str(clone))
+    assert before in own.read_bytes()
+    assert effective(git, clone, *PROBES[:4]) == OURS[:4]
+    assert drivers.unregister(str(clone))
+    assert (own.read_bytes() if own.exists() else b"") == before
+
+
+def test_a_link_in_the_place_of_info_attributes_is_not_written_through(clone, tmp_path):
+    target = tmp_path / "precious"
+    target.write_text("x\n")
+    (clone / ".git/info").mkdir(exist_ok=True)
+    (clone / ".git/info/attributes").symlink_to(target)
+    (clone / ".gitattributes").write_text("* merge=binary\n")
+    with pytest.raises(CortexError, match="cannot be read"):
+        drivers.register(str(clone))
+    assert target.read_text() == "x\n"
+
+
+def test_who_takes_them_out_is_not_given_them_back_unasked(clone, git):
+    drivers.register(str(clone))
+    assert drivers.unregister(str(clone))
+    assert "cortex-" not in (clone / ".git/config").read_text()
+    assert drivers.registered(str(clone))
+    assert not drivers.register(str(clone))
+    assert not drivers.unregister(str(clone))
+    assert drivers.problems(str(clone)) == []
+    assert drivers.register(str(clone), again=True)
+    assert len(drivers.configured(str(clone / ".git")).commands) == 2
+
+
+def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
+    git(clone, "config", "merge.cortex-record.name", "left over")
+    run = diverged(clone, git)
+    assert "lacks command line" in run("merge", "side").stderr
+    assert drivers.problems(str(clone))[1].message == "merge.cortex-record has a name but no driver: git refuses every merge that needs it"
+    assert drivers.register(str(clone))
+    assert "lacks command line" not in run("merge", "side").stderr
+    drivers.unregister(str(clone))
+    git(clone, "config", "merge.cortex-record.name", "left over")
+    assert "no driver" in drivers.problems(str(clone))[0].message  # also for who wants no drivers
+
+
+@pytest.mark.parametrize("command", ["touch PWN", '"/bin/sh" -I -S "/bin/sh" record %O %A %B %L %P', "bd merge %A %O %L %R"])
+def test_a_command_that_is_not_ours_is_named_and_replaced(command, clone, git):
+    drivers.register(str(clone))
+    git(clone, "config", "merge.cortex-record.driver", command)
+    assert not drivers.registered(str(clone))
+    (problem,) = drivers.problems(str(clone))
+    assert problem.message == "merge.cortex-record.driver runs another command than Cortex's, or that of an older Cortex"
+    assert drivers.register(str(clone))
+    assert drivers.problems(str(clone)) == []
+
+
+def test_attributes_that_no_clone_would_get_are_named(clone, git):
+    drivers.register(str(clone))
+    git(clone, "rm", "-q", "--cached", ".gitattributes")
+    git(clone, "commit", "-qm", "without")
+    (problem,) = drivers.problems(str(clone))
+    assert (problem.where, problem.message) == (".gitattributes", "is not committed, so other clones merge without Cortex")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[merge "cortex-record"]\n\tdriver = a b\n',
+        '[merge "cortex-record"] driver = a b\n',
+        '[Merge "cortex-record"]\nDRIVER=a b   # said so\n',
+        '[merge "cortex-record"]\n\tdriver = "a b"  ; x\n',
+        '[merge "cortex-record"]\n\tdriver = "a # \\"b\\" ; \\\\ \\t"c  \n',
+        '[merge "cortex-record"]\n\tdriver = a \\\n  b\n[core]\n\tbare = false\n',
+        '[merge "cortex-record"]\n\tname = x\n[core]\n\tx = y\n[merge "cortex-record"]\n\tdriver = one\n\tdriver = two\n',
+        '[merge "other"]\n\tdriver = a b\n[merge "cortex-record"]\n# driver = x\n\tdriver = c\n',
+    ],
+)
+def test_the_configuration_is_read_as_git_reads_it(text, tmp_path, git):
+    (tmp_path / "config").write_text(text)
+    said = git(tmp_path, "config", "--file", "config", "-z", "--get", "merge.cortex-record.driver").removesuffix("\0")
+    assert drivers.configured(str(tmp_path)).commands["cortex-record"] == said
