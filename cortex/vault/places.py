@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
+from importlib import import_module
 
 from cortex.core.problem import Invalid
 
@@ -28,13 +30,23 @@ def user_folder(kind: str) -> str:
 def vault_folder(kind: str, root: str) -> str:
     """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `Invalid`
     when it is not ours alone: what lies there (an index full of pickles) is trusted."""
-    import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms, and a capture needs no folder of its vault's
-
-    name = f"{os.path.basename(root)[:60] or 'root'}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
-    path = os.path.join(user_folder(kind), name)
+    path = vault_path(kind, root)
     os.makedirs(path, mode=0o700, exist_ok=True)
     check_private(path)
     return path
+
+
+def vault_path(kind: str, root: str) -> str:
+    """Where the folder of one vault lies, whether it is there or not."""
+    return os.path.join(user_folder(kind), f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}")
+
+
+def _sha256(data: bytes) -> str:
+    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not, and a search through the watcher has none to spare."""
+    for name in ("_sha2", "_sha256"):  # since Python 3.12; before
+        with suppress(ImportError):
+            return str(import_module(name).sha256(data).hexdigest())
+    return str(import_module("hashlib").sha256(data).hexdigest())
 
 
 def check_private(path: str) -> None:

@@ -1,0 +1,130 @@
+"""A verb answered by the watcher of the vault: the thin side that asks, and the side that answers inside the watcher.
+
+Asking must cost next to nothing, so nothing here imports a verb, a parser or `socket` before it knows that it has to.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from cortex.core.problem import CortexError
+from cortex.vault import wire
+from cortex.vault.find import Vault, find_vault
+from cortex.vault.wire import Reply
+
+CARRIED = ("search", "show", "status")  # verbs that the watcher answers: none of them changes a note of its own accord
+_FIRST_SIGN, _WHOLE_ANSWER = 1.0, 10.0  # seconds that are waited for a watcher; then the command answers by itself
+
+
+def relay(argv: Sequence[str]) -> int | None:
+    """Let the watcher answer a whole command line and print what it says. None when it cannot: nothing is printed then."""
+    if "-" in argv:
+        return None  # standard input is here
+    cwd = os.getcwd()
+    try:
+        root = find_vault(_named(argv), cwd, os.environ).root
+        reply = ask(root, argv, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    except CortexError:
+        return None  # explained by whoever answers instead
+    if reply is None:
+        return None
+    for stream, data in ((sys.stdout, reply.output), (sys.stderr, reply.complaint)):
+        if data and stream.encoding.lower() == "utf-8" and hasattr(stream, "buffer"):
+            stream.flush()
+            stream.buffer.write(data)
+        elif data:
+            stream.write(data.decode("utf-8", "replace"))
+    return reply.code
+
+
+def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool) -> Reply | None:
+    """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
+    time or not whole, or it is of another version. `Invalid` when its folder is not ours alone."""
+    request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", *map(os.fsencode, words)]
+    fields = wire.exchange(root, request, _FIRST_SIGN, _WHOLE_ANSWER)
+    if fields is None or len(fields) != 4 or fields[0] != wire.DONE:
+        return None
+    return Reply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
+
+
+def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool) -> Reply | None:
+    """Answer a command line as the command itself would; None when it should do that itself. Called in the watcher, by
+    several threads at once."""
+    from cortex.core.caller import Caller, silent  # noqa: PLC0415
+    from cortex.interfaces.cli import arguments, render  # noqa: PLC0415
+    from cortex.interfaces.cli.declaration import declaration_of  # noqa: PLC0415
+    from cortex.interfaces.cli.main import verb  # noqa: PLC0415
+    from cortex.interfaces.cli.visible import visible  # noqa: PLC0415
+
+    os.environ.pop("NO_COLOR", None)  # the asker's counts, and `paint` says what it was
+    at = _verb_at(words)
+    name = words[at] if at < len(words) else ""
+    if name not in CARRIED:
+        return None
+    function = verb(name)
+    values = arguments.plain(declaration_of(function), [*words[:at], *words[at + 1 :]])
+    if values is None or "-" in values.values():
+        return None  # a mistake to explain, or standard input to read
+    as_json = bool(values.pop("json"))
+    values.pop("vault")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    output, complaint, code = _Screen(paint=paint), "", 2
+    try:
+        answered = function(caller=Caller(cwd, now, os.urandom, "cli", silent), vault=vault, **values)
+        if as_json:
+            import json  # noqa: PLC0415
+
+            output.write(json.dumps(render.as_json(name, answered)) + "\n")
+        else:
+            render.show(name, answered, output)
+        code = render.exit_code(name, answered)
+    except CortexError as error:
+        complaint = f"cortex: {visible(error.message)}\n" + (f"        {visible(error.hint)}\n" if error.hint else "")
+    except OSError:
+        return None  # perhaps the command has better luck: it has descriptors and rights of its own
+    return Reply(output.getvalue().encode("utf-8", "backslashreplace"), complaint.encode("utf-8", "backslashreplace"), code)
+
+
+def say(line: str) -> None:
+    """What the watcher has to tell while it runs. A terminal that went away does not end it."""
+    from cortex.interfaces.cli.visible import visible  # noqa: PLC0415
+
+    with suppress(OSError, ValueError):
+        print(visible(line), flush=True)
+
+
+def _verb_at(words: Sequence[str]) -> int:
+    """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] == "--vault" else 1
+    return at
+
+
+def _named(words: Sequence[str]) -> str:
+    """The vault that a command line names; empty when it names none."""
+    named = ""
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--vault":
+            named = words[at + 1] if at + 1 < len(words) else ""
+        elif word.startswith("--vault="):
+            named = word.removeprefix("--vault=")
+    return named
+
+
+class _Screen(io.StringIO):
+    """Text that is written for somebody else's terminal, or for none."""
+
+    def __init__(self, *, paint: bool) -> None:
+        super().__init__()
+        self._paint = paint
+
+    def isatty(self) -> bool:
+        return self._paint

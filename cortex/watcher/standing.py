@@ -1,0 +1,36 @@
+"""How a watcher stands: what it tells whoever asks with `cortex watch --status`."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+
+class Standing(NamedTuple):
+    """A watcher at one moment."""
+
+    pid: int
+    version: str
+    since: str  # UTC
+    how: str  # events or polling
+    why: str  # it is polling
+    last_pass: str  # UTC; empty before the first
+    passes: int
+    notes: int
+    answered: int  # requests
+    autocommit: str  # on, off, or why the gate is shut
+    waiting: int  # changes to be committed
+    held: tuple[str, ...]  # what is not committed until somebody mends it, and why
+    problems: tuple[str, ...]  # of the last pass
+
+    def written(self) -> bytes:
+        return json.dumps(self._asdict()).encode()
+
+
+def read(data: bytes) -> Standing | None:
+    """A standing as it was written; None when another version wrote it another way."""
+    try:
+        table = json.loads(data)
+        return Standing(**{**table, "held": tuple(table["held"]), "problems": tuple(table["problems"])})
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,139 @@
+"""What the watcher commits, and what it waits with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from cortex.core.problem import Invalid
+from cortex.operations.capture import capture
+from cortex.vault.commits import Change
+from cortex.watcher import autocommit
+from tests.watcher.conftest import note, old, until
+
+RECORD = "---\nid: use-flock-aaaaaa\ntype: decision\ntitle: Use flock\nstatus: active\n---\n\nBecause.\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("records/decision/a.md", "---\nid: a\ntitle: T\n"),  # the frontmatter is not closed
+        ("records/decision/a.md", "---\nid: a\nti"),
+        ("records/decision/a.md", "---\n"),
+        ("records/decision/a.md", "---"),
+        ("records/decision/a.md", ""),
+        ("records/decision/a.md", "only the body so far\n"),
+        ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
+        ("records/decision/a.md", "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n"),
+        ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
+        ("notes/a.md", "---\ntitle: x\n"),
+        ("notes/a.md", "---\nti"),
+        ("notes/a.md", "cut in a character \xc3"),
+    ],
+)
+def test_what_is_half_written_is_not_whole(path, text) -> None:
+    with pytest.raises(Invalid):
+        autocommit.check_whole(path, text.encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("records/decision/a.md", RECORD), ("notes/a.md", ""), ("notes/a.md", "no frontmatter\n"), ("notes/a.md", "---\n\n# after a rule\n")],
+)
+def test_what_is_finished_is_whole(path, text) -> None:
+    autocommit.check_whole(path, text.encode())
+
+
+def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
+    for path, text in [("records/a.md", RECORD), ("records/b.md", "---\nid: b\n"), ("records/c.md", RECORD), ("records/d.md", "")]:
+        note(vault, path, text)
+    os.mkfifo(f"{vault.root}/records/e.md")
+    changed = [Change(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")] + [Change("gone/g.md", "D"), Change("records/h.md", "D")]
+    later = time.time() + 10
+
+    def names(found) -> tuple[str, str, str]:
+        return tuple("".join(Path(getattr(one, "path", "") or one.where).stem for one in some) for some in found)
+
+    assert names(autocommit.sort(vault.root, changed, time.time())) == ("g", "abcdefh", "")
+    assert names(autocommit.sort(vault.root, changed, later)) == ("acgh", "f", "bde")
+
+
+def _log(git, vault) -> list[str]:
+    return git(vault.root, "log", "--format=%s").splitlines()
+
+
+def test_ours_are_committed_and_a_persons_staged_file_stays_staged(repository, caller, watch, git) -> None:
+    note(repository, "draft.md", "mine, not yet\n")
+    git(repository.root, "add", "draft.md")
+    watch("--quiet=1").ready()
+    capture(repository, caller, "Decision: commit exactly our paths")
+    until(lambda: len(_log(git, repository)) > 1)
+    until(lambda: git(repository.root, "status", "--porcelain").splitlines() == ["A  draft.md"])
+    assert _log(git, repository)[0].startswith("cortex: 1 event, 1 record")
+    assert list(Path(repository.root, "records/decision").glob("*.md"))
+
+
+def test_a_half_written_note_waits_until_it_is_whole(repository, watch, git) -> None:
+    watcher = watch("--quiet=0").ready()
+    path = note(repository, "records/decision/use-flock-aaaaaa.md", RECORD[:40])
+    until(lambda: any("use-flock" in one for one in watcher.standing().held))
+    assert "records" not in git(repository.root, "log", "--name-only", "--format=%s")
+    for size in (60, 80):
+        path.write_text(RECORD[:size])
+    assert len(_log(git, repository)) == 1
+    path.write_text(RECORD)
+    until(lambda: "records" in git(repository.root, "log", "--name-only", "--format=%s"))
+    until(lambda: watcher.standing().held == ())
+
+
+def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository, watch, git) -> None:
+    root = repository.root
+    git(root, "switch", "-qc", "other")
+    note(repository, "mine.md", "a\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "other")
+    git(root, "switch", "-q", "main")
+    git(root, "merge", "-q", "--no-commit", "--no-ff", "other")
+    watcher = watch("--quiet=0").ready()
+    old(note(repository, "records/decision/use-flock-aaaaaa.md", RECORD))
+    until(lambda: "merge" in watcher.standing().autocommit)
+    until(lambda: watcher.standing().notes == 2)
+    assert not Path(root, "briefings").exists()  # a merge would stumble over what it does not know
+    git(root, "commit", "-qm", "merged")
+    until(lambda: "1 record" in _log(git, repository)[0])
+    assert Path(root, "briefings").exists()
+
+
+@pytest.mark.parametrize(("settings", "commits"), [("", False), ("[sync]\nautocommit = true\n", True)])
+def test_inside_a_repository_of_code_it_commits_only_when_told_to(vault, watch, git, settings, commits) -> None:
+    top = os.path.dirname(vault.root)
+    with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
+        file.write(settings)
+    git(top, "init", "-q")
+    git(top, "add", "vault")
+    git(top, "commit", "-qm", "init")
+    watcher = watch("--quiet=0").ready()
+    assert watcher.standing().autocommit == ("on" if commits else "off")
+    old(note(vault, "records/decision/use-flock-aaaaaa.md", RECORD))
+    if commits:
+        until(lambda: len(_log(git, vault)) > 1)
+    else:
+        until(lambda: Path(vault.root, "briefings").exists())
+        watcher.signal(signal.SIGTERM)
+        assert watcher.ended() == 0
+        assert len(_log(git, vault)) == 1
+
+
+def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
+    watcher = watch("--quiet=600").ready()
+    note(repository, "records/decision/use-flock-aaaaaa.md", RECORD)
+    until(lambda: watcher.standing().notes > 1 and watcher.standing().waiting)  # the briefings of it are there
+    time.sleep(autocommit.SETTLED)
+    assert len(_log(git, repository)) == 1
+    watcher.signal(signal.SIGTERM)
+    assert watcher.ended() == 0
+    assert len(_log(git, repository)) == 2
