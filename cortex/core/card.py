@@ -50,6 +50,9 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     if line := conflict_line(body):
         message = "conflict markers: git could not merge the two versions"
         problems.append(Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers"))
+    if note.fields.get("merge_conflicts"):
+        message = "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
+        problems.append(Problem(path, message, "choose, then delete the lines of merge_conflicts"))
     status = one_line(note.get("status")).lower()
     tier = SET_ASIDE if status in ("superseded", "archived") else CURRENT
     for prefix, inbox_status in _INBOX_STATUS.items():

@@ -1,15 +1,18 @@
-"""What is wrong with a vault, each with the next thing to do. Changes no file."""
+"""What is wrong with a vault, each with the next thing to do. Changes no file unless it is asked to."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import NamedTuple
 
+from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
-from cortex.core.problem import CortexError, Problem
+from cortex.core.problem import Problem
+from cortex.operations.condition import of_repository
+from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue
 from cortex.projections.refresh import Views, look
-from cortex.vault import files, layout, repository
+from cortex.vault import files, layout
 from cortex.vault.find import Vault
 
 
@@ -20,25 +23,37 @@ class Examined(NamedTuple):
     notes: int
     found: str  # how the search index was found: current, updated, built
     problems: tuple[Problem, ...]
+    fixed: tuple[str, ...] = ()  # what was done, in words
 
 
-def doctor(vault: Vault, caller: Caller) -> Examined:
-    """Name every note that has a problem, clashing ids, names that other systems cannot hold, and how the index is.
+def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
+    """Name what is wrong: notes with a problem, clashing ids and names, stale briefings, a repository that would not merge.
+
+    fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, repair what a power cut left of the repository
 
     Example: cortex doctor --json
+    Example: cortex doctor --fix
     """
-    return look(vault, caller.progress, lambda now: _examined(vault, now))
+    done: list[str] = []
+    failed: list[Problem] = []
+    if fix:
+        from cortex.operations.mend import mend  # noqa: PLC0415  what doctor only says costs less
+
+        done, failed = mend(vault, caller)
+    around = of_repository(vault.root)
+    return look(vault, caller.progress, lambda now: _examined(vault, now, [*failed, *around]))._replace(fixed=tuple(done))
 
 
-def _examined(vault: Vault, now: Views) -> Examined:
+def _examined(vault: Vault, now: Views, around: list[Problem]) -> Examined:
     now.catalogue.check()
     problems = [
+        *around,
+        *_stale(vault, now),
         *now.problems,
         *_clashes(now.catalogue),
         *_names(list(now.snapshot.stamps)),
         *_failed(vault),
         *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
-        *_unmerged(vault),
         *(
             Problem(path, "is a search index inside the vault; it is never opened", "delete it, and git rm it if it is tracked")
             for path in now.snapshot.planted
@@ -77,8 +92,11 @@ def _failed(vault: Vault) -> list[Problem]:
     return [Problem(layout.failed(name), "could not be normalized; its first lines say why", f"cortex retry {name}") for name in names]
 
 
-def _unmerged(vault: Vault) -> list[Problem]:
-    try:
-        return [Problem(path, "git could not merge it", "mend it, then git add it") for path in repository.unmerged(vault.root)]
-    except CortexError as error:
-        return [Problem(".git", error.message, error.hint)]
+def _stale(vault: Vault, now: Views) -> list[Problem]:
+    """Briefings that are not as the notes give them; none where there are none yet."""
+    if not files.exists(vault.root, FOLDER):
+        return []
+    there = list(now.snapshot.stamps)
+    wrong = briefings.differences(vault.root, briefings.pages(vault.root, now.catalogue, there), there)
+    newer = Problem("", "was made by a newer cortex and is left alone", "update cortex")
+    return [newer._replace(where=one.path) if one.newer else Problem(one.path, "is not as the notes give it", "cortex heal") for one in wrong]

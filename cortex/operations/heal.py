@@ -67,7 +67,7 @@ def _healed(vault: Vault, caller: Caller) -> Healed:
             done[outcome].append(one.path)
     if not done["stale"] and not problems:
         moved.remember(vault)
-    return Healed(*map(tuple, done.values()), problems)
+    return Healed(**{field: tuple(paths) for field, paths in done.items()}, problems=problems)
 
 
 def _differences(vault: Vault, caller: Caller) -> tuple[list[Difference], tuple[Problem, ...]]:

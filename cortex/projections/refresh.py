@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int
         # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
         from cortex.projections.update import bring_up_to_date  # noqa: PLC0415
 
-        many = cores or min(os.cpu_count() or 1, _MOST_CORES)
+        many = cores or _cores()
         try:
             found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=rebuild, cores=many)
         except (Damaged, sqlite3.Error):
@@ -102,6 +103,14 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int
                 raise CortexError(f"the search index cannot be written: {error}", f"make room in {folder}") from error
         with Catalogue(folder, writable=False) as catalogue:
             yield Views(catalogue, os.path.join(folder, INDEX), seen, found, noted)
+
+
+def _cores() -> int:
+    """How many processes a build may use. Among other threads, as in the watcher, it stays in this one: a process that is
+    started there and dies at once would be waited for without end."""
+    threading = sys.modules.get("threading")
+    alone = threading is None or threading.active_count() == 1
+    return min(os.cpu_count() or 1, _MOST_CORES) if alone else 1
 
 
 def scan(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:

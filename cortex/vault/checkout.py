@@ -31,6 +31,14 @@ def branch_of(directory: str) -> str:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
 
+def has_drivers(directory: str) -> bool:
+    """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
+    its text, cheap enough for every command; `drivers` reads it properly."""
+    git = git_folder(directory)
+    text = "\n".join(_lines(os.path.join(git[2], "config"))) if git else ""
+    return git is None or '[merge "cortex-record"]' in text or ("[cortex]" in text and "removed" in text)
+
+
 def under_way(directory: str) -> str:
     """The operation that git is in the middle of, in one word; empty when there is none."""
     git = git_folder(directory)

@@ -17,7 +17,7 @@ SHORT = {"number": "-n"}  # options that people type often enough to want one le
 
 def read(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
     """The value of every parameter. Explains and exits where argparse does."""
-    values = _plain(declared, words)
+    values = plain(declared, words)
     return _explained(name, declared, words) if values is None else values
 
 
@@ -27,7 +27,7 @@ def flags_of(parameter: Parameter) -> list[str]:
     return [SHORT[parameter.name], long] if parameter.name in SHORT else [long]
 
 
-def _plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
+def plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
     """The values of a line without mistakes, else None."""
     parameters = (*declared.parameters, *GLOBAL)
     options = {flag: one for one in parameters if one.is_option for flag in flags_of(one)}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-SUPPLIED = ("vault", "caller")  # parameters that the interface fills in
+SUPPLIED = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
 _MEANING = re.compile(r"([a-z_]+): (\S.*)")
 
 
@@ -27,7 +27,7 @@ class Declaration(NamedTuple):
     description: str
     parameters: tuple[Parameter, ...]
     examples: tuple[str, ...]
-    needs_vault: bool
+    supplied: tuple[str, ...]  # which of `SUPPLIED` it takes
 
 
 def declaration_of(function: Callable[..., object]) -> Declaration:
@@ -49,5 +49,5 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
             if name not in SUPPLIED
         ),
         examples=tuple(line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")),
-        needs_vault="vault" in names,
+        supplied=tuple(name for name in SUPPLIED if name in names),
     )

@@ -6,17 +6,20 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from cortex import __version__
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Invalid
-from cortex.interfaces.cli import arguments, progress
+from cortex.interfaces.cli import arguments, progress, remote
 from cortex.interfaces.cli.declaration import declaration_of
 from cortex.operations import VERBS
-from cortex.vault.find import find_vault
+from cortex.vault import checkout
+from cortex.vault.find import Vault, find_vault
 
 OK, NO, ERROR, INTERRUPTED = 0, 1, 2, 130
+_AS_IT_IS = ("doctor", "git", "merge", "history")  # verbs that look at the repository, or change its drivers themselves
 _STDIN_LIMIT = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -66,14 +69,20 @@ def _run(argv: list[str]) -> int:
         return completion(argv[at + 1 :])
     if name not in VERBS:
         return _overview(argv, name)
+    if name in remote.CARRIED and (code := remote.relay(argv)) is not None:
+        return code
     function = verb(name)
     declared = declaration_of(function)
     values = arguments.read(name, declared, [*argv[:at], *argv[at + 1 :]])
     as_json, raw_vault = bool(values.pop("json")), str(values.pop("vault"))
     caller = Caller(os.getcwd(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "cli", progress.bar())
     given = {key: _stdin() if value == "-" else value for key, value in values.items()}
-    if declared.needs_vault:
-        given["vault"] = find_vault(raw_vault, caller.cwd, os.environ)
+    if "vault" in declared.supplied:
+        given["vault"] = vault = find_vault(raw_vault, caller.cwd, os.environ)
+        if name not in _AS_IT_IS and not checkout.has_drivers(vault.root):
+            _complete(vault)
+    if "answer" in declared.supplied:
+        given |= {"answer": remote.answer, "say": remote.say}
     answer = function(caller=caller, **given)
     from cortex.interfaces.cli import render  # noqa: PLC0415  after the verb: an error needs no renderer
 
@@ -84,6 +93,15 @@ def _run(argv: list[str]) -> int:
     else:
         render.show(name, answer, sys.stdout)
     return render.exit_code(name, answer)
+
+
+def _complete(vault: Vault) -> None:
+    """Make a fresh clone whole: git copies no configuration, so it does not know our merge drivers yet."""
+    from cortex.vault import drivers  # noqa: PLC0415  once for each clone
+
+    with suppress(CortexError, OSError):  # the command does its work without; `cortex doctor` names what is missing
+        if drivers.register(vault.root):
+            sys.stderr.write("cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n")
 
 
 def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb has its own signature; see declaration.py

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from cortex.core.answer import MARK, UNMARK
-from cortex.core.problem import Problem
+from cortex.interfaces.cli import render_git
+from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
 from cortex.interfaces.cli.visible import visible
 
 _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
-_BOLD, _DIM, _YELLOW, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 
 
 def as_json(verb: str, answer: Any) -> object:
@@ -30,7 +30,7 @@ def show(verb: str, answer: Any, out: TextIO) -> None:
     """Print the answer. Colour only where a terminal will show it."""
     paint = out.isatty() and "NO_COLOR" not in os.environ
     text = "\n".join(_TEXT[verb](answer))
-    for code in (_BOLD, _DIM, _YELLOW, _OFF) if not paint else ():
+    for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
     if text:
         out.write(text + "\n")
@@ -46,6 +46,10 @@ _NO: dict[str, Callable[[Any], bool]] = {
     "normalize": lambda done: bool(done.failed),
     "doctor": lambda examined: bool(examined.problems),
     "heal": lambda healed: bool(healed.stale),
+    "watch": lambda watched: watched.refused,
+    "sync": lambda synced: bool(synced.trouble or synced.waiting),
+    "merge": lambda merged: not merged.clean,
+    "git": lambda answer: answer.action == "status" and bool(answer.problems),
 }
 
 
@@ -60,30 +64,21 @@ def _plain(value: Any) -> Any:
 
 
 def _search(found: Any) -> Iterable[str]:
-    for count, hit in enumerate(found.hits):
-        if count:
+    for number, hit in enumerate(found.hits):
+        if number:
             yield ""
-        status = f"  {_YELLOW}{visible(hit.status)}{_OFF}" if hit.status in ("superseded", "archived", "failed") else ""
-        yield f"{_BOLD}{visible(hit.title)}{_OFF}{status}"
-        yield f"  {_DIM}{visible(hit.type) or 'note'}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{_OFF}"
+        status = f"  {YELLOW}{visible(hit.status)}{OFF}" if hit.status in ("superseded", "archived", "failed") else ""
+        yield f"{BOLD}{visible(hit.title)}{OFF}{status}"
+        yield f"  {DIM}{visible(hit.type) or 'note'}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{OFF}"
         if hit.snippet:
-            yield "  " + visible(hit.snippet).replace(MARK, _YELLOW).replace(UNMARK, _OFF)
+            yield "  " + visible(hit.snippet).replace(MARK, YELLOW).replace(UNMARK, OFF)
     if not found.hits:
         yield f"no hits for {visible(found.query)!s}"
         if found.hint:
             yield f"  {visible(found.hint)}"
     if found.problems:
         yield ""
-    yield from _problem_lines(found.problems, _PROBLEMS_NAMED)
-
-
-def _problem_lines(problems: tuple[Problem, ...], most: int) -> Iterable[str]:
-    for problem in problems[:most]:
-        yield f"{_YELLOW}{visible(problem.where)}{_OFF}: {visible(problem.message)}"
-        if problem.hint:
-            yield f"  {_DIM}{visible(problem.hint)}{_OFF}"
-    if len(problems) > most:
-        yield f"{_YELLOW}{len(problems) - most} more problems{_OFF}: cortex doctor"
+    yield from problem_lines(found.problems, _PROBLEMS_NAMED)
 
 
 def _normalize(done: Any) -> Iterable[str]:
@@ -92,8 +87,8 @@ def _normalize(done: Any) -> Iterable[str]:
         yield f"{verb[0]}: {visible(path)}"
     for path in done.changed:
         yield f"{verb[1]}: {visible(path)}"
-    yield from _problem_lines(done.failed, len(done.failed))
-    counts = f"{_count(len(done.events), 'event')}, {_count(len(done.created), 'new note')}, {len(done.changed)} changed"
+    yield from problem_lines(done.failed)
+    counts = f"{count(len(done.events), 'event')}, {count(len(done.created), 'new note')}, {len(done.changed)} changed"
     yield counts + (f", {len(done.failed)} failed" if done.failed else "")
 
 
@@ -103,38 +98,40 @@ def _heal(healed: Any) -> Iterable[str]:
     for path in healed.removed:
         yield f"removed: {visible(path)}"
     for path in healed.stale:
-        yield f"{_YELLOW}stale{_OFF}: {visible(path)}"
+        yield f"{YELLOW}stale{OFF}: {visible(path)}"
     for path in healed.newer:
-        yield f"{_YELLOW}left alone{_OFF}: {visible(path)} was made by a newer cortex"
+        yield f"{YELLOW}left alone{OFF}: {visible(path)} was made by a newer cortex"
     if healed.stale:
-        yield f"{_count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
+        yield f"{count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
     elif not (healed.written or healed.removed):
         yield "the briefings are as the notes give them"
 
 
 def _status(status: Any) -> Iterable[str]:
     branch = f"  on {visible(status.branch)}" if status.branch else ""
-    yield f"{_BOLD}{visible(status.vault)}{_OFF}{branch}"
-    yield f"  {_count(status.notes, 'note')}, {_count(status.sessions, 'session')}, {_count(status.open_actions, 'open action')}"
+    yield f"{BOLD}{visible(status.vault)}{OFF}{branch}"
+    yield f"  {count(status.notes, 'note')}, {count(status.sessions, 'session')}, {count(status.open_actions, 'open action')}"
     yield f"  {status.pending} waiting in the inbox, {len(status.failed)} failed"
     if status.types:
-        yield "  " + ", ".join(f"{visible(name)} {count}" for name, count in status.types.items())
+        yield "  " + ", ".join(f"{visible(name)} {number}" for name, number in status.types.items())
     if len(status.projects) > 1:
         yield "  projects: " + ", ".join(f"{visible(name)} {count}" for name, count in status.projects.items())
     if status.recent:
         yield "recent"
     for note in status.recent:
-        yield f"  {_day(note.date)}  {visible(note.title)}  {_DIM}{visible(note.path)}{_OFF}"
+        yield f"  {_day(note.date)}  {visible(note.title)}  {DIM}{visible(note.path)}{OFF}"
     for event in status.failed[:_PROBLEMS_NAMED]:
-        yield f"{_YELLOW}failed: {visible(event)}{_OFF}  cortex retry {visible(event)}"
+        yield f"{YELLOW}failed: {visible(event)}{OFF}  cortex retry {visible(event)}"
     if status.problems:
-        yield f"{_YELLOW}{_count(status.problems, 'problem')}{_OFF}: cortex doctor"
+        yield f"{YELLOW}{count(status.problems, 'problem')}{OFF}: cortex doctor"
 
 
 def _doctor(examined: Any) -> Iterable[str]:
-    yield from _problem_lines(examined.problems, len(examined.problems))
-    found = _count(len(examined.problems), "problem") if examined.problems else "no problems"
-    yield f"{_count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
+    for line in examined.fixed:
+        yield f"mended: {visible(line)}"
+    yield from problem_lines(examined.problems)
+    found = count(len(examined.problems), "problem") if examined.problems else "no problems"
+    yield f"{count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
 
 
 _FOUND = {"current": "current", "updated": "brought up to date", "built": "missing, old or damaged, and was built anew"}
@@ -150,7 +147,7 @@ def _init(made: Any) -> Iterable[str]:
 def _shown(shown: Any) -> Iterable[str]:
     yield visible(shown.text.removesuffix("\n"), lines=True)
     if shown.cut:
-        yield f"{_YELLOW}only the beginning is shown{_OFF}: open {visible(shown.path)} in an editor"
+        yield f"{YELLOW}only the beginning is shown{OFF}: open {visible(shown.path)} in an editor"
 
 
 _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
@@ -161,15 +158,16 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "new": lambda written: [visible(written.file)],
     "normalize": _normalize,
     "heal": _heal,
+    "sync": render_git.sync,
+    "merge": render_git.merge,
+    "history": render_git.history,
+    "git": render_git.drivers,
+    "watch": lambda watched: map(visible, watched.lines()),
     "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
     "status": _status,
     "doctor": _doctor,
-    "rebuild": lambda rebuilt: [f"{_count(rebuilt.notes, 'note')} indexed, {_count(rebuilt.problems, 'problem')}"],
+    "rebuild": lambda rebuilt: [f"{count(rebuilt.notes, 'note')} indexed, {count(rebuilt.problems, 'problem')}"],
 }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _day(seconds: int) -> str:

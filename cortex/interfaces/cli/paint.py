@@ -1,0 +1,25 @@
+"""Colours, counts and problems, as every answer shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cortex.core.problem import Problem
+from cortex.interfaces.cli.visible import visible
+
+BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+
+
+def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Iterable[str]:
+    """Each problem with its next command; of more than `most` the first."""
+    shown = problems if most is None else problems[:most]
+    for problem in shown:
+        yield f"{YELLOW}{visible(problem.where)}{OFF}: {visible(problem.message)}"
+        if problem.hint:
+            yield f"  {DIM}{visible(problem.hint)}{OFF}"
+    if len(problems) > len(shown):
+        yield f"{YELLOW}{len(problems) - len(shown)} more problems{OFF}: cortex doctor"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

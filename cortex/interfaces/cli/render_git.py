@@ -1,0 +1,78 @@
+"""What the verbs that deal with git answer, as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
+from cortex.interfaces.cli.visible import visible
+
+_FEW = 5
+
+
+def sync(synced: Any) -> Iterable[str]:
+    for message in synced.commits:
+        yield f"committed {visible(message.removeprefix('cortex: '))}"
+    if synced.received:
+        yield f"received {count(synced.received, 'commit')} from {visible(synced.remote)} ({synced.how})"
+    for one in synced.settled:
+        yield f"merged {visible(one.path)}: {visible(one.what)}"
+    if synced.push == "pushed":
+        yield f"sent {count(synced.sent, 'commit')} to {visible(synced.remote)}"
+    elif synced.push == "off" and synced.sent:
+        yield f"{count(synced.sent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+    if synced.left:
+        more = f" and {len(synced.left) - _FEW} more" if len(synced.left) > _FEW else ""
+        yield f"{DIM}yours to commit: {', '.join(visible(path) for path in synced.left[:_FEW])}{more}{OFF}"
+    yield from problem_lines(synced.problems)
+    yield from problem_lines(synced.waiting)
+    if synced.waiting:
+        yield f"{YELLOW}the merge waits for {count(len(synced.waiting), 'note')}{OFF}: mend {'it' if len(synced.waiting) == 1 else 'them'}, then cortex sync"
+    if synced.trouble:
+        yield f"{YELLOW}{visible(synced.trouble)}{OFF}"
+        if synced.hint:
+            yield f"  {DIM}{visible(synced.hint)}{OFF}"
+    elif not (synced.commits or synced.received or synced.sent or synced.settled or synced.waiting):
+        yield f"nothing to do: {visible(synced.branch)} and {visible(synced.remote)} agree"
+
+
+def drivers(answer: Any) -> Iterable[str]:
+    if answer.action == "install":
+        yield "git merges records and briefings by Cortex's drivers" + ("" if answer.changed else " already")
+    elif answer.action == "remove":
+        yield "git merges without Cortex's drivers from now on" if answer.changed else "Cortex's drivers were not there"
+        yield "  cortex git install brings them back"
+    else:
+        yield from (visible(line) for line in answer.drivers)
+        if answer.removed:
+            yield "the drivers were taken out, and stay out until cortex git install"
+        if answer.attributes == "ok":
+            yield "the attributes name them"
+    yield from problem_lines(answer.problems)
+
+
+def history(answer: Any) -> Iterable[str]:
+    if answer.at:
+        yield visible(answer.text.removesuffix("\n"), lines=True)
+        return
+    yield f"{BOLD}{visible(answer.path)}{OFF}"
+    for version in answer.versions:
+        yield f"  {YELLOW}{version.commit[:10]}{OFF}  {version.date[:16].replace('T', ' ')}  {visible(version.author)}  {version.change}: {visible(version.subject)}"
+        if version.path != answer.path:
+            yield f"              {DIM}as {visible(version.path)}{OFF}"
+        for side in version.sides:
+            what = "another version" if side.blob else "no such note"
+            yield f"              {DIM}one side had {what}: cortex history {visible(answer.id)} --at {side.commit[:10]}{OFF}"
+    if answer.more:
+        yield f"  {count(answer.more, 'older commit')}: --number {len(answer.versions) + answer.more}"
+
+
+def merge(answer: Any) -> Iterable[str]:
+    if answer.explain:
+        yield from (visible(line) for line in answer.decisions)
+        if not answer.decisions:
+            yield "nothing had to be decided"
+        yield "merged" if answer.clean else f"{YELLOW}something waits for a person{OFF}: see merge_conflicts, and the markers in the text"
+    else:
+        yield visible(answer.text.removesuffix("\n"), lines=True)

@@ -1,0 +1,73 @@
+"""The condition of the repository around a vault: what would make a merge, a commit or a pull go wrong. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from cortex.core.briefing import FOLDER
+from cortex.core.problem import CortexError, Problem
+from cortex.vault import checkout, commits, damage, drivers, git, repository
+
+_PATIENCE = 10.0  # seconds for a look through the history of all events
+
+
+def of_repository(root: str) -> list[Problem]:
+    """Everything, nothing outside a repository. One thing that cannot be looked at is a problem and hides no other."""
+    if not checkout.in_repository(root):
+        return []
+    if broken := damage.examine(root):
+        return broken + _looked(root, drivers.problems)  # where git itself cannot read, the rest would only repeat it
+    checks = (drivers.problems, _unmerged, _dirty_briefings, _left_stash, _edited_events)
+    return [problem for check in checks for problem in _looked(root, check)]
+
+
+def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
+    try:
+        return check(root)
+    except (CortexError, OSError) as error:
+        return [Problem(".git", str(error), error.hint if isinstance(error, CortexError) else "git status")]
+
+
+def _unmerged(root: str) -> list[Problem]:
+    return [Problem(path, "git could not merge it", "cortex doctor --fix merges what can be; mend the rest, then git add it") for path in repository.unmerged(root)]
+
+
+def _dirty_briefings(root: str) -> list[Problem]:
+    """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them."""
+    changed = commits.changes(root)
+    if any(not one.path.startswith(f"{FOLDER}/") for one in changed):
+        return []  # they wait for a commit together with what they tell of
+    return [Problem(one.path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync") for one in changed if one.kind == "M"]
+
+
+def _left_stash(root: str) -> list[Problem]:
+    """What an automatic stash could not put back lies in the list of stashes, where nobody looks."""
+    listed = git.attempt(root, ["stash", "list", "--format=%gd %gs"]).output.decode("utf-8", "replace")
+    found = [line.partition(" ")[0] for line in listed.splitlines() if "autostash" in line.partition(" ")[2]]
+    return [Problem(f".git ({name})", "an automatic stash was never put back: your changes lie there", f"git stash pop '{name}'") for name in found]
+
+
+def _edited_events(root: str) -> list[Problem]:
+    """Events that do not say any more what they said when they were first committed."""
+    arguments = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "--reverse", "-z", "--relative", "--", "events"]
+    fields = git.run(root, arguments, timeout=_PATIENCE).decode("utf-8", "surrogateescape").split("\0")
+    first: dict[str, str] = {}
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        first.setdefault(path, meta.split(" ")[2])
+    now = git.run(root, ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"]) if _born(root) else b""
+    changed = now.decode("utf-8", "surrogateescape").split("\0")
+    for meta, path in zip(changed[::2], changed[1::2], strict=False):
+        first.setdefault(path, meta.split(" ")[2])
+    here = [path for path in first if os.path.isfile(os.path.join(root, path))]
+    hashes = git.run(root, ["hash-object", "--stdin-paths"], stdin="".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")) if here else b""
+    return [
+        Problem(path, "an event was edited after it was captured", f"git cat-file blob {first[path][:12]} is what it said; restore that, and keep corrections in its record")
+        for path, hash_ in zip(here, hashes.decode().split(), strict=True)
+        if hash_ != first[path]
+    ]  # fmt: skip
+
+
+def _born(root: str) -> bool:
+    """Whether there is a commit."""
+    return not git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
