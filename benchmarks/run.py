@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from benchmarks import sharing
 from benchmarks.corpus import write_vault
+from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
 from cortex.core.caller import Caller, silent
 from cortex.operations.capture import capture
 from cortex.operations.inbox import normalize
 from cortex.operations.init import init
 from cortex.projections import snapshot
 from cortex.vault.find import Vault
-
-QUICK = "--quick" in sys.argv
-RUNS = 5 if QUICK else 20
-SIZES = (1_000,) if QUICK else (1_000, 10_000)
-
-
-def cpu_of(command: list[str], cwd: str) -> float:
-    """CPU milliseconds of one whole process."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-
-
-def median_cpu(command: list[str], cwd: str, runs: int = RUNS) -> float:
-    return statistics.median(cpu_of(command, cwd) for _ in range(runs))
-
-
-def timed(function: Callable[[], object]) -> tuple[float, float]:
-    """(CPU seconds, wall seconds) of one call in this process and its children."""
-    wall, own, children = time.perf_counter(), time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    function()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = time.process_time() - own + after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime
-    return cpu, time.perf_counter() - wall
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
 def whole_processes(root: str, notes: int) -> None:
@@ -222,6 +193,7 @@ def main() -> None:
         stages(root)
         peers(root, work)
         in_process(work)
+        sharing.tables(root, work)
     finally:
         shutil.rmtree(work)
 

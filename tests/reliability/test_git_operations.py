@@ -1,0 +1,293 @@
+"""Whatever git does with two branches of a vault, the briefings are as the notes give them: at once where git asks the
+driver, after the next command where it does not. Nothing is left blocked. Also run with each git in `$CORTEX_GITS`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core.caller import Caller, silent
+from cortex.core.record import Record, compose
+from cortex.operations.heal import heal
+from cortex.operations.init import init
+from cortex.vault import drivers
+from cortex.vault.find import Vault
+
+GITS = ["", *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep))]  # folders that hold a git of their own
+CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", silent)
+
+
+class Repo:
+    """A vault under git with a base commit and two branches, `main` and `side`, that each add and change records."""
+
+    def __init__(self, root: Path, binary: str) -> None:
+        self.environment = os.environ | {"GIT_EDITOR": "true"} | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
+        self.root = root
+        self.vault = Vault(init(CALLER, str(root)).root)
+        self.git("init", "-q", "-b", "main")
+        drivers.register(self.vault.root)
+        self.decide("base one", "base two", "base three")
+        self.commit("base")
+        self.git("branch", "side")
+
+    def git(self, *words: str, fails: bool = False) -> str:
+        done = subprocess.run(["git", *words], cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+        assert fails or done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def record(self, name: str) -> Path:
+        return self.root / "records/decision" / f"{name.replace(' ', '-')}-aaaaaa.md"
+
+    def decide(self, *names: str, healed: bool = True, day: int = 0) -> None:
+        for name in names:
+            file = self.record(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            created = f"2026-11-{day or sum(name.encode()) % 28 + 1:02}T10:00:00Z"
+            file.write_text(compose(Record(file.stem, "decision", name, "Because of it.", created, (), project="app", branch="main")))
+        if healed:
+            heal(self.vault, CALLER)
+
+    def edit(self, name: str, old: str, new: str, *, healed: bool = True) -> None:
+        file = self.record(name)
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+        if healed:
+            heal(self.vault, CALLER)
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+
+    def diverge(self, commits: int = 1) -> None:
+        """Both branches add, change and supersede; `side` in several commits. Ends on main."""
+        self.git("checkout", "-q", "side")
+        for number in range(commits):
+            self.decide(f"side {number}")
+            self.commit(f"side {number}")
+        self.edit("base two", "title: base two", "title: base two of side")
+        self.commit("side edits")
+        self.git("checkout", "-q", "main")
+        self.decide("main 0")
+        self.edit("base one", "status: active", "status: superseded")
+        self.commit("main")
+
+    @property
+    def briefings(self) -> dict[str, bytes]:
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("briefings/**/*.md")}
+
+    def is_fresh(self) -> bool:
+        """Whether the briefings equal a regeneration; the notes alone are looked at, no state of ours."""
+        held = self.briefings
+        again = subprocess.run([sys.executable, "-m", "cortex", "heal", "--check"], cwd=self.root, capture_output=True, text=True, check=False)
+        assert self.briefings == held
+        return again.returncode == 0
+
+    def assert_whole(self) -> None:
+        assert self.git("ls-files", "-u") == ""
+        assert not [path for path in self.root.rglob("*.md") if "<<<<<<<" in path.read_text()]
+        assert not (self.root / ".git/rebase-merge").exists()
+
+    def titles(self) -> set[str]:
+        return {path.stem.removesuffix("-aaaaaa") for path in self.root.glob("records/decision/*.md")}
+
+
+@pytest.fixture(params=GITS, ids=lambda binary: binary or "git")
+def repo(request, tmp_path) -> Repo:
+    return Repo(tmp_path / "vault", request.param)
+
+
+def merge(repo: Repo) -> None:
+    repo.git("merge", "-q", "--no-edit", "side")
+
+
+def no_commit(repo: Repo) -> None:
+    repo.git("merge", "-q", "--no-commit", "side")
+
+
+def squash(repo: Repo) -> None:
+    repo.git("merge", "-q", "--squash", "side")
+
+
+def rebase(repo: Repo) -> None:
+    repo.git("rebase", "-q", "side")
+
+
+def rebase_of_many(repo: Repo) -> None:
+    repo.git("checkout", "-q", "side")
+    repo.git("rebase", "-q", "main")
+
+
+def rebase_apply(repo: Repo) -> None:
+    repo.git("checkout", "-q", "side")
+    repo.git("rebase", "-q", "--apply", "main")
+
+
+def pull(repo: Repo) -> None:
+    repo.git("remote", "add", "here", ".")
+    repo.git("pull", "-q", "--no-rebase", "--no-edit", "here", "side")
+
+
+def pull_rebase(repo: Repo) -> None:
+    repo.git("remote", "add", "here", ".")
+    repo.git("pull", "-q", "--rebase", "here", "side")
+
+
+def cherry_pick(repo: Repo) -> None:
+    repo.git("cherry-pick", "side~1")
+
+
+def cherry_pick_of_many(repo: Repo) -> None:
+    repo.git("cherry-pick", "main..side")
+
+
+def revert(repo: Repo) -> None:
+    merge(repo)
+    repo.decide("later")
+    repo.commit("later")
+    repo.git("revert", "--no-edit", "-m", "1", "HEAD~1")
+
+
+def stash_pop(repo: Repo) -> None:
+    repo.decide("stashed")
+    repo.git("stash", "-q", "-u")
+    merge(repo)
+    repo.git("stash", "pop", "-q")
+
+
+def autostash(repo: Repo) -> None:
+    repo.edit("base three", "title: base three", "title: base three, better")
+    repo.git("merge", "-q", "--no-edit", "--autostash", "side")
+
+
+def criss_cross(repo: Repo) -> None:
+    repo.git("branch", "main-before")
+    merge(repo)
+    repo.git("checkout", "-q", "side")
+    repo.git("merge", "-q", "--no-edit", "main-before")
+    repo.decide("side after")
+    repo.commit("side after")
+    repo.git("checkout", "-q", "main")
+    repo.decide("main after")
+    repo.commit("main after")
+    merge(repo)
+
+
+def checkout_merging(repo: Repo) -> None:
+    repo.edit("base three", "title: base three", "title: base three, better")
+    repo.git("checkout", "-q", "-m", "side")
+
+
+def with_ours(repo: Repo) -> None:
+    repo.git("merge", "-q", "--no-edit", "-X", "ours", "side")
+
+
+AT_ONCE = [
+    merge, no_commit, squash, rebase, rebase_of_many, rebase_apply, pull, pull_rebase, cherry_pick, cherry_pick_of_many, revert, stash_pop, autostash,
+    criss_cross, checkout_merging, with_ours,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", AT_ONCE, ids=lambda operation: operation.__name__)
+def test_where_git_asks_the_driver_the_briefings_are_right_at_once(repo, operation: Callable[[Repo], None]) -> None:
+    repo.diverge(commits=3)
+    operation(repo)
+    repo.assert_whole()
+    assert repo.is_fresh()
+
+
+def one_side_only(repo: Repo) -> None:
+    """Only `side` touches the briefings; main adds a record as a phone does, without them."""
+    repo.decide("from a phone", healed=False)
+    repo.commit("a phone")
+    repo.git("checkout", "-q", "side")
+    repo.decide("side 0")
+    repo.commit("side")
+    repo.git("checkout", "-q", "main")
+    merge(repo)
+
+
+def strategy_ours(repo: Repo) -> None:
+    repo.diverge()
+    repo.git("merge", "-q", "--no-edit", "-s", "ours", "side")
+    repo.git("checkout", "side", "--", "records")
+    repo.commit("but their records")
+
+
+def octopus_of_phones(repo: Repo) -> None:
+    for name in ("one", "two"):
+        repo.git("checkout", "-q", "-b", name, "main")
+        repo.decide(f"phone {name}", healed=False)
+        repo.commit(name)
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-edit", "one", "two")
+
+
+def page_deleted_there(repo: Repo) -> None:
+    """A side deleted a page by hand, the other changed it: git stops, the merge is concluded by healing."""
+    repo.git("checkout", "-q", "side")
+    repo.git("rm", "-q", "briefings/app/decisions.md")
+    repo.git("commit", "-qm", "gone")
+    repo.git("checkout", "-q", "main")
+    repo.decide("main 0")
+    repo.commit("main")
+    repo.git("merge", "-q", "side", fails=True)
+    heal(repo.vault, CALLER)
+    repo.git("commit", "-q", "--no-edit")
+
+
+@pytest.mark.parametrize("command", [("status",), ("search", "base"), ("normalize",), ("heal",)], ids=" ".join)
+@pytest.mark.parametrize("operation", [one_side_only, strategy_ours, octopus_of_phones, page_deleted_there], ids=lambda operation: operation.__name__)
+def test_where_git_does_not_ask_they_are_right_after_the_next_command(repo, operation, command) -> None:
+    operation(repo)
+    repo.assert_whole()
+    subprocess.run([sys.executable, "-m", "cortex", *command], cwd=repo.root, capture_output=True, check=True)
+    assert repo.is_fresh()
+
+
+@pytest.mark.parametrize(("days", "waits"), [((20, 20, 20), False), ((20, 5, 20), True)], ids=["two conflicts", "one conflict"])
+def test_an_octopus_never_asks_a_driver_and_still_nothing_is_blocked(repo, days, waits) -> None:
+    """With a conflict before the last branch git takes all of it back. With one in the last it waits: healing ends that."""
+    for name, day in zip(("one", "two"), days[1:], strict=True):
+        repo.git("checkout", "-q", "-b", name, "main")
+        repo.decide(f"from {name}", day=day)
+        repo.commit(name)
+    repo.git("checkout", "-q", "main")
+    repo.decide("here", day=days[0])
+    repo.commit("here")
+    before = repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain"), repo.briefings
+    repo.git("merge", "-q", "--no-edit", "one", "two", fails=True)
+    assert repo.git("rev-parse", "HEAD") == before[0]
+    assert (repo.root / ".git/MERGE_HEAD").exists() == waits
+    if waits:
+        heal(repo.vault, CALLER)
+        repo.git("commit", "-q", "--no-edit")
+    else:
+        assert (repo.git("status", "--porcelain"), repo.briefings) == before[1:]
+        for name in ("one", "two"):
+            repo.git("merge", "-q", "--no-edit", name)
+    repo.assert_whole()
+    assert repo.is_fresh()
+    assert repo.titles() >= {"from-one", "from-two", "here"}
+
+
+def test_without_the_driver_the_same_merge_stops(repo) -> None:
+    """The control: what the tests above would not notice if git merged such pages by itself."""
+    drivers.unregister(repo.vault.root)
+    repo.diverge()
+    repo.git("merge", "-q", "side", fails=True)
+    assert "briefings/app/decisions.md" in repo.git("ls-files", "-u")
+
+
+def test_a_driver_whose_program_is_gone_stops_no_merge_and_the_page_is_healed(repo) -> None:
+    repo.git("config", "merge.cortex-briefing.driver", '"/nonexistent/python" -I -S "/nonexistent/merge_driver.py" briefing %O %A %B %L %P || true')
+    repo.diverge()
+    merge(repo)
+    repo.assert_whole()
+    assert not repo.is_fresh()
+    subprocess.run([sys.executable, "-m", "cortex", "status"], cwd=repo.root, capture_output=True, check=True)
+    assert repo.is_fresh()
