@@ -12,6 +12,7 @@ import os
 import sys
 
 CLEAN, CONFLICTS, FAILED = 0, 1, 2
+_HEAD = 65_536  # bytes that frontmatter may take
 MAX_BYTES = 4 * 1024 * 1024  # of each version of a note
 
 
@@ -24,6 +25,8 @@ def run(words: list[str]) -> int:
 
         _write(name, briefing.merge(base, ours, theirs), ours)
         return CLEAN
+    if not any(b"\nid:" in each[:_HEAD] for each in (base, ours, theirs)):
+        return FAILED  # a person's own note: the command's fallback merges it as git merges text
     from cortex.core.merge import merge_record  # noqa: PLC0415
     from cortex.vault.text_merge import merge_file  # noqa: PLC0415
 

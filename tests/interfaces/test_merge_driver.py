@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from cortex.core import note as notes
+from cortex.core.caller import Caller, silent
 from cortex.core.problem import Invalid, NotFound
 from cortex.interfaces import merge_driver
+from cortex.operations.init import init
 from cortex.operations.merge import merge
+from cortex.vault import drivers
+
+HEAD = b"---\nid: a-record-k3f9q2\n---\n"
 
 DRIVER = [sys.executable, "-I", "-S", merge_driver.__file__]
 CASES = Path(__file__).parent.parent / "merge_cases"
@@ -87,7 +92,7 @@ def test_a_path_is_only_ever_printed(drive, tmp_path, path) -> None:
 
 def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None:
     big = b"x\n" * (3 * 1024 * 1024)
-    for base, ours, theirs in ((b"a\n", b"b\0", b"c\n"), (b"a\n", b"b\n", big)):
+    for base, ours, theirs in ((HEAD + b"a\n", HEAD + b"b\0", HEAD + b"c\n"), (b"a\n", b"b\n", big)):
         done = drive(base, ours, theirs)
         assert (done.returncode, done.left) == (2, ours)
         assert b"not merged by its fields" in done.stderr
@@ -101,7 +106,7 @@ def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None
 )
 def test_a_wrong_call_never_ends_like_a_conflict(drive, tmp_path, words) -> None:
     """1 would tell git that the file holds the conflict, and `git commit -a` would drop the other side."""
-    assert drive(b"a\n", b"b\n", b"c\n").returncode == 1
+    assert drive(HEAD + b"a\n", HEAD + b"b\n", HEAD + b"c\n").returncode == 1
     done = subprocess.run([*DRIVER, *words], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
 
@@ -247,3 +252,24 @@ def test_the_verb_explains_what_it_cannot_read(caller, tmp_path) -> None:
     ):
         with pytest.raises(error):
             merge(caller, *words)
+
+
+@pytest.mark.parametrize(("id_", "clean"), [("id: a-record-k3f9q2\n", True), ("", False)], ids=["a record", "a note of one's own"])
+def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_as_git_merges_text(id_, clean, tmp_path, git) -> None:
+    root = tmp_path / "vault"
+    init(Caller(str(tmp_path), "2026-11-20T16:45:12Z", bytes, "test", silent), str(root))
+    git(root, "init", "-q", "-b", "main")
+    drivers.register(str(root))
+    note = root / "Ideas/a note.md"
+    note.parent.mkdir()
+    text = f"---\n{id_}tags: [a]\nupdated: 2026-11-20\n---\nbody\n"
+    for branch, tag in (("", "a"), ("side", "b"), ("main", "c")):
+        if branch:
+            git(root, "checkout", "-q", *(["-b"] if branch == "side" else []), branch)
+        note.write_text(text if tag == "a" else text.replace("[a]", f"[a, {tag}]"))
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", tag)
+    done = subprocess.run(["git", "merge", "-q", "--no-edit", "side"], cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == clean
+    assert ("<<<<<<<" not in note.read_text()) == clean
+    assert ("tags: [a, b, c]" in note.read_text()) == clean

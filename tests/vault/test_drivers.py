@@ -42,7 +42,7 @@ def effective(git: Callable[..., str], root: Path, *paths: str) -> list[str]:
 
 
 PROBES = ("briefings/a/main.md", "records/gotcha/x y.md", "sessions/2026/11/s.md", "events/2026/11/e.md", "inbox/pending/e.md", "own.md")
-OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unspecified", "unspecified"]
+OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unset", "cortex-record"]
 
 
 def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
