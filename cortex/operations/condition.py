@@ -30,7 +30,10 @@ def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
 
 
 def _unmerged(root: str) -> list[Problem]:
-    return [Problem(path, "git could not merge it", "cortex doctor --fix merges what can be; mend the rest, then git add it") for path in repository.unmerged(root)]
+    return [
+        Problem(path, "git could not merge it", "cortex doctor --fix merges what can be; mend the rest, then git add it")
+        for path in repository.unmerged(root)
+    ]
 
 
 def _dirty_briefings(root: str) -> list[Problem]:
@@ -55,12 +58,20 @@ def _edited_events(root: str) -> list[Problem]:
     first: dict[str, str] = {}
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first.setdefault(path, meta.split(" ")[2])
-    now = git.run(root, ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"]) if _born(root) else b""
+    now = (
+        git.run(root, ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"])
+        if _born(root)
+        else b""
+    )
     changed = now.decode("utf-8", "surrogateescape").split("\0")
     for meta, path in zip(changed[::2], changed[1::2], strict=False):
         first.setdefault(path, meta.split(" ")[2])
     here = [path for path in first if os.path.isfile(os.path.join(root, path))]
-    hashes = git.run(root, ["hash-object", "--stdin-paths"], stdin="".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")) if here else b""
+    hashes = (
+        git.run(root, ["hash-object", "--stdin-paths"], stdin="".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape"))
+        if here
+        else b""
+    )
     return [
         Problem(path, "an event was edited after it was captured", f"git cat-file blob {first[path][:12]} is what it said; restore that, and keep corrections in its record")
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
-from cortex.core.problem import Problem
+from cortex.core.problem import CortexError, Problem
 from cortex.operations.condition import of_repository
 from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue
@@ -97,6 +97,9 @@ def _stale(vault: Vault, now: Views) -> list[Problem]:
     if not files.exists(vault.root, FOLDER):
         return []
     there = list(now.snapshot.stamps)
-    wrong = briefings.differences(vault.root, briefings.pages(vault.root, now.catalogue, there), there)
-    newer = Problem("", "was made by a newer cortex and is left alone", "update cortex")
-    return [newer._replace(where=one.path) if one.newer else Problem(one.path, "is not as the notes give it", "cortex heal") for one in wrong]
+    try:
+        wrong = briefings.differences(vault.root, briefings.pages(vault.root, now.catalogue, there), there)
+    except CortexError as error:  # a link where the folder should be, as a stranger's vault may bring
+        return [Problem(FOLDER, error.message, error.hint)]
+    newer, stale = ("was made by a newer cortex and is left alone", "update cortex"), ("is not as the notes give it", "cortex heal")
+    return [one.fault or Problem(one.path, *(newer if one.newer else stale)) for one in wrong]

@@ -29,6 +29,6 @@ def heal_if_due(vault: Vault, caller: Caller) -> list[Problem]:
     that has none is given none by reading it."""
     if not (files.exists(vault.root, FOLDER) and moved(vault)):
         return []
-    from cortex.operations.heal import settle  # noqa: PLC0415  as above; git is mostly where it was
+    from cortex.operations.heal import heal_by_the_way  # noqa: PLC0415  as above; git is mostly where it was
 
-    return settle(vault, caller)
+    return heal_by_the_way(vault, caller)

@@ -23,7 +23,7 @@ class Healed(NamedTuple):
     removed: tuple[str, ...]
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
-    problems: tuple[Problem, ...] = ()  # notes that cannot be read: their lines stay as they were
+    problems: tuple[Problem, ...] = ()  # notes that cannot be read, whose lines stay as they were, and such pages
 
 
 def heal(vault: Vault, caller: Caller, *, check: bool = False) -> Healed:
@@ -42,11 +42,11 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> Healed:
         stale = tuple(one.path for one in wrong if not one.newer)
         return Healed((), (), stale, tuple(one.path for one in wrong if one.newer), problems)
     healed = _healed(vault, caller)
-    _conclude_unmerged(vault)
+    _conclude_unmerged(vault, {*healed.stale, *healed.newer})
     return healed
 
 
-def settle(vault: Vault, caller: Caller) -> list[Problem]:
+def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal on the way of another verb: not while git is in the middle of something, where a change to the work tree
     would stop it. What cannot be done is a problem, and is tried again at the next call."""
     if checkout.under_way(vault.root):
@@ -55,29 +55,34 @@ def settle(vault: Vault, caller: Caller) -> list[Problem]:
         healed = _healed(vault, caller)
     except (CortexError, OSError) as error:
         return [Problem(FOLDER, f"could not be healed: {error}", "cortex heal")]
-    return [*healed.problems, *(Problem(path, "was changed by somebody else just now", "cortex heal") for path in healed.stale)]
+    told = {problem.where for problem in healed.problems}
+    changed = (Problem(path, "was changed by somebody else just now", "cortex heal") for path in healed.stale if path not in told)
+    return [*healed.problems, *changed]
 
 
 def _healed(vault: Vault, caller: Caller) -> Healed:
     with lock(os.path.join(vault.state(), "heal.lock"), "briefings"):
+        seen = moved.stamps(vault)  # before looking: what git does from here on is for the next heal
         wrong, problems = _differences(vault, caller)
         done: dict[str, list[str]] = {"written": [], "removed": [], "stale": [], "newer": []}
         for one in wrong:
-            outcome = "newer" if one.newer else "stale" if not _apply(vault, one) else "removed" if one.wanted is None else "written"
+            outcome = "newer" if one.newer else "stale" if one.fault or not _apply(vault, one) else "removed" if one.wanted is None else "written"
             done[outcome].append(one.path)
     if not done["stale"] and not problems:
-        moved.remember(vault)
+        moved.remember(vault, seen)
     return Healed(**{field: tuple(paths) for field, paths in done.items()}, problems=problems)
 
 
 def _differences(vault: Vault, caller: Caller) -> tuple[list[Difference], tuple[Problem, ...]]:
     def wanted(now: Views) -> tuple[dict[str, bytes], list[str], list[str]]:
         there = list(now.snapshot.stamps)
-        return briefings.pages(vault.root, now.catalogue, there), there, now.catalogue.unread()
+        unread = [path for path in now.catalogue.unread() if not path.startswith(f"{FOLDER}/")]
+        return briefings.pages(vault.root, now.catalogue, there), there, unread
 
     pages, there, unread = look(vault, caller.progress, wanted)
-    problems = (Problem(path, "cannot be read, so its lines in the briefings stay as they were", "check its permissions") for path in unread)
-    return briefings.differences(vault.root, pages, there), tuple(problems)
+    problems = [Problem(path, "cannot be read, so its lines in the briefings stay as they were", "check its permissions") for path in unread]
+    wrong = briefings.differences(vault.root, pages, there)
+    return wrong, (*problems, *(one.fault for one in wrong if one.fault))
 
 
 def _apply(vault: Vault, one: Difference) -> bool:
@@ -94,11 +99,11 @@ def _apply(vault: Vault, one: Difference) -> bool:
     return True
 
 
-def _conclude_unmerged(vault: Vault) -> None:
-    """Briefings that git could not merge are merged once they are written; everything else is left to its owner."""
+def _conclude_unmerged(vault: Vault, left: set[str]) -> None:
+    """Pages that git could not merge are merged once they are written. What else lies among them is its owner's to merge."""
     if not checkout.in_repository(vault.root):
         return
     listed = git.run(vault.root, ["ls-files", "--unmerged", "-z", "--", FOLDER])
-    names = {line.partition(b"\t")[2] for line in listed.split(b"\0") if line}
-    if names:
-        git.run(vault.root, ["update-index", "--add", "--remove", "-z", "--stdin"], stdin=b"".join(name + b"\0" for name in names))
+    names = {os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line}
+    if pages := sorted(name for name in names - left if briefings.is_page(vault.root, name)):
+        git.run(vault.root, ["update-index", "--add", "--remove", "-z", "--stdin"], stdin=b"".join(os.fsencode(name) + b"\0" for name in pages))

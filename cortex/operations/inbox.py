@@ -12,7 +12,7 @@ from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.normalize import Change, Create, Fold, Known, amend, normalize as decide, read_event
 from cortex.core.problem import Conflict, CortexError, Invalid, NotFound, Problem
-from cortex.operations.heal import settle
+from cortex.operations.heal import heal_by_the_way
 from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
@@ -57,7 +57,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         done = _Pass(vault, _known(vault, caller), dry_run).run(waiting, caller) if waiting else Normalized((), (), (), (), dry_run)
     if dry_run:
         return done
-    return done._replace(failed=(*done.failed, *settle(vault, caller))) if moved(vault) else done
+    return done._replace(failed=(*done.failed, *heal_by_the_way(vault, caller))) if moved(vault) else done
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> Retried:

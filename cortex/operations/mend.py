@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Problem
 from cortex.operations.heal import heal
+from cortex.operations.settling import settle_for_a_person
 from cortex.projections.refresh import look
 from cortex.vault import checkout, drivers, files, repair
 from cortex.vault.find import Vault
@@ -20,7 +21,7 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     """Do it, and answer what was done and what could not be. No note is touched but the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _drivers, _leftovers, _briefings):
+    for step in (_repository, _drivers, _unmerged, _leftovers, _briefings):
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -34,6 +35,11 @@ def _repository(vault: Vault, _: Caller) -> Iterable[str]:
 
 def _drivers(vault: Vault, _: Caller) -> Iterable[str]:
     return ["git knows Cortex's merge drivers now"] if drivers.register(vault.root, again=True) else []
+
+
+def _unmerged(vault: Vault, _: Caller) -> Iterable[str]:
+    if checkout.in_repository(vault.root):
+        yield from (f"{one.path}: {one.what}" for one in settle_for_a_person(vault.root))
 
 
 def _leftovers(vault: Vault, caller: Caller) -> Iterable[str]:

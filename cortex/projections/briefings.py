@@ -6,12 +6,16 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing import FOLDER, GENERATOR, KINDS, Item, Page, read, render
+from cortex.core.briefing import FOLDER, GENERATOR, KINDS, Item, Page, Read, read, render
 from cortex.core.items import index_items, page_path
-from cortex.core.problem import NotFound
+from cortex.core.problem import CortexError, NotFound, Problem
 from cortex.core.text import short_hash
 from cortex.projections.catalogue import Catalogue
-from cortex.vault import files
+from cortex.vault import checkout, files, git, objects
+
+_HEADER = 4096  # bytes that tell what a page is
+
+_SHARED = (b"records/", b"sessions/")  # what lies here is committed with the briefings
 
 
 class Difference(NamedTuple):
@@ -21,13 +25,18 @@ class Difference(NamedTuple):
     held: bytes | None  # what lies there; None when nothing does
     wanted: bytes | None  # None when nothing should
     newer: bool = False  # a newer program made what lies there; it stays
+    fault: Problem | None = None  # why it cannot be read, and so is not written either
 
 
 def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
     """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
     so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
     by_page: dict[Page, dict[str, Item]] = {}
-    for page, item, path in catalogue.items():
+    lines = list(catalogue.items())
+    unshared = _unshared(root, {os.fsdecode(path): item[0] for _, item, path in lines if not path.startswith(_SHARED)})
+    for page, item, path in lines:
+        if path in unshared:
+            continue
         held = by_page.setdefault(Page(*page), {})
         key = item[0] if item[0] not in held else f"{item[0]}.{short_hash(os.fsdecode(path), 4)}"  # two notes with one id
         held[key] = Item(key, *item[1:])
@@ -44,27 +53,63 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
     return {page_path(page): render(page, by_page[page].values()).encode("utf-8", "replace") for page in sorted(by_page, reverse=True)}
 
 
+def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:
+    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths. Nobody else has them, so a line
+    of theirs would come and go with every clone that heals. A record that was just moved out is known by its old place."""
+    if not elsewhere or not checkout.in_repository(root):
+        return set()
+    known = {os.fsdecode(name) for some in objects.batches(list(elsewhere)) for name in git.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")}
+    new = elsewhere.keys() - known
+    moved = git.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0") if new else []
+    names = {os.fsdecode(name).rpartition("/")[2].removesuffix(".md") for name in moved}
+    return {os.fsencode(path) for path in new if elsewhere[path] not in names}
+
+
 def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[Page, Item]]:
     """The lines that the pages hold of these notes now: who cannot read a note must not take its lines away."""
     for path in there:
         if path.startswith(f"{FOLDER}/"):
-            told = read(files.read(root, path).decode("utf-8", "replace"))
+            try:
+                told = read(files.read(root, path).decode("utf-8", "replace"))
+            except (CortexError, OSError):
+                continue  # named where it is compared
             yield from ((told.page, item) for item in told.items if told.page and told.page.kind != "index" and item.id in ids)
 
 
 def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> list[Difference]:
     """What has to be written or removed so that the briefings are as `wanted`. `there` are the notes that lie in the
-    vault; what a person has put among the briefings stays."""
+    vault; what a person has put among the briefings stays. `Invalid` when the folder itself is a link."""
+    files.names(root, FOLDER)
     found = []
     for path in sorted({*wanted, *(path for path in there if path.startswith(f"{FOLDER}/"))}):
         try:
             held = files.read(root, path)
         except NotFound:
             held = None
+        except (CortexError, OSError) as error:  # a link, or one of another user: it stops no other page
+            why = str(error) if isinstance(error, CortexError) else f"cannot be read: {error.strerror}"
+            found.append(Difference(path, None, wanted.get(path), fault=Problem(path, why, "remove it, then cortex heal")))
+            continue
         if held == wanted.get(path):
             continue
-        told = read(held[:4096].decode("utf-8", "replace")) if held is not None else None
+        told = _told(held) if held is not None else None
         if path not in wanted and not (told and told.generator and told.page):
             continue
         found.append(Difference(path, held, wanted.get(path), newer=told is not None and told.generator > GENERATOR))
     return found
+
+
+def is_page(root: str, path: str) -> bool:
+    """Whether a page lies there, or nothing does; what a person has put among the briefings is none."""
+    try:
+        told = _told(files.read(root, path, _HEADER))
+    except NotFound:
+        return True
+    except (CortexError, OSError):
+        return False
+    return bool(told.generator and told.page)
+
+
+def _told(held: bytes) -> Read:
+    """What the beginning of a file tells: enough to know a page by."""
+    return read(held[:_HEADER].decode("utf-8", "replace"))

@@ -27,6 +27,10 @@ _COMMANDS = {
     "cortex-record": " record %O %A %B %L %P; r=$?; [ $r -le 1 ] && exit $r; exec git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B",
 }
 _PROGRAM = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTALL)
+# When every waiting event has been normalized, git takes inbox/pending for a folder that was renamed to that of the
+# month, and would put what another clone has captured meanwhile there, where nobody normalizes it.
+_KEEP_FOLDERS = ("merge.directoryRenames", "false")
+_RENAMES = re.compile(r"^[ \t]*directoryRenames[ \t]*=", re.MULTILINE | re.IGNORECASE)
 _HEADER = re.compile(r'^[ \t]*\[[ \t]*(?:merge[ \t]+"(cortex-[a-z]+)"|cortex)[ \t]*\]', re.MULTILINE | re.IGNORECASE)
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _ENTRY = re.compile(r"^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*((?:[^\\\n]|\\[\s\S])*))?", re.MULTILINE)
@@ -73,6 +77,9 @@ def register(root: str, *, again: bool = False) -> bool:
                 # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
                 _configure(common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
                 changed = True
+        if top == os.path.realpath(root) and not _RENAMES.search(_text(os.path.join(common, "config"))):
+            _configure(common, "--replace-all", *_KEEP_FOLDERS)
+            changed = True
         return attributes.enforce(root, top, common) or changed
 
 
@@ -89,6 +96,8 @@ def unregister(root: str) -> bool:
         ours = [name for name in _COMMANDS if name in found.commands or name in found.titles]
         for name in ours:  # a section goes whole, in one step: at no moment is there a name without a driver
             _configure(common, "--remove-section", f"merge.{name}")
+        if top == os.path.realpath(root) and _RENAMES.search(_text(os.path.join(common, "config"))):
+            _configure(common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
         return attributes.release(root, top, common) or bool(ours) or not found.removed
 
 

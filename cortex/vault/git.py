@@ -242,8 +242,9 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *,
             os.set_blocking(process.stdin.fileno(), False)
             waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
         while True:
+            ended = process.poll() is not None  # asked before looking: what it wrote is in the pipes by then
             readable = False
-            for key, _ in waiting.select(_TICK) if waiting.get_map() else ():
+            for key, _ in waiting.select(0 if ended else _TICK) if waiting.get_map() else ():
                 if key.fd not in held:
                     assert process.stdin is not None
                     view = _feed(process.stdin.fileno(), view)
@@ -257,16 +258,14 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *,
                     waiting.unregister(key.fd)
             if readable:
                 deadline = time.monotonic() + seconds if renew else deadline
-            elif _ended(process, closed=not waiting.get_map(), deadline=deadline):
+            elif ended or (not waiting.get_map() and _ends(process, deadline)):
                 return b"".join(output), b"".join(complaint)
             if time.monotonic() >= deadline:
                 raise _Overdue
 
 
-def _ended(process: subprocess.Popen[bytes], *, closed: bool, deadline: float) -> bool:
-    """Whether git itself is gone. With its pipes closed there is nothing else to wait for."""
-    if not closed:
-        return process.poll() is not None
+def _ends(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Whether git, which has closed its pipes, ends before the deadline."""
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

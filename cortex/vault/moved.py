@@ -14,8 +14,8 @@ _SEEN = "git-seen"  # in the state folder
 
 
 def moved(vault: Vault) -> bool:
-    """Whether index or HEAD are others than when `remember` was called last; also after `forget`."""
-    now = _stamps(vault)
+    """Whether index or HEAD are others than those that `remember` was told last; also after `forget`."""
+    now = stamps(vault)
     try:
         with open(os.path.join(vault.state(), _SEEN), encoding="utf-8") as file:
             return file.read() != now
@@ -23,10 +23,10 @@ def moved(vault: Vault) -> bool:
         return True
 
 
-def remember(vault: Vault) -> None:
-    """Take index and HEAD as they are now for seen."""
+def remember(vault: Vault, seen: str) -> None:
+    """The briefings are made from what was there when `stamps` were these."""
     with open(os.path.join(vault.state(), _SEEN), "w", encoding="utf-8") as file:
-        file.write(_stamps(vault))
+        file.write(seen)
 
 
 def forget(vault: Vault) -> None:
@@ -35,11 +35,12 @@ def forget(vault: Vault) -> None:
         os.unlink(os.path.join(vault.state(), _SEEN))
 
 
-def _stamps(vault: Vault) -> str:
+def stamps(vault: Vault) -> str:
+    """The stamps of index and HEAD as they are now; empty outside a repository."""
     around = checkout.git_folder(vault.root)
-    stamps = []
+    found = []
     for name in ("index", "HEAD", "logs/HEAD") if around else ():
         with suppress(OSError):  # a repository without a commit has no index yet
             status = os.lstat(os.path.join(around[1] if around else "", name))
-            stamps.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
-    return "\n".join(stamps)
+            found.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
+    return "\n".join(found)

@@ -18,6 +18,8 @@ class Settings(NamedTuple):
 
     exclude: tuple[str, ...] = ()  # path patterns of notes that are not indexed: `private/*`
     problems: tuple[Problem, ...] = ()
+    autocommit: bool | None = None  # whether the watcher commits; None: where the vault is a repository of its own
+    push: bool | None = None  # whether `cortex sync` pushes; None: the same
 
 
 def load(root: str) -> Settings:
@@ -35,4 +37,15 @@ def load(root: str) -> Settings:
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
         problems.append(Problem(SETTINGS, "[index] exclude is not a list of patterns", 'write exclude = ["private/*"]'))
         exclude = []
-    return Settings(tuple(exclude), tuple(problems))
+    switches = {key: _switch(table.get("sync", {}), key, problems) for key in ("autocommit", "push")}
+    return Settings(tuple(exclude), tuple(problems), **switches)
+
+
+def _switch(section: object, key: str, problems: list[Problem]) -> bool | None:
+    """What `[sync]` says of `key`: true, false, or nothing."""
+    value = section.get(key) if isinstance(section, dict) else None
+    if isinstance(value, bool):
+        return value
+    if value is not None or not isinstance(section, dict):
+        problems.append(Problem(SETTINGS, f"[sync] {key} is neither true nor false", f"write {key} = true, {key} = false, or neither"))
+    return None

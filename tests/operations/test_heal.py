@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from cortex.operations.doctor import doctor
 from cortex.operations.heal import Healed, heal
 from cortex.operations.inbox import normalize
 from cortex.operations.search import search
 from cortex.operations.status import status
+from cortex.vault import files
 
 DECISION = """
 === records/decision/use-sqlite-k3f9q2.md
@@ -178,3 +180,93 @@ def test_heal_as_a_person_sees_it(vault_from, cortex) -> None:
     assert "cortex heal" in checked.stdout
     assert cortex("heal").returncode == 0
     assert cortex("heal").stdout == "the briefings are as the notes give them\n"
+
+
+def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, caller, git) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    own = Path(vault.root, "briefings/mine.md")
+    own.write_text("one\n")
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", ".")
+    git(vault.root, "commit", "-qm", "all")
+    git(vault.root, "checkout", "-qb", "side")
+    own.write_text("theirs\n")
+    git(vault.root, "commit", "-qam", "theirs")
+    git(vault.root, "checkout", "-q", "main")
+    own.write_text("ours\n")
+    git(vault.root, "commit", "-qam", "ours")
+    git(vault.root, "config", "merge.cortex-briefing.driver", "false")  # what cannot be merged by items stays unmerged
+    with pytest.raises(Exception, match="merge"):
+        git(vault.root, "merge", "side")
+    heal(vault, caller)
+    assert "briefings/mine.md" in git(vault.root, "ls-files", "-u")
+
+
+def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(vault_from, caller, git, monkeypatch) -> None:
+    vault = vault_from(DECISION)
+    git(vault.root, "init", "-q")
+    heal(vault, caller)
+    record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
+    page = Path(vault.root, "briefings/app/decisions.md")
+    page.write_text("stale\n")
+    replace = files.replace
+
+    def pull_comes_between(*words) -> None:
+        replace(*words)
+        record.write_text(record.read_text().replace("Use SQLite", "Use files"))
+        git(vault.root, "add", ".")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "replace", pull_comes_between)
+        heal(vault, caller)
+    assert "Use SQLite" in page.read_text()
+    status(vault, caller)
+    assert "Use files" in page.read_text()
+
+
+@pytest.mark.parametrize("thing", ["link", "folder", "unreadable"])
+def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(vault_from, caller, tmp_path, thing) -> None:
+    vault = vault_from(DECISION)
+    heal(vault, caller)
+    page = Path(vault.root, "briefings/app/decisions.md")
+    other = Path(vault.root, "briefings/app/main.md")
+    page.unlink()
+    (tmp_path / "outside.md").write_text("not ours\n")
+    if thing == "link":
+        page.symlink_to(tmp_path / "outside.md")
+    elif thing == "unreadable":
+        if os.geteuid() == 0:
+            pytest.skip("root reads everything")
+        page.write_text("stale\n")
+        page.chmod(0)
+    else:
+        page.mkdir()
+    other.write_text("stale\n")
+    healed = heal(vault, caller)
+    assert healed.written == ("briefings/app/main.md",)
+    assert healed.stale == ("briefings/app/decisions.md",)
+    assert [problem.where for problem in healed.problems] == ["briefings/app/decisions.md"]
+    assert (tmp_path / "outside.md").read_text() == "not ours\n"
+    assert [problem.where for problem in doctor(vault, caller).problems if problem.where.startswith("briefings/app")] == [
+        "briefings/app/decisions.md"
+    ] * (1 + (thing == "link"))
+
+
+def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(vault_from, caller, git) -> None:
+    """Else every clone that heals would take out the line that the other one puts in."""
+    vault = vault_from(f"{DECISION}=== Ideas/mine.md\n---\ntype: decision\ntitle: My own\nproject: app\n---\n")
+    heal(vault, caller)
+    assert "My own" in text(vault, "briefings/app/decisions.md")
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "records", "briefings")
+    git(vault.root, "commit", "-qm", "all")
+    heal(vault, caller)
+    assert "My own" not in text(vault, "briefings/app/decisions.md")
+    git(vault.root, "add", "Ideas")
+    heal(vault, caller)
+    assert "My own" in text(vault, "briefings/app/decisions.md")
+    record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
+    record.rename(Path(vault.root, "Ideas/Use SQLite.md"))
+    heal(vault, caller)
+    assert "[[Ideas/Use SQLite|Use SQLite]]" in text(vault, "briefings/app/decisions.md")

@@ -387,3 +387,29 @@ def test_the_configuration_is_read_as_git_reads_it(text, tmp_path, git):
     (tmp_path / "config").write_text(text)
     said = git(tmp_path, "config", "--file", "config", "-z", "--get", "merge.cortex-record.driver").removesuffix("\0")
     assert drivers.configured(str(tmp_path)).commands["cortex-record"] == said
+
+
+def test_what_a_clone_captured_is_not_moved_because_another_emptied_its_inbox(clone, git, tmp_path):
+    """git follows a folder that was renamed as a whole; the inbox that was normalized as a whole is none."""
+    pending = clone / "inbox/pending"
+    pending.mkdir(parents=True, exist_ok=True)
+    (pending / "one.md").write_text("one\n" * 9)
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "one waits")
+    git(clone, "branch", "side")
+    (clone / "events/2026/11").mkdir(parents=True)
+    git(clone, "mv", "inbox/pending/one.md", "events/2026/11/one.md")
+    git(clone, "commit", "-qm", "normalized")
+    git(clone, "checkout", "-q", "side")
+    pending.mkdir(parents=True, exist_ok=True)
+    (pending / "two.md").write_text("two\n")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "two waits")
+    git(clone, "checkout", "-q", "main")
+    drivers.register(str(clone))
+    git(clone, "merge", "-q", "--no-edit", "side")
+    assert (pending / "two.md").read_text() == "two\n"
+    git(clone, "config", "--get", "merge.directoryRenames")
+    drivers.unregister(str(clone))
+    with pytest.raises(subprocess.CalledProcessError):
+        git(clone, "config", "--get", "merge.directoryRenames")

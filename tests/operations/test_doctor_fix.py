@@ -1,0 +1,146 @@
+"""`cortex doctor` names what would make a merge, a commit or a pull go wrong; `--fix` does what is safe and says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.operations.doctor import doctor
+from cortex.operations.heal import heal
+from cortex.vault import drivers
+from cortex.vault.find import Vault
+
+RECORD = """
+=== records/decision/use-sqlite-k3f9q2.md
+---
+id: use-sqlite-k3f9q2
+type: decision
+title: Use SQLite
+tags: [a]
+project: app
+branch: main
+created: 2026-11-20T10:00:00Z
+updated: 2026-11-20T10:00:00Z
+---
+One file.
+"""
+PATH = "records/decision/use-sqlite-k3f9q2.md"
+EVENT = "events/2026/11/20261120t100000z-aaaaaaaaaa.md"
+
+
+@pytest.fixture
+def shared(vault_from, caller, git) -> Vault:
+    """A vault under git in good order."""
+    vault = vault_from(
+        f"{RECORD}=== {EVENT}\n---\nid: 20261120t100000z-aaaaaaaaaa\ntype: manual\nat: 2026-11-20T10:00:00Z\n---\n\n## Raw Content\n\nx\n"
+    )
+    git(vault.root, "init", "-q", "-b", "main")
+    drivers.register(vault.root)
+    heal(vault, caller)
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "all")
+    assert doctor(vault, caller).problems == ()
+    return vault
+
+
+def named(vault: Vault, caller) -> dict[str, str]:
+    """What doctor finds: where -> message."""
+    return {problem.where: f"{problem.message} | {problem.hint}" for problem in doctor(vault, caller).problems}
+
+
+def test_missing_drivers_are_named_and_registered(shared, caller, git) -> None:
+    git(shared.root, "config", "--remove-section", "merge.cortex-record")
+    assert "cortex doctor --fix" in named(shared, caller)[".git/config"]
+    assert doctor(shared, caller, fix=True).fixed == ("git knows Cortex's merge drivers now",)
+    assert named(shared, caller) == {}
+
+
+def test_a_stale_briefing_is_named_and_healed(shared, caller) -> None:
+    page = Path(shared.root, "briefings/app/decisions.md")
+    page.write_text("stale")
+    assert "cortex heal" in named(shared, caller)["briefings/app/decisions.md"]
+    assert doctor(shared, caller, fix=True).fixed == ("briefings/app/decisions.md is as the notes give it",)
+
+
+def test_a_briefing_that_nobody_committed_is_named_when_all_else_is(shared, caller, git) -> None:
+    record = Path(shared.root, PATH)
+    record.write_text(record.read_text().replace("Use SQLite", "Use files"))
+    heal(shared, caller)
+    assert named(shared, caller) == {}
+    git(shared.root, "commit", "-qm", "without the briefing", "--", PATH)
+    assert set(named(shared, caller)) == {"briefings/app/decisions.md", "briefings/app/main.md"}
+
+
+def test_an_event_that_was_edited_is_named_with_what_it_said_and_not_when_it_is_restored(shared, caller, git) -> None:
+    event = Path(shared.root, EVENT)
+    before = event.read_text()
+    for commit in (False, True):
+        event.write_text(before.replace("\nx\n", "\ny\n"))
+        if commit:
+            git(shared.root, "commit", "-qam", "edited")
+        message = named(shared, caller)[EVENT]
+        assert "was edited after it was captured" in message
+        blob = message.partition("git cat-file blob ")[2].split()[0]
+        assert git(shared.root, "cat-file", "blob", blob) == before
+        event.write_text(before)
+        assert EVENT not in named(shared, caller)
+
+
+def test_an_automatic_stash_that_never_came_back_is_named(shared, caller, git) -> None:
+    Path(shared.root, PATH).write_text("changed")
+    git(shared.root, "stash", "push", "-q", "-m", "autostash")
+    assert any("automatic stash" in message for message in named(shared, caller).values())
+
+
+def test_a_lock_that_a_killed_git_left_is_named_and_stays(shared, caller) -> None:
+    lock = Path(shared.root, ".git/index.lock")
+    lock.touch()
+    os.utime(lock, (time.time() - 3600, time.time() - 3600))
+    assert any("index.lock" in f"{where} {message}" for where, message in named(shared, caller).items())
+    doctor(shared, caller, fix=True)
+    assert lock.exists()
+
+
+def test_what_a_merge_left_for_a_person_is_named(shared, caller) -> None:
+    record = Path(shared.root, PATH)
+    record.write_text(record.read_text().replace("tags: [a]", "merge_conflicts:\n  - {field: id, kept: a, other: b}"))
+    assert "merge_conflicts" in named(shared, caller)[PATH]
+
+
+def test_a_damaged_index_is_named_and_made_anew_and_no_note_changes(shared, caller, git) -> None:
+    before = {path: path.read_bytes() for path in Path(shared.root).rglob("*.md")}
+    Path(shared.root, ".git/index").write_bytes(b"DIRC\0\0\0")
+    assert named(shared, caller)
+    assert doctor(shared, caller, fix=True).fixed
+    assert named(shared, caller) == {}
+    assert git(shared.root, "status", "--porcelain") == ""
+    assert {path: path.read_bytes() for path in Path(shared.root).rglob("*.md")} == before
+
+
+def test_a_merge_that_stopped_without_our_drivers_is_merged_again_by_field(shared, caller, git, cortex: Callable) -> None:
+    """As in a fresh clone in which git was first: markers in the frontmatter, and nobody knows what to do."""
+    drivers.unregister(shared.root)
+    record = Path(shared.root, PATH)
+    text = record.read_text()
+    git(shared.root, "checkout", "-q", "-b", "side")
+    record.write_text(text.replace("tags: [a]", "tags: [a, b]"))
+    heal(shared, caller)
+    git(shared.root, "commit", "-qam", "side")
+    git(shared.root, "checkout", "-q", "main")
+    record.write_text(text.replace("tags: [a]", "tags: [a, c]").replace("Use SQLite", "Use a file"))
+    heal(shared, caller)
+    git(shared.root, "commit", "-qam", "main")
+    subprocess.run(["git", "merge", "side"], cwd=shared.root, capture_output=True, check=False)
+    assert "<<<<<<<" in record.read_text()
+    assert "cortex doctor --fix" in named(shared, caller)[PATH]
+    fixed = cortex("doctor", "--fix")
+    assert f"mended: {PATH}" in fixed.stdout
+    assert "tags: [a, b, c]" in record.read_text()
+    assert git(shared.root, "ls-files", "-u") == ""
+    git(shared.root, "commit", "-q", "--no-edit")
+    assert named(shared, caller) == {}
