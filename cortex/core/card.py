@@ -50,7 +50,7 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     if line := conflict_line(body):
         message = "conflict markers: git could not merge the two versions"
         problems.append(Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers"))
-    if note.fields.get("merge_conflicts"):
+    elif note.fields.get("merge_conflicts"):
         message = "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
         problems.append(Problem(path, message, "choose, then delete the lines of merge_conflicts"))
     status = one_line(note.get("status")).lower()

@@ -12,7 +12,7 @@ from cortex.operations.condition import of_repository
 from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue
 from cortex.projections.refresh import Views, look
-from cortex.vault import files, layout
+from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
 
 
@@ -93,8 +93,8 @@ def _failed(vault: Vault) -> list[Problem]:
 
 
 def _stale(vault: Vault, now: Views) -> list[Problem]:
-    """Briefings that are not as the notes give them; none where there are none yet."""
-    if not files.exists(vault.root, FOLDER):
+    """Briefings that are not as the notes give them; none where there are none yet, nor in the middle of a merge."""
+    if not files.exists(vault.root, FOLDER) or checkout.under_way(vault.root):
         return []
     there = list(now.snapshot.stamps)
     try:

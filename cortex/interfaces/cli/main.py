@@ -101,7 +101,9 @@ def _complete(vault: Vault) -> None:
 
     with suppress(CortexError, OSError):  # the command does its work without; `cortex doctor` names what is missing
         if drivers.register(vault.root):
-            sys.stderr.write("cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n")
+            sys.stderr.write(
+                "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
+            )
 
 
 def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb has its own signature; see declaration.py

@@ -101,6 +101,7 @@ def _heal(healed: Any) -> Iterable[str]:
         yield f"{YELLOW}stale{OFF}: {visible(path)}"
     for path in healed.newer:
         yield f"{YELLOW}left alone{OFF}: {visible(path)} was made by a newer cortex"
+    yield from problem_lines(healed.problems)
     if healed.stale:
         yield f"{count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
     elif not (healed.written or healed.removed):

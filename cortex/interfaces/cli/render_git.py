@@ -27,8 +27,6 @@ def sync(synced: Any) -> Iterable[str]:
         yield f"{DIM}yours to commit: {', '.join(visible(path) for path in synced.left[:_FEW])}{more}{OFF}"
     yield from problem_lines(synced.problems)
     yield from problem_lines(synced.waiting)
-    if synced.waiting:
-        yield f"{YELLOW}the merge waits for {count(len(synced.waiting), 'note')}{OFF}: mend {'it' if len(synced.waiting) == 1 else 'them'}, then cortex sync"
     if synced.trouble:
         yield f"{YELLOW}{visible(synced.trouble)}{OFF}"
         if synced.hint:
