@@ -22,8 +22,8 @@ lint: .venv/.dev  ## style, types, layers
 bench: .venv/.dev  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
-soak: .venv/.dev  ## an hour of faults instead of a minute
-	CORTEX_SOAK=1 $(BIN)/python -m pytest -q tests/reliability
+soak: .venv/.dev  ## an hour and more of faults instead of minutes
+	CORTEX_SOAK=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/reliability tests/operations tests/vault tests/watcher tests/core
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,7 +2,8 @@
 # What a new user should see first: keep something, find it; then ask this project's own memory why it is as it is.
 set -eu
 cd "$(dirname "$0")/.."
-cortex=$PWD/.venv/bin/cortex
+here=$PWD
+cortex=$here/.venv/bin/cortex
 show() {
     printf '\n\033[1m$ cortex'
     for word in "$@"; do case $word in *" "*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac; done
@@ -21,12 +22,26 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 printf 'A vault of your own, for a minute:\n'
-cd "$scratch"
+mkdir "$scratch/notes" && cd "$scratch/notes"
 show init
 show capture "Gotcha: the staging database drops idle connections after 30 s; ping it every 20 s" --tags db --project shop
 show search staging connections
 
-cd - >/dev/null
+printf '\nA team of two, for another:\n'
+export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.org GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.org
+git init -q --bare "$scratch/team"
+git init -q && git remote add origin "$scratch/team"
+show sync
+git clone -q "$scratch/team" "$scratch/ben" && cd "$scratch/ben"
+show capture "Decision: use SQLite, because it is one file" --project shop
+show sync
+cd "$scratch/notes"
+show capture "Decision: ping the database every 20 s" --project shop
+show sync
+printf "\n\$ grep '^- ' briefings/shop/decisions.md\n"
+grep '^- ' briefings/shop/decisions.md
+
+cd "$here"
 cd vault
 printf "\nThis project's own memory, in vault/:\n"
 show status

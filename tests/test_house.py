@@ -63,6 +63,7 @@ def test_this_projects_vault_is_sound_and_explains_itself(tmp_path) -> None:
         return json.loads(done.stdout)
 
     assert cortex("doctor")["problems"] == []
+    assert cortex("heal", "--check")["stale"] == []
     assert cortex("normalize")["events"] == []
     counts = cortex("status")["types"]
     assert counts["decision"] + counts["gotcha"] >= 15
