@@ -14,6 +14,7 @@ from cortex.core.redact import clean
 from cortex.core.text import shorten
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
+from cortex.vault.moved import forget
 from cortex.vault.templates import template, template_names
 
 
@@ -54,4 +55,5 @@ def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "
         files.publish(vault.root, path, compose(record).encode())
     except FileExistsError:
         raise Conflict(f"{path} exists", "run the command again") from None
+    forget(vault)  # the next command that reads gives it its line in the briefings
     return Written(record.id, path, os.path.join(vault.root, path))

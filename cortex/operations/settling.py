@@ -40,8 +40,10 @@ def carry_on(vault: Vault, caller: Caller, mine: Begun) -> Step:
         if waiting:
             return Step(done=False, settled=_once(settled), waiting=tuple(waiting))
         if mine.how == "merge":
-            healed = heal(vault, caller)
-            changed = (*healed.written, *healed.removed)
+            changed: tuple[str, ...] = ()
+            with suppress(CortexError):  # it is tried again before the next commit, and told then
+                healed = heal(vault, caller)
+                changed = (*healed.written, *healed.removed)
             merging.resolve(vault.root, [path for path in changed if path not in objects.ignored(vault.root, changed)])
         ran = merging.conclude(vault.root, mine.how)
         if checkout.under_way(vault.root) != mine.how:

@@ -160,7 +160,10 @@ class _Sync:
 
     def _commit(self) -> None:
         """Heal and commit what is ours."""
-        heal(self.vault, self.caller)
+        try:
+            heal(self.vault, self.caller)
+        except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
+            self.problems["briefings"] = Problem("briefings", f"could not be healed: {error.message}", error.hint)
         changed = commits.changes(self.root)
         self._not_emptied(changed)
         try:

@@ -27,6 +27,8 @@ HOOKED = 600.0  # seconds that a person's own hooks may take
 _CHECKED = ("records", "events", "sessions")  # their frontmatter is read by Cortex
 _MOST_READ = 2_000_000  # bytes of a note that are looked at before it is committed
 _LOCKED = re.compile(r"index\.lock|HEAD\.lock|cannot lock ref|Unable to create|is at .{1,100} but expected")
+_VANISHED = re.compile(r"did not match any file")
+_ATTEMPTS = 4  # at a commit whose paths move away meanwhile
 _NOBODY = re.compile(r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly")
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit")
 _HINTS = {
@@ -164,7 +166,8 @@ def patiently(attempt: Callable[[], git.Ran]) -> git.Ran:
     ever deleted: its owner may be alive."""
     deadline = time.monotonic() + PATIENCE
     pause = 0.02
-    while (ran := attempt()).code and _LOCKED.search(ran.complaint):
+    # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
+    while (ran := attempt()).code and (_LOCKED.search(ran.complaint) or (ran.code == 128 and not ran.complaint.strip())):
         if time.monotonic() + pause > deadline:
             raise Conflict(
                 f"another git is busy in this repository: {ran.reason}",
@@ -215,25 +218,43 @@ def _commit(root: str, paths: list[str], message: str) -> tuple[Kept, list[str]]
     """The commit, and the paths that are neither there nor known to git."""
     prefix = objects.prefix(root)
     before = {one.path: one for one in objects.staged(root)}
-    gone = _unknown(root, [path for path in paths if not files.exists(root, path)], before, prefix)
-    named = objects.nul(paths)
-    ran = patiently(lambda: git.attempt(root, ["update-index", "--add", "--remove", "-z", "--stdin"], timeout=120.0, stdin=named))
-    if ran.code:
-        raise declined(root, ran, "update-index")
-    paths = [path for path in paths if path not in gone]
-    if not paths:
+    gone: list[str] = []
+    for _ in range(_ATTEMPTS):
+        here = [path for path in paths if files.exists(root, path)]
+        gone += _unknown(root, [path for path in paths if path not in set(here)], before, prefix)
+        paths = [path for path in paths if path not in set(gone)]
+        if not paths:
+            return Kept("", "", (), ()), gone
+        ran = _committed_only(root, here, paths, message or summary(paths))
+        if not ran.code:
+            return Kept(git.commit_id(root, "HEAD"), message or summary(paths), tuple(paths), ()), gone
+        if not _VANISHED.search(ran.complaint):  # else another process has normalized an event since we looked
+            break
+    _unname(root, [path for path in paths if prefix + os.fsencode(path) not in before])
+    if not {one.path for one in changes(root)} & set(paths):  # nothing differs from the last commit
         return Kept("", "", (), ()), gone
-    message = message or summary(paths)
-    named = objects.nul(paths)
-    arguments = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}", "--pathspec-from-file=-", "--pathspec-file-nul"]
-    ran = patiently(lambda: git.attempt(root, arguments, timeout=HOOKED, stdin=named, hooks=True, extra={"GIT_EDITOR": "true"}))
-    if not ran.code:
-        return Kept(git.commit_id(root, "HEAD"), message, tuple(paths), ()), gone
-    after = [one for one in objects.staged(root) if one.path in {prefix + os.fsencode(path) for path in paths}]
-    if not after:  # nothing differs from the last commit
-        return Kept("", "", (), ()), gone
-    stage(root, {one.path: before[one.path].entry if one.path in before else one.head for one in after})
     raise declined(root, ran, "commit")
+
+
+def _committed_only(root: str, here: list[str], paths: list[str], message: str) -> git.Ran:
+    """Name what is new to git, then commit. Only named, not added: whoever else commits in between does not take it along."""
+    spec = ["--pathspec-from-file=-", "--pathspec-file-nul"]
+    if here:
+        ran = patiently(lambda: git.attempt(root, ["add", "--intent-to-add", *spec], timeout=120.0, stdin=objects.nul(here)))
+        if ran.code:
+            return ran
+    arguments = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}", *spec]
+    return patiently(lambda: git.attempt(root, arguments, timeout=HOOKED, stdin=objects.nul(paths), hooks=True, extra={"GIT_EDITOR": "true"}))
+
+
+def _unname(root: str, paths: list[str]) -> None:
+    """Take out of the index again what was only named for a commit that was not made."""
+    born = not git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
+    prefix = objects.prefix(root)
+    known = objects.files_of(root, "HEAD", [os.fsdecode(prefix) + path for path in paths]) if born and paths else {}
+    named = [path for path in paths if prefix + os.fsencode(path) not in known]
+    if named:
+        patiently(lambda: git.attempt(root, ["update-index", "--force-remove", "-z", "--stdin"], stdin=objects.nul(named)))
 
 
 def _unknown(root: str, missing: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes) -> list[str]:

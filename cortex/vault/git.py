@@ -34,6 +34,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null/none",  # a file that cannot be; for one that is empty git prints advice
     "LC_ALL": "C",
 }
 # Variables by which an outer git (a hook, `git rebase --exec`) would point us at another repository, and those that

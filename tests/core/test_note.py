@@ -131,3 +131,8 @@ def test_set_field_replaces_a_nested_block_and_keeps_the_comment_after_it() -> N
 
 def test_set_field_gives_a_note_without_frontmatter_one() -> None:
     assert notes.write(notes.set_field(notes.read(b"hello\r\n"), "id", ["id: a"])) == b"---\r\nid: a\r\n---\r\nhello\r\n"
+
+
+def test_a_comment_below_an_empty_list_of_tags_is_no_problem() -> None:
+    assert notes.read(b"---\ntags:\n# none yet\n---\n").problems == ()
+    assert notes.read(b"---\ntags: #one\n---\n").problems
