@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from cortex.core import emit
 
-GENERATOR = 1  # of the pages' form; a page that a newer program made is left alone
+# Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
+# newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
+GENERATOR = 1
 FOLDER = "briefings"
 _ITEM = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _FIELD = re.compile(r"(page|project|branch|generator): (.*)")
@@ -20,7 +22,7 @@ _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
 class Section(NamedTuple):
-    """A part of a page. Its items stand in the order of `Item.order`, turned round when the newest come first."""
+    """A part of a page. Its items stand in the order of `ItemLine.order`, turned round when the newest come first."""
 
     title: str
     newest_first: bool = True
@@ -57,7 +59,7 @@ class Page(NamedTuple):
     branch: str = ""
 
 
-class Item(NamedTuple):
+class ItemLine(NamedTuple):
     """One line of a page. `id` and `order` hold no blanks; `text` is one line of markdown."""
 
     id: str
@@ -71,16 +73,16 @@ class Read(NamedTuple):
 
     generator: int
     page: Page | None
-    items: tuple[Item, ...]
+    items: tuple[ItemLine, ...]
 
 
-def render(page: Page, items: Iterable[Item]) -> str:
+def render(page: Page, items: Iterable[ItemLine]) -> str:
     """The page's text: the same for the same items in any order."""
     kind = KINDS[page.kind]
     fields = {"type": "briefing", "page": page.kind, "project": page.project, "branch": page.branch}
     title = " of ".join(part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part)
     lines = [*emit.frontmatter(fields).removesuffix("---\n").splitlines(), f"generator: {GENERATOR}", "---", f"# {_plain(title)}", "", kind.lead]
-    by_section: dict[str, list[Item]] = {}
+    by_section: dict[str, list[ItemLine]] = {}
     for item in items:
         by_section.setdefault(item.section, []).append(item)
     for section in kind.sections:
@@ -95,18 +97,18 @@ def render(page: Page, items: Iterable[Item]) -> str:
 def read(text: str) -> Read:
     """Take a page apart, whatever state it is in: lines that are no items, conflict markers too, are passed over."""
     told: dict[str, str] = {}
-    items: list[Item] = []
+    items: list[ItemLine] = []
     section = ""
     for line in text.splitlines():
         if item := _ITEM.fullmatch(line):
-            items.append(Item(item[2], section, item[3], item[1]))
+            items.append(ItemLine(item[2], section, item[3], item[1]))
         elif line.startswith("## "):
             section = line[3:]
         elif not items and (field := _FIELD.fullmatch(line)):
             told.setdefault(field[1], _unquoted(field[2]))
     page = Page(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
     generator = told.get("generator", "")
-    return Read(int(generator) if generator.isdecimal() else 0, page if page.kind in KINDS else None, tuple(items))
+    return Read(int(generator[:9]) if generator.isdecimal() else 0, page if page.kind in KINDS else None, tuple(items))
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
@@ -122,14 +124,14 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
         return max((side.generator, data) for side, data in zip(sides, (ours, theirs), strict=True))[1]
     held, one, other = (_by_id(version) for version in (read(base.decode("utf-8", "replace")), *sides))
     merged = (_merged(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other}))
-    return render(max(pages), (item for item in merged if item)).encode()
+    return render(max(pages), (item for item in merged if item)).encode("utf-8", "replace")  # a header may ask for half a character
 
 
-def _by_id(version: Read) -> dict[str, Item]:
+def _by_id(version: Read) -> dict[str, ItemLine]:
     return {item.id: item for item in version.items}
 
 
-def _merged(held: Item | None, one: Item | None, other: Item | None) -> Item | None:
+def _merged(held: ItemLine | None, one: ItemLine | None, other: ItemLine | None) -> ItemLine | None:
     """An item that either side may have added, changed or taken out. Taken out wins over changed: what was superseded
     on one side does not come back because the other corrected its title."""
     if other in (one, held):
@@ -144,10 +146,10 @@ def _merged(held: Item | None, one: Item | None, other: Item | None) -> Item | N
         for was, mine, yours in zip(before, _parts(one), _parts(other), strict=True)
     ]
     id_, section, order, *text = parts
-    return Item(id_, section, order, "".join(text))
+    return ItemLine(id_, section, order, "".join(text))
 
 
-def _parts(item: Item) -> tuple[str, ...]:
+def _parts(item: ItemLine) -> tuple[str, ...]:
     """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
     link = _LINK.search(item.text)
     start, end = link.span() if link else (0, 0)

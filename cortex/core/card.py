@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
-from cortex.core.briefing import FOLDER, Item, Page
+from cortex.core.briefing import FOLDER, ItemLine, Page
 from cortex.core.items import Source, items_of
 from cortex.core.problem import Problem
 from cortex.core.scan import conflict_line, scan, title_of
@@ -38,7 +38,7 @@ class Card(NamedTuple):
     digest: str  # of a record's body, to recognise a twin
     body: str
     problems: tuple[Problem, ...]
-    items: tuple[tuple[Page, Item], ...]  # its lines in briefings
+    items: tuple[tuple[Page, ItemLine], ...]  # its lines in briefings
 
 
 def card_of(path: str, data: bytes, mtime: int) -> Card:

@@ -19,7 +19,7 @@ _DOUBLE = r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
-class Item(NamedTuple):
+class Member(NamedTuple):
     """One item of a list."""
 
     name: str  # what it is known by: two items with one name are one item
@@ -34,7 +34,7 @@ class Value(NamedTuple):
     text: str
     form: str = ""  # of a list with items: flow or block
     indent: str = ""  # of the lines below the key
-    items: tuple[Item, ...] = ()
+    items: tuple[Member, ...] = ()
     entries: dict[str, Chunk] = {}  # of a map  # noqa: RUF012  never changed
     after: str = ""  # of a list or map: the comment after it, or the comment lines
 
@@ -244,7 +244,7 @@ def _flow_value(text: str, depth: int) -> Value:
         raise _Odd
     if link := _wikilink(nodes):
         return Value("scalar", link)
-    items = tuple(Item(name_of(node), node, (" ".join(one.split("\n")),)) for node, one in zip(nodes, raw, strict=True))
+    items = tuple(Member(name_of(node), node, (" ".join(one.split("\n")),)) for node, one in zip(nodes, raw, strict=True))
     return Value("list", repr(nodes), "flow" if items else "", "", items, after=text[end:].rstrip("\n"))
 
 
@@ -270,14 +270,14 @@ def _below(below: str, depth: int) -> Value:
 
 
 def _block_list(lines: list[str], indent: str, depth: int) -> Value:
-    items: list[Item] = []
+    items: list[Member] = []
     above: list[str] = []
     own: list[str] = []
 
     def close() -> None:
         if own:
             node = _item_node(own, depth)
-            items.append(Item(name_of(node), node, (*above_own, *own)))
+            items.append(Member(name_of(node), node, (*above_own, *own)))
 
     above_own: list[str] = []
     for line in lines:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.blocks import Task
-from cortex.core.briefing import FOLDER, KINDS, Item, Page
+from cortex.core.briefing import FOLDER, KINDS, ItemLine, Page
 from cortex.core.text import RESERVED_STEMS, one_line, short_hash, shorten, slug
 
 NO_PROJECT = "personal"  # the folder of what belongs to no project
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def items_of(note: Source) -> Iterator[tuple[Page, Item]]:
+def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
     """The lines of a note, each with the page that it stands on."""
     if note.type in ("decision", "rejection"):
         aside = note.status in _SET_ASIDE
@@ -65,6 +65,7 @@ def items_of(note: Source) -> Iterator[tuple[Page, Item]]:
 
 def reason(body: str, title: str) -> str:
     """The line that says why: what stands after `Why`, `Reason` or `Because` at the beginning of a line, else what follows the title."""
+    body = body.replace("\r\n", "\n").replace("\r", "\n")  # a checkout may have changed them, and a page is the same everywhere
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", body) if part.strip()]
     for number, paragraph in enumerate(paragraphs):
         lines = paragraph.strip().splitlines()
@@ -76,9 +77,9 @@ def reason(body: str, title: str) -> str:
         return ""
     first = one_line(paragraphs[0])
     lead = _LEADING_WORD.match(first)
-    opening = title.rstrip("….").casefold()
+    opening = title.rstrip("….")
     for text in (first, first[lead.end() :] if lead else first):
-        if text.casefold().startswith(opening):
+        if text[: len(opening)].casefold() == opening.casefold():
             rest = text[len(opening) :].lstrip(" .:,;")
             if title.endswith("…"):  # the title was cut: it goes on here
                 return f"…{_first(rest)}"
@@ -94,31 +95,31 @@ def page_path(page: Page) -> str:
     return f"{FOLDER}/{_file_name(page.project, taken=(NO_PROJECT,)) if page.project else NO_PROJECT}/{name}.md"
 
 
-def index_items(pages: Iterable[Page]) -> Iterator[Item]:
+def index_items(pages: Iterable[Page]) -> Iterator[ItemLine]:
     """The index: one line for each page."""
     for page in pages:
         path = page_path(page).removesuffix(".md")
         title = f"{page.project or NO_PROJECT}: {page.branch or KINDS[page.kind].heading.lower()}"
-        yield Item(path, "", path, f"[[{path}|{_linked(title)}]]")
+        yield ItemLine(path, "", path, f"[[{path}|{_linked(title)}]]")
 
 
-def _item(note: Source, section: str, marks: list[str], told: str, *, before: str = "") -> Item:
+def _item(note: Source, section: str, marks: list[str], told: str, *, before: str = "") -> ItemLine:
     date = note.created[:10] if _DATE.fullmatch(note.created) else ""
     text = f"{date} {_link(note)}".strip() + (f" ({', '.join(one_line(mark) for mark in marks)})" if marks else "") + (f": {told}" if told else "")
-    return Item(_token(note.id), section, f"{before}{_digits(note.created) or '0'}", _harmless(text))
+    return ItemLine(_token(note.id), section, f"{before}{_digits(note.created) or '0'}", _harmless(text))
 
 
-def _steps(note: Source) -> Iterator[tuple[Page, Item]]:
+def _steps(note: Source) -> Iterator[tuple[Page, ItemLine]]:
     """The steps of a plan, each task of it one; a step is known by its words."""
     seen: set[str] = set()
     for task in note.tasks:
-        key = short_hash(one_line(task.text), 4)
+        key = short_hash(one_line(task.text), 8)
         if key in seen:
             continue
         seen.add(key)
         order = f"{'' if task.done else '99999999'}{_digits(note.created) or '0'}.{task.line:05}"
         text = _harmless(f"{shorten(task.text, REASON_LIMIT)} ({_link(note)})")
-        yield Page("active-plan", note.project), Item(f"{_token(note.id)}.{key}", "Done" if task.done else "Open", order, text)
+        yield Page("active-plan", note.project), ItemLine(f"{_token(note.id)}.{key}", "Done" if task.done else "Open", order, text)
 
 
 def _link(note: Source) -> str:

@@ -133,7 +133,7 @@ def _joined(block: Block) -> str:
 
 def _marked(text: Text, before: bytes, ledger: Ledger) -> bool:
     """Whether conflict markers stand in the body that base does not have; then they are recorded."""
-    known = marker_lines(before)
+    known = set(marker_lines(before))
     if not text.conflicts and all(line in known for line in marker_lines(text.data)):
         return False
     places = f"{text.conflicts} place{'' if text.conflicts == 1 else 's'}"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cortex.core import chunk_value
 from cortex.core.chunk import TAIL, Chunk, lines_of
-from cortex.core.chunk_value import Item, Node, Value, flow_text
+from cortex.core.chunk_value import Member, Node, Value, flow_text
 from cortex.core.merge_time import moment
 
 CONFLICTS = "merge_conflicts"
@@ -235,19 +235,19 @@ def _list(path: str, values: tuple[Value | None, Value, Value], newer: str, olde
     return f"{head}\n" + "".join(indent + line for line in below)
 
 
-def _set(before: tuple[Item, ...], one: tuple[Item, ...], two: tuple[Item, ...], *, in_order: bool) -> list[Item]:
+def _set(before: tuple[Member, ...], one: tuple[Member, ...], two: tuple[Member, ...], *, in_order: bool) -> list[Member]:
     was = {item.name: item for item in before}
     newer = {item.name: item for item in one}
     older = {item.name: item for item in two}
     kept = [_item(was[name], newer[name], older[name]) for name in was if name in newer and name in older]
     both = [name for name in newer if name in older and name not in was]
-    added = [[name for name in side if name not in was and name not in both] for side in (newer, older)]
+    added = [[name for name in side if name not in was and name not in other] for side, other in ((newer, older), (older, newer))]
     names = [*both, *(sorted(added[0] + added[1]) if added[0] and added[1] else added[0] + added[1])]
     new = [_item(None, newer.get(name), older.get(name)) for name in names]
     return sorted([*kept, *new], key=lambda item: item.name) if in_order else [*kept, *new]
 
 
-def _item(was: Item | None, newer: Item | None, older: Item | None) -> Item:
+def _item(was: Member | None, newer: Member | None, older: Member | None) -> Member:
     """The one form of an item that several hold; the newer's where both wrote it differently."""
     chosen = newer if older is None or was is None or older == was else older if newer == was else newer
     chosen = chosen or older

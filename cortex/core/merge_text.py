@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeAlias
 TextMerge: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
 
 _FURTHEST = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
+_MOST_COMPARED = 20 * _FURTHEST**2  # of all the places of a body together: where there are many, each is compared less far
+_MOST_REPEATED = 200  # lines that both sides may have added where their changes touch, and that are then kept once
 _TURN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize.py` writes them; compiled only when lines meet
 _MARKERS = (b"<", b"|", b"=", b">")
 
@@ -51,11 +53,12 @@ def merge_text(base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, s
     if newer == base:
         return Text(older, 0)
     was, one, two = (_lines(text) for text in (base, newer, older))
-    size = 1 + max([30, *(_run(line) for line in (*was, *one, *two))])
+    taken = {_run(line) for line in (*was, *one, *two)}
+    size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
     if _run_of_markers(one) or _run_of_markers(two):
         style = style._replace(size=style.size + 1)  # markers around text with markers must not look like these
     if added and not was:
-        merged, conflicts = _refined(_shared(one, two), one, two, style, ([], []))
+        merged, conflicts = _refined(_shared(one, two), one, two, style, ([], []), furthest=_FURTHEST)
     else:
         output = text_merge(b"".join(was), b"".join(one), b"".join(two), size)
         merged, conflicts = _settled(_lines(output), size, style)
@@ -86,23 +89,26 @@ def _run(line: bytes) -> int:
 
 
 def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], int]:
-    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers."""
-    begin, middle, half, end = (marker * size for marker in _MARKERS)
+    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers, which
+    alone begin with `size` characters of one kind."""
+    begin, middle, half, end = _MARKERS
+    marks = [line[:1] if _run(line) == size else b"" for line in lines]
+    furthest = min(_FURTHEST, int((_MOST_COMPARED / (marks.count(begin) or 1)) ** 0.5))
     merged: list[bytes] = []
     one: list[bytes] = []
     was: list[bytes] = []
     two: list[bytes] = []
     into, left = merged, 0
-    for number, line in enumerate(lines, 1):
-        if line.startswith(begin):
+    for number, (line, mark) in enumerate(zip(lines, marks, strict=True), 1):
+        if mark == begin:
             one, was, two = [], [], []
             into = one
-        elif line.startswith(middle):
+        elif mark == middle:
             into = was
-        elif line.startswith(half):
+        elif mark == half:
             into = two
-        elif line.startswith(end):
-            settled, conflicts = _refined(was, one, two, style, (merged[-1:], lines[number : number + 1]))
+        elif mark == end:
+            settled, conflicts = _refined(was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest)
             merged += settled
             left += conflicts
             into = merged
@@ -111,9 +117,9 @@ def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], 
     return merged, left
 
 
-def _refined(was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around) -> tuple[list[bytes], int]:
+def _refined(was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around, *, furthest: int) -> tuple[list[bytes], int]:
     """Both sides' changes to one stretch of base, made where they do not overlap."""
-    sides = [(hunk, side) for side, lines in enumerate((one, two)) for hunk in _hunks(was, lines)]
+    sides = [(hunk, side) for side, lines in enumerate((one, two)) for hunk in _hunks(was, lines, furthest)]
     sides.sort(key=lambda pair: (pair[0].low, pair[0].high, pair[1]))
     merged: list[bytes] = []
     conflicts = at = start = 0
@@ -140,7 +146,7 @@ def _once(before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: 
     """The lines, less those at their beginning that the touching change before them has just added as well."""
     if previous is None or previous.high != low or not previous.lines:
         return lines
-    most = min(len(lines), len(previous.lines))
+    most = min(len(lines), len(previous.lines), _MOST_REPEATED)
     return lines[next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :]
 
 
@@ -187,11 +193,11 @@ def _applied(was: list[bytes], low: int, high: int, hunks: list[_Hunk]) -> list[
     return lines + was[low:high]
 
 
-def _hunks(was: list[bytes], lines: list[bytes]) -> list[_Hunk]:
+def _hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hunk]:
     """What turns `was` into `lines`."""
     hunks: list[_Hunk] = []
     low = begin = 0
-    for left, right in [*_matches(was, lines), (len(was), len(lines))]:
+    for left, right in [*_matches(was, lines, furthest), (len(was), len(lines))]:
         if left > low or right > begin:
             hunks.append(_Hunk(low, left, lines[begin:right]))
         low, begin = left + 1, right + 1
@@ -201,7 +207,7 @@ def _hunks(was: list[bytes], lines: list[bytes]) -> list[_Hunk]:
 def _shared(one: list[bytes], two: list[bytes]) -> list[bytes]:
     """The lines that two texts share, in order. A blank line counts only beside another shared line: blank lines are
     everywhere, and would tear two paragraphs into one another."""
-    pairs = _matches(one, two)
+    pairs = _matches(one, two, _FURTHEST)
     shared = set(pairs)
     return [
         one[left] for left, right in pairs
@@ -209,22 +215,22 @@ def _shared(one: list[bytes], two: list[bytes]) -> list[bytes]:
     ]  # fmt: skip
 
 
-def _matches(one: list[bytes], two: list[bytes]) -> list[tuple[int, int]]:
+def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
     """Places of equal lines, ascending: a longest common row of them, or only those at both ends of texts that differ
-    too much."""
+    in more than `furthest` lines."""
     most = min(len(one), len(two))
     head = next((count for count in range(most) if one[count] != two[count]), most)
     tail = next((count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head)
-    middle = _common(one[head : len(one) - tail], two[head : len(two) - tail])
+    middle = _common(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
     ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
     return [*((place, place) for place in range(head)), *((head + left, head + right) for left, right in middle), *ends]
 
 
-def _common(one: list[bytes], two: list[bytes]) -> list[tuple[int, int]]:
+def _common(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
     """Myers' O(ND) comparison."""
     reach = {1: 0}
     trace: list[dict[int, int]] = []
-    for steps in range(min(len(one) + len(two), _FURTHEST) + 1):
+    for steps in range(min(len(one) + len(two), furthest) + 1):
         trace.append(reach.copy())
         for line in range(-steps, steps + 1, 2):
             down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])

@@ -14,10 +14,10 @@ _PATIENCE = 10.0  # seconds for a look through the history of all events
 
 def of_repository(root: str) -> list[Problem]:
     """Everything, nothing outside a repository. One thing that cannot be looked at is a problem and hides no other."""
+    if broken := damage.examine(root):
+        return broken + drivers.unregistered(root)  # where git itself cannot read, the rest would only repeat it
     if not checkout.in_repository(root):
         return []
-    if broken := damage.examine(root):
-        return broken + _looked(root, drivers.problems)  # where git itself cannot read, the rest would only repeat it
     checks = (drivers.problems, _unmerged, _dirty_briefings, _left_stash, _edited_events)
     return [problem for check in checks for problem in _looked(root, check)]
 
@@ -37,11 +37,16 @@ def _unmerged(root: str) -> list[Problem]:
 
 
 def _dirty_briefings(root: str) -> list[Problem]:
-    """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them."""
-    changed = commits.changes(root)
-    if any(not one.path.startswith(f"{FOLDER}/") for one in changed):
+    """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them.
+    Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
+    if not _born(root):
+        return []
+    changed = git.run(root, ["diff-index", "--name-only", "--no-renames", "--relative", "-z", "HEAD", "--", *commits.OURS]).split(b"\0")
+    new = git.run(root, ["ls-files", "--others", "-z", "--", *(folder for folder in commits.FOLDERS if folder != FOLDER)])
+    paths = [os.fsdecode(name) for name in changed if name]
+    if new or any(not path.startswith(f"{FOLDER}/") for path in paths):
         return []  # they wait for a commit together with what they tell of
-    return [Problem(one.path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync") for one in changed if one.kind == "M"]
+    return [Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync") for path in paths]
 
 
 def _left_stash(root: str) -> list[Problem]:
@@ -54,7 +59,10 @@ def _left_stash(root: str) -> list[Problem]:
 def _edited_events(root: str) -> list[Problem]:
     """Events that do not say any more what they said when they were first committed."""
     arguments = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "--reverse", "-z", "--relative", "--", "events"]
-    fields = git.run(root, arguments, timeout=_PATIENCE).decode("utf-8", "surrogateescape").split("\0")
+    try:
+        fields = git.run(root, arguments, timeout=_PATIENCE).decode("utf-8", "surrogateescape").split("\0")
+    except CortexError:  # a history too long for a look by the way, or none yet; what is not committed is told all the same
+        fields = []
     first: dict[str, str] = {}
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first.setdefault(path, meta.split(" ")[2])
@@ -66,7 +74,8 @@ def _edited_events(root: str) -> list[Problem]:
     changed = now.decode("utf-8", "surrogateescape").split("\0")
     for meta, path in zip(changed[::2], changed[1::2], strict=False):
         first.setdefault(path, meta.split(" ")[2])
-    here = [path for path in first if os.path.isfile(os.path.join(root, path))]
+    # A name with a line end would be two names to git below; it is named among the bad names anyway.
+    here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
     hashes = (
         git.run(root, ["hash-object", "--stdin-paths"], stdin="".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape"))
         if here

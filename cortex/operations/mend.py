@@ -30,7 +30,7 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
 
 
 def _repository(vault: Vault, _: Caller) -> Iterable[str]:
-    return repair.repair(vault.root) if checkout.in_repository(vault.root) else []
+    return repair.repair(vault.root)
 
 
 def _drivers(vault: Vault, _: Caller) -> Iterable[str]:

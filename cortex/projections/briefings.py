@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing import FOLDER, GENERATOR, KINDS, Item, Page, Read, read, render
+from cortex.core.briefing import FOLDER, GENERATOR, KINDS, ItemLine, Page, Read, read, render
 from cortex.core.items import index_items, page_path
 from cortex.core.problem import CortexError, NotFound, Problem
 from cortex.core.text import short_hash
@@ -31,7 +31,7 @@ class Difference(NamedTuple):
 def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
     """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
     so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
-    by_page: dict[Page, dict[str, Item]] = {}
+    by_page: dict[Page, dict[str, ItemLine]] = {}
     lines = list(catalogue.items())
     unshared = _unshared(root, {os.fsdecode(path): item[0] for _, item, path in lines if not path.startswith(_SHARED)})
     for page, item, path in lines:
@@ -39,7 +39,7 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
             continue
         held = by_page.setdefault(Page(*page), {})
         key = item[0] if item[0] not in held else f"{item[0]}.{short_hash(os.fsdecode(path), 4)}"  # two notes with one id
-        held[key] = Item(key, *item[1:])
+        held[key] = ItemLine(key, *item[1:])
     if unread := catalogue.unread():
         for page, item in _lines_of(root, {os.path.basename(path).removesuffix(".md") for path in unread}, there):
             by_page.setdefault(page, {}).setdefault(item.id, item)
@@ -65,7 +65,7 @@ def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     return {os.fsencode(path) for path in new if elsewhere[path] not in names}
 
 
-def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[Page, Item]]:
+def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[Page, ItemLine]]:
     """The lines that the pages hold of these notes now: who cannot read a note must not take its lines away."""
     for path in there:
         if path.startswith(f"{FOLDER}/"):

@@ -89,20 +89,22 @@ def _pattern(prefix: str, below: str) -> str:
 
 
 def _without(data: bytes, begin: bytes) -> bytes:
-    lines = data.splitlines(keepends=True)
     kept: list[bytes] = []
-    inside = False
-    for line in lines:
+    block: list[bytes] = []
+    for line in data.splitlines(keepends=True):
         bare = line.rstrip(b"\r\n")
-        if not inside and bare in (begin, begin + b" (line ended)"):
-            inside = True
-            if bare != begin and kept:
-                kept[-1] = kept[-1].removesuffix(b"\n")
-        elif inside:
-            inside = bare != _END
-        else:
+        if bare in (begin, begin + b" (line ended)"):
+            kept += block  # a block without an end is not ours to judge
+            block = [line]
+        elif not block:
             kept.append(line)
-    return data if inside else b"".join(kept)  # a block without an end is not ours to judge
+        elif bare == _END:
+            if block[0].rstrip(b"\r\n") != begin and kept:
+                kept[-1] = kept[-1].removesuffix(b"\n")
+            block = []
+        else:
+            block.append(line)
+    return b"".join([*kept, *block])
 
 
 def _path(common: str) -> str:

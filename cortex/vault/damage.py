@@ -21,6 +21,8 @@ FIX = "cortex doctor --fix"
 _ELSEWHERE = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OLD = 600.0  # seconds after which a lock file is looked at
+_TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
+BUILD = ".git.cortex-new"  # the folder in which it makes it
 _LOCKS = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock")
 
 
@@ -58,6 +60,8 @@ def ask(place: Place, arguments: list[str], *, stdin: bytes = b"", timeout: floa
 
 def examine(root: str) -> list[Problem]:
     """What is broken in the repository around the vault; nothing outside one. Runs a few short gits."""
+    if taken := taken_away(root):
+        return [Problem(".git", f"is gone: a repair that was ended half-way has left it as {taken}", FIX)]
     pointer = os.path.join(root, ".git")
     if os.path.isfile(pointer) and not read_line(pointer).startswith("gitdir:"):
         return [Problem(".git", "does not say where the repository is", "in the main worktree: git worktree repair; or write `gitdir: PATH` into it")]
@@ -65,9 +69,18 @@ def examine(root: str) -> list[Problem]:
     if place is None:
         return []
     try:
+        ask(place, ["rev-parse", "--git-dir"], timeout=3.0)  # a pipe among git's own files would hold every question
         return [*broken(place), *_stale_locks(place)]
     except (CortexError, OSError) as error:
         return [Problem(".git", f"cannot be examined: {error}", "git fsck")]
+
+
+def taken_away(root: str) -> str:
+    """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
+    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(root, BUILD, ".git")):
+        return ""
+    found = {int(name[1]): name[0] for each in _names(root) if (name := _TAKEN.fullmatch(each))}
+    return found[max(found)] if found else ""
 
 
 def broken(place: Place) -> list[Problem]:

@@ -103,6 +103,17 @@ def unregister(root: str) -> bool:
 
 def problems(root: str) -> list[Problem]:
     """What stands between a merge and our drivers; nothing outside a repository."""
+    wrong = unregistered(root)
+    if (place := checkout.git_folder(root)) and not configured(place[2]).removed:
+        try:
+            wrong += attributes.problems(root)
+        except CortexError as error:
+            wrong.append(Problem(".git", error.message, error.hint))
+    return wrong
+
+
+def unregistered(root: str) -> list[Problem]:
+    """What is wrong with the configuration alone. Runs nothing, so that it can be told of a damaged repository too."""
     place = checkout.git_folder(root)
     if place is None:
         return []
@@ -117,11 +128,6 @@ def problems(root: str) -> list[Problem]:
             wrong.append(Problem(where, f"git does not know the merge driver {name}", FIX))
         elif command and (why := _fault(name, command)):
             wrong.append(Problem(where, f"merge.{name}.driver {why}", FIX))
-    if not found.removed:
-        try:
-            wrong += attributes.problems(root)
-        except CortexError as error:
-            wrong.append(Problem(".git", error.message, error.hint))
     return wrong
 
 

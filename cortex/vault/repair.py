@@ -15,6 +15,7 @@ from contextlib import suppress
 from cortex.core.problem import CortexError
 from cortex.vault import damage, git
 from cortex.vault.damage import Place, ask
+from cortex.vault.lock import lock
 from cortex.vault.salvage import anew, from_work_tree
 
 _LARGEST = 1 << 30  # bytes of a pack that is taken apart
@@ -29,9 +30,18 @@ _CACHES = ("objects/info/commit-graph", "objects/info/commit-graphs", "objects/p
 def repair(root: str) -> list[str]:
     """Mend the repository around the vault, and say what was done; nothing when nothing was broken. In a repository
     that holds more than the vault only the index is mended. `CortexError` when something else stands in the way."""
+    taken = damage.taken_away(root)
+    if taken:
+        os.rename(os.path.join(root, taken), os.path.join(root, ".git"))
     place = damage.place_of(root)
     if place is None:
         return []
+    with lock(os.path.join(place.common, "cortex.lock"), "repository"):
+        done = [f"put {taken} back as .git; a repair had been ended half-way"] if taken else []
+        return done + _repaired(place)
+
+
+def _repaired(place: Place) -> list[str]:
     found = damage.broken(place)
     mend = _Repair(place)
     if damage.git_at_work(place):
@@ -204,6 +214,8 @@ class _Repair:
             os.makedirs(self.aside, exist_ok=True)
             with open(os.path.join(self.aside, "refs-before"), "ab") as file:
                 file.write(os.fsencode(f"{before} {ref}\n"))
+        if not commit and os.path.lexists(log := self._common("logs", ref)):
+            self._away(log)  # git would delete it with the branch
         words = ["update-ref", "--no-deref", "-m", "cortex: repaired", ref, commit] if commit else ["update-ref", "--no-deref", "-d", ref]
         ran = ask(self.place, words)
         if ran.code:
@@ -244,9 +256,10 @@ class _Repair:
     def _first_whole(self, commits: Iterable[str]) -> str:
         return next((commit for commit in list(dict.fromkeys(commits))[:_MOST_TRIED] if self._whole(commit)), "")
 
-    def _whole(self, commit: str) -> bool:
-        """Whether everything that a commit leads to is there."""
-        return bool(commit.strip("0")) and not ask(self.place, ["rev-list", "--objects", "--quiet", "--end-of-options", commit]).code
+    def _whole(self, commit: str, beyond: str = "") -> bool:
+        """Whether everything that a commit leads to is there; `beyond` is a commit that is whole."""
+        words = ["rev-list", "--objects", "--quiet", "--end-of-options", commit, *([f"^{beyond}"] if beyond else [])]
+        return bool(commit.strip("0")) and not ask(self.place, words).code
 
     def _date(self, commit: str) -> int:
         return int(next(iter(self._lines("log", "-1", "--format=%ct", commit)), "0"))
@@ -267,6 +280,9 @@ class _Repair:
     def logs(self) -> None:
         """Take the lines out of the reflogs that lead nowhere any more; the logs as they were stay beside the damage."""
         known: dict[str, bool] = {"0" * 40: True, "0" * 64: True}
+        head = next(iter(self._lines("rev-parse", "--verify", "--quiet", "HEAD")), "")
+        if head and self._whole(head):
+            known |= dict.fromkeys(self._lines("rev-list", "HEAD"), True)
         for path in _files(self._common("logs")):
             lines = _lines(path)
             kept = [line for line in lines if (entry := _ENTRY.match(line)) and all(self._known(id_, known) for id_ in entry.groups())]
@@ -276,7 +292,7 @@ class _Repair:
 
     def _known(self, id_: str, known: dict[str, bool]) -> bool:
         if id_ not in known:
-            known[id_] = self._whole(id_)
+            known[id_] = self._whole(id_, beyond="HEAD" if len(known) > 2 else "")
         return known[id_]
 
     def index(self) -> None:

@@ -65,7 +65,8 @@ def anew(place: Place) -> list[str]:
     """Make the repository anew beside the old one, which is kept whole, and fetch the remote's history into it. The
     work tree stays as it is: what it holds beyond that history shows as changed."""
     damaged = _free(os.path.join(place.top, ".git.damaged-"))
-    build = _free(os.path.join(place.top, ".git.new-"))
+    build = os.path.join(place.top, damage.BUILD)
+    shutil.rmtree(build, ignore_errors=True)  # what a repair that was killed has left
     target = damage.head_target(place.git) or "refs/heads/main"
     branch = target.removeprefix("refs/heads/") if target.startswith("refs/heads/") else "main"
     try:
@@ -77,7 +78,7 @@ def anew(place: Place) -> list[str]:
         with suppress(OSError):
             shutil.copytree(os.path.join(place.git, "hooks"), os.path.join(fresh, "hooks"), dirs_exist_ok=True)
         with open(os.path.join(fresh, "info", "exclude"), "ab") as file:
-            file.write(b"/.git.damaged-*/\n/.git.new-*/\n")
+            file.write(f"/.git.damaged-*/\n/{damage.BUILD}/\n".encode())
         done = _fetched(build, branch)
         os.rename(place.git, damaged)
         os.rename(fresh, place.git)

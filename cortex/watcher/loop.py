@@ -243,10 +243,11 @@ class Loop:
     def _heal(self) -> None:
         from cortex.operations.heal import heal  # noqa: PLC0415  as above
 
+        before = (self._stamps, self._git_stamps())
         healed = heal(self.vault, self._now())
+        self._healed = before
         if healed.written or healed.removed:
-            self._look()
-        self._healed = (self._stamps, self._git_stamps())
+            self.trigger.hint()  # what was written is looked at like anybody's change, and so is what git did meanwhile
 
     def _commit(self) -> None:
         from cortex.vault import commits  # noqa: PLC0415  as above

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing import GENERATOR, KINDS, Item, Page, merge, read, render
+from cortex.core.briefing import GENERATOR, KINDS, ItemLine, Page, merge, read, render
 from cortex.core.note import read as read_note
 
 PAGE = Page("branch", "app", "feature/x")
@@ -13,18 +13,19 @@ ids = st.sampled_from([f"note-{letter}" for letter in "abcdefgh"])
 texts = st.sampled_from(
     ["2026-11-20 [[a|A]]: why", "2026-11-20 [[a|B]]: why", "2026-11-20 [[a|A]]: other", "2026-11-21 [[a|A]]: why", "plain", "(x) [[b]]"]
 )
-item = st.builds(Item, ids, st.sampled_from(["Sessions", "Decisions", "Gotchas"]), st.sampled_from(["20261120", "20261121", "0"]), texts)
+item = st.builds(ItemLine, ids, st.sampled_from(["Sessions", "Decisions", "Gotchas"]), st.sampled_from(["20261120", "20261121", "0"]), texts)
 version = st.lists(item, max_size=8, unique_by=lambda one: one.id).map(lambda items: render(PAGE, items).encode())
 
 
 def page(*lines: str) -> bytes:
     """A decisions page with these items, given as `id text`."""
-    return render(Page("decisions", "app"), [Item(line.partition(" ")[0], "", "20261120", line.partition(" ")[2]) for line in lines]).encode()
+    return render(Page("decisions", "app"), [ItemLine(line.partition(" ")[0], "", "20261120", line.partition(" ")[2]) for line in lines]).encode()
 
 
 def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
     text = render(
-        Page("active-plan", "app"), [Item("b", "Open", "2", "Later"), Item("a", "Open", "1", "First [[x|X]]"), Item("c", "Done", "9", "Was")]
+        Page("active-plan", "app"),
+        [ItemLine("b", "Open", "2", "Later"), ItemLine("a", "Open", "1", "First [[x|X]]"), ItemLine("c", "Done", "9", "Was")],
     )
     assert text == (
         "---\ntype: briefing\npage: active-plan\nproject: app\ngenerator: 1\n---\n# Plan of app\n\n"
@@ -42,6 +43,12 @@ def test_a_page_without_items_says_so(kind) -> None:
 @pytest.mark.parametrize("name", ["app", 'a "b" \\ c', "true", "über", "- x: y", "2026", "a\tb"])
 def test_which_page_it_is_is_read_back(name) -> None:
     assert read(render(Page("branch", name, name), [])).page == Page("branch", name, name)
+
+
+@pytest.mark.parametrize("header", ['project: "\\udce9"', "generator: " + "9" * 5000])
+def test_a_header_that_asks_for_the_impossible_stops_no_merge(header) -> None:
+    base, ours, theirs = (page(*lines).replace(b"project: app", header.encode()) for lines in (["a A"], ["a A", "b B"], ["a A", "c C"]))
+    assert merge(base, ours, theirs) == merge(base, theirs, ours)
 
 
 @given(st.lists(item, max_size=8, unique_by=lambda one: one.id), st.randoms())
@@ -94,6 +101,6 @@ def test_conflict_markers_and_junk_are_passed_over() -> None:
 
 
 def test_a_bounded_section_shows_its_newest() -> None:
-    items = [Item(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)]
+    items = [ItemLine(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)]
     kept = [one.id for one in read(render(PAGE, items)).items]
     assert kept == [f"s{number:02}" for number in range(25, 15, -1)]

@@ -62,6 +62,12 @@ def test_the_steps_of_a_plan_are_its_tasks() -> None:
     ]
 
 
+def test_no_step_of_a_plan_hides_another() -> None:
+    steps = [f"Step {number}" for number in range(2000)]  # 1308 and 1766 have the same twenty bits
+    text = note(id="p", type="plan", title="Move", body="\n".join(f"- [ ] {step}" for step in steps))
+    assert [line.partition(" (")[0] for _, _, line in lines("p.md", text)] == steps
+
+
 def test_a_session_tells_its_last_turn() -> None:
     body = "## Events\n\n- 2026-11-20 10:00 stop: First. [[20261120t100000z-aaaaaaaaaa]]\n- 2026-11-20 11:00 stop: Then this. And that. [[20261120t110000z-aaaaaaaaaa]]"
     text = note(id="s", type="session", title="Session s", branch="main", created="2026-11-20", body=body)
@@ -87,6 +93,7 @@ def test_events_and_briefings_have_no_line(path) -> None:
         ("**What.** x\n\n**Why.** It is\none file.", "t", "It is one file"),
         ("**Symptom.** It hangs.\n\n**Cause.** y", "t", "It hangs"),
         ("A long sentence that goes on and on", "A long sentence that…", "…goes on and on"),
+        ("Use SQLite\n\nIt is one file\n\nMore of it", "Use SQLite", "It is one file"),
         ("Use SQLite", "Use SQLite", ""),
         ("", "Use SQLite", ""),
         ("Why: " + "x" * 500, "t", "x" * 199 + "…"),
@@ -94,6 +101,8 @@ def test_events_and_briefings_have_no_line(path) -> None:
 )  # fmt: skip
 def test_the_line_that_says_why(body, title, why) -> None:
     assert reason(body, title) == why
+    for line_end in ("\r\n", "\r"):  # as another clone's checkout may have them
+        assert reason(body.replace("\n", line_end), title) == why
 
 
 def test_a_hostile_title_stays_within_its_line() -> None:

@@ -259,3 +259,15 @@ def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex) -> None
     for words in (["init"], ["search", "zebra"], ["status"], ["doctor"], ["show", "a.md"], ["rebuild"], ["normalize"], ["search", "x", "--json"]):
         cortex(*words)
     assert contents() == before
+
+
+def test_an_event_whose_name_is_two_names_to_git_does_not_stop_doctor(vault, caller, git) -> None:
+    git(vault.root, "init", "-q")
+    for text in ("one", "two"):
+        for path in ("events/2026/a.md", "events/2026/a.md\nq.md", "q.md"):
+            file = Path(vault.root, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text if path != "events/2026/a.md" else "kept")
+        git(vault.root, "add", ".")
+        git(vault.root, "commit", "-qm", text)
+    assert "holds a character that Windows refuses" in problems(vault, caller)["events/2026/a.md\nq.md"]

@@ -316,6 +316,17 @@ def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, cl
     assert (own.read_bytes() if own.exists() else b"") == before
 
 
+def test_lines_below_a_block_whose_end_a_person_took_away_stay_theirs(clone):
+    own = clone / ".git/info/attributes"
+    (clone / ".gitattributes").write_text("* merge=binary\n")
+    assert drivers.register(str(clone))
+    mine = "*.bin binary\nrecords/** -merge\n"
+    own.write_text(own.read_text().replace("# cortex: end\n", mine))
+    assert drivers.register(str(clone))
+    assert drivers.unregister(str(clone))
+    assert mine in own.read_text()
+
+
 def test_a_link_in_the_place_of_info_attributes_is_not_written_through(clone, tmp_path):
     target = tmp_path / "precious"
     target.write_text("x\n")

@@ -56,6 +56,18 @@ def test_it_answers_what_git_prints_and_raises_what_git_complains_of(repository)
     assert "not something we can merge" in ran.reason
 
 
+def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
+    feed = bounded._feed
+
+    def slowly(fd, view):  # a busy machine: git answers and ends while we have hardly let go of its input
+        left = feed(fd, view)
+        time.sleep(0.1)
+        return left
+
+    monkeypatch.setattr(bounded, "_feed", slowly)
+    assert bounded.run(str(repository), shell("read line && echo $line"), stdin=b"the answer\n") == b"the answer\n"
+
+
 def test_a_folder_or_a_git_that_is_not_there_is_named(repository, tmp_path, monkeypatch):
     with pytest.raises(NotFound, match="there is no folder"):
         bounded.run(str(tmp_path / "gone"), ["status"])

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from cortex.core.problem import CortexError
+from cortex.operations.doctor import doctor
 from cortex.vault import damage, repair
+from cortex.vault.find import Vault
 
 COMMITS = 4
 _NEVER = 1_000_000_000  # a time before any machine that runs this was started
@@ -225,6 +227,62 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
         assert git(kept, "status", "--porcelain") == ""
         assert git(kept, "remote").strip() == "origin"
     assert damage.examine(str(kept)) == []
+
+
+@pytest.mark.parametrize("moment", ["git init", "first rename", "second rename"])
+def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(moment, kept, git, caller, monkeypatch):
+    shutil.rmtree(kept / ".git/refs")
+    (kept / ".git/refs").write_text("a file\n")
+    before, held = files_of(kept), contents(kept)
+
+    class Killed(BaseException):
+        pass
+
+    renames = 0
+    rename = os.rename
+
+    def killed(source, target):
+        nonlocal renames
+        if target.endswith((".git", ".git.damaged-1")) and "cortex-damaged" not in target:
+            renames += 1
+            if renames == ("first rename", "second rename").index(moment) + 1:
+                raise Killed
+        rename(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
+        if moment == "git init":
+            patched.setattr("cortex.vault.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed))
+        else:
+            patched.setattr(os, "rename", killed)
+        with pytest.raises(Killed):
+            repair.repair(str(kept))
+    assert (kept / ".git").exists() == (moment != "second rename")
+    assert damage.examine(str(kept))
+    assert doctor(Vault(str(kept)), caller).problems[0].hint == damage.FIX
+    said = repair.repair(str(kept))
+    assert said[-1].startswith("made .git anew")
+    assert files_of(kept) == before
+    assert contents(kept) >= held
+    check_works(kept, git)
+    assert not (kept / damage.BUILD).exists()
+
+
+def test_who_takes_git_away_is_not_given_it_back(kept):
+    (kept / ".git").rename(kept / ".git.damaged-1")
+    assert damage.examine(str(kept)) == repair.repair(str(kept)) == []
+
+
+def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
+    git(kept, "branch", "other", "HEAD~3")
+    tree = git(kept, "rev-parse", "other^{tree}").strip()
+    git(kept, "commit-tree", "-m", "odd", tree)
+    lost = git(kept, "commit-tree", "-m", "odd", tree).strip()
+    git(kept, "update-ref", "refs/heads/lost", lost)
+    log = (kept / ".git/logs/refs/heads/lost").read_bytes()
+    empty(kept / ".git/objects" / lost[:2] / lost[2:])
+    repair.repair(str(kept))
+    assert [path.read_bytes() for path in (kept / ".git/cortex-damaged").rglob("lost*") if path.is_file()] == [log]
 
 
 def test_a_sound_repository_is_left_alone(kept, git):

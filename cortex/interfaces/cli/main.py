@@ -79,7 +79,8 @@ def _run(argv: list[str]) -> int:
     given = {key: _stdin() if value == "-" else value for key, value in values.items()}
     if "vault" in declared.supplied:
         given["vault"] = vault = find_vault(raw_vault, caller.cwd, os.environ)
-        if name not in _AS_IT_IS and not checkout.has_drivers(vault.root):
+        only_looks = name in _AS_IT_IS or values.get("check") or values.get("dry_run")
+        if not only_looks and not checkout.has_drivers(vault.root):
             _complete(vault)
     if "answer" in declared.supplied:
         given |= {"answer": remote.answer, "say": remote.say}
