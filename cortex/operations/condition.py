@@ -41,7 +41,8 @@ def _dirty_briefings(root: str) -> list[Problem]:
     Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
     if not _born(root):
         return []
-    changed = git.run(root, ["diff-index", "--name-only", "--no-renames", "--relative", "-z", "HEAD", "--", *commits.OURS]).split(b"\0")
+    arguments = ["diff", "--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z", "HEAD", "--", *commits.OURS]
+    changed = git.run(root, arguments).split(b"\0")
     new = git.run(root, ["ls-files", "--others", "-z", "--", *(folder for folder in commits.FOLDERS if folder != FOLDER)])
     paths = [os.fsdecode(name) for name in changed if name]
     if new or any(not path.startswith(f"{FOLDER}/") for path in paths):
