@@ -58,7 +58,10 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
     strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
     ledger = Ledger(Sides(newer.updated, older.updated, strictly, session="session" in (one.type, two.type)))
 
-    style = Style(_label(newer), _label(older), marker_size)
+    labels = _label(newer), _label(older)
+    if labels[0] == labels[1]:  # whose is whose cannot be told without a side; that they are two can
+        labels = labels[0] + b", one version", labels[1] + b", the other"
+    style = Style(*labels, marker_size)
     text = merge_text(was.parts.body, newer.parts.body, older.parts.body, text_merge, style, added=not base)
     marked = _marked(text, was.parts.body, ledger)
     head = _frontmatter(was, newer, older, ledger)

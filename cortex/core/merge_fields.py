@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core import chunk_value
+from cortex.core.broken import is_broken
 from cortex.core.chunk import TAIL, Chunk, lines_of
 from cortex.core.chunk_value import Member, Node, Value, flow_text
 from cortex.core.merge_time import moment
@@ -163,8 +164,8 @@ def _chosen(path: str, base: str | None, newer: str | None, older: str | None, *
 
 
 def _sound(of: _Versions, changed: str | None, other: str | None, ledger: Ledger) -> str | None:
-    """The value that one side alone changed, unless it is not known to be YAML."""
-    if changed is None or of.read[changed] is not None:
+    """The value that one side alone changed, unless it is surely no YAML."""
+    if changed is None or of.read[changed] is not None or not ("\0" in of.path or is_broken(changed)):
         return changed
     ledger.conflict(of.path, None if other is None else of.shown(other), changed.strip(), _UNREADABLE)
     return other

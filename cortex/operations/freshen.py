@@ -18,7 +18,8 @@ def freshen(vault: Vault, caller: Caller) -> list[Problem]:
         from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
 
         try:
-            problems += inbox.normalize(vault, caller).failed
+            done = inbox.normalize(vault, caller)
+            problems += (*done.failed, *done.problems)
         except (CortexError, OSError) as error:
             problems.append(Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize"))
     return problems + heal_if_due(vault, caller)

@@ -11,7 +11,7 @@ from cortex.core.problem import Conflict, CortexError, Problem
 from cortex.projections import briefings
 from cortex.projections.briefings import Difference
 from cortex.projections.refresh import Views, look
-from cortex.vault import checkout, files, git, moved
+from cortex.vault import checkout, files, git, moved, objects
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
@@ -41,20 +41,21 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> Healed:
         wrong, problems = _differences(vault, caller)
         stale = tuple(one.path for one in wrong if not one.newer)
         return Healed((), (), stale, tuple(one.path for one in wrong if one.newer), problems)
-    healed = _healed(vault, caller)
-    _conclude_unmerged(vault, {*healed.stale, *healed.newer})
-    return healed
+    return _concluded(vault, _healed(vault, caller), _unmerged_pages(vault))
 
 
 def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal on the way of another verb: not while git is in the middle of something, where a change to the work tree
-    would stop it. What cannot be done is a problem, and is tried again at the next call."""
-    if checkout.under_way(vault.root):
-        return []
+    would stop it, unless it is a page that git waits for. What cannot be done is a problem, and is tried again at the
+    next call."""
     try:
-        healed = _healed(vault, caller)
+        busy = checkout.under_way(vault.root)
+        unmerged = _unmerged_pages(vault) if busy else []
+        if busy and not unmerged:
+            return []
+        healed = _concluded(vault, _healed(vault, caller), unmerged)
     except (CortexError, OSError) as error:
-        return [Problem(FOLDER, f"could not be healed: {error}", "cortex heal")]
+        return [Problem(FOLDER, f"could not be healed: {error}", error.hint if isinstance(error, CortexError) else "cortex heal")]
     told = {problem.where for problem in healed.problems}
     changed = (Problem(path, "was changed by somebody else just now", "cortex heal") for path in healed.stale if path not in told)
     return [*healed.problems, *changed]
@@ -99,11 +100,24 @@ def _apply(vault: Vault, one: Difference) -> bool:
     return True
 
 
-def _conclude_unmerged(vault: Vault, left: set[str]) -> None:
-    """Pages that git could not merge are merged once they are written. What else lies among them is its owner's to merge."""
+def _unmerged_pages(vault: Vault) -> list[str]:
+    """The pages that git could not merge. What else lies among them is its owner's to merge."""
     if not checkout.in_repository(vault.root):
-        return
+        return []
     listed = git.run(vault.root, ["ls-files", "--unmerged", "-z", "--", FOLDER])
     names = {os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line}
-    if pages := sorted(name for name in names - left if briefings.is_page(vault.root, name)):
-        git.run(vault.root, ["update-index", "--add", "--remove", "-z", "--stdin"], stdin=b"".join(os.fsencode(name) + b"\0" for name in pages))
+    return sorted(name for name in names if briefings.is_page(vault.root, name))
+
+
+def _concluded(vault: Vault, healed: Healed, unmerged: list[str]) -> Healed:
+    """Tell git that the unmerged pages are merged, now that they are written. In the middle of a merge the other pages that
+    were written go with them: left changed, they would keep git from going on, and from going back."""
+    if unmerged or (checkout.under_way(vault.root) and (healed.written or healed.removed)):
+        left = {*healed.stale, *healed.newer}
+        names = [path for path in unmerged if path not in left]
+        if checkout.under_way(vault.root):
+            changed = [*healed.written, *healed.removed]
+            names += [path for path in changed if path not in objects.ignored(vault.root, changed)]
+        if names:
+            git.run(vault.root, ["update-index", "--add", "--remove", "-z", "--stdin"], stdin=objects.nul(dict.fromkeys(names)))
+    return healed

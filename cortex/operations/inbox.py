@@ -32,6 +32,7 @@ class Normalized(NamedTuple):
     changed: tuple[str, ...]
     failed: tuple[Problem, ...]
     dry_run: bool
+    problems: tuple[Problem, ...] = ()  # of the briefings, which were to be healed after it
 
 
 class Retried(NamedTuple):
@@ -57,7 +58,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         done = _Pass(vault, _known(vault, caller), dry_run).run(waiting, caller) if waiting else Normalized((), (), (), (), dry_run)
     if dry_run:
         return done
-    return done._replace(failed=(*done.failed, *heal_by_the_way(vault, caller))) if moved(vault) else done
+    return done._replace(problems=tuple(heal_by_the_way(vault, caller))) if moved(vault) else done
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> Retried:

@@ -46,6 +46,7 @@ def carry_on(vault: Vault, caller: Caller, mine: Begun) -> Step:
                 changed = (*healed.written, *healed.removed)
             merging.resolve(vault.root, [path for path in changed if path not in objects.ignored(vault.root, changed)])
         ran = merging.conclude(vault.root, mine.how)
+        settled += merging.told(ran)
         if checkout.under_way(vault.root) != mine.how:
             return Step(done=True, settled=_once(settled), waiting=())
         if ran.code and not objects.stages(vault.root):

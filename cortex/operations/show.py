@@ -14,6 +14,7 @@ from cortex.vault import files
 from cortex.vault.find import Vault
 
 MAX_SHOWN = 4 * 1024 * 1024  # bytes
+_SHORTEST = 4  # signs of an id that may stand for it
 
 
 class Shown(NamedTuple):
@@ -54,7 +55,7 @@ def _matches(name: str, catalogue: Catalogue) -> list[Row]:
             return [row]
     if rows := list(catalogue.rows("id = ? ORDER BY path", (name,))):
         return rows
-    if not 4 <= len(name) <= 100:
+    if not _SHORTEST <= len(name) <= 100:
         return []
     prefix = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     return list(catalogue.rows("id LIKE ? ESCAPE '\\' ORDER BY id, path LIMIT 20", (prefix,)))
@@ -62,7 +63,8 @@ def _matches(name: str, catalogue: Catalogue) -> list[Row]:
 
 def _one(name: str, rows: list[Row]) -> Row:
     if not rows:
-        raise NotFound(f"there is no note {name!r}", "cortex search finds notes by their words")
+        short = "the beginning of an id has four signs at least; " if len(name) < _SHORTEST else ""
+        raise NotFound(f"there is no note {name!r}", f"{short}cortex search finds notes by their words")
     if len(rows) > 1:
         raise Conflict(f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}", "give the path of the one you mean")
     return rows[0]

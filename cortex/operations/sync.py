@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cortex.core.caller import Caller
 from cortex.core.problem import Conflict, CortexError, Problem
 from cortex.core.settle import Settled
-from cortex.operations.heal import heal
+from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
 from cortex.operations.settling import Step, carry_on, twins
 from cortex.vault import checkout, commits, drivers, git, layout, merging, objects, remotes, settings
@@ -34,6 +34,7 @@ class Synced(NamedTuple):
     received: int  # commits of others
     how: str  # by which they came: fast-forward, merge, rebase; empty when there were none
     sent: int  # commits given to the remote
+    unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
     settled: tuple[Settled, ...]  # what git could not merge, and what was decided
     waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way meanwhile
@@ -85,7 +86,7 @@ class _Sync:
         self.yes = yes
         self.remote = ""
         self.commits: list[str] = []
-        self.received = self.sent = 0
+        self.received = self.sent = self.unsent = 0
         self.how = self.push = ""
         self.settled: list[Settled] = []
         self.waiting: tuple[Problem, ...] = ()
@@ -96,6 +97,7 @@ class _Sync:
         trouble = hint = ""
         try:
             self._resume()
+            heal_by_the_way(self.vault, self.caller)  # pages that hold up a merge of a person's
             if why := commits.gate(self.root):
                 hint = commits.closed(self.root)[1] or "cortex doctor --fix merges what can be; mend the rest, git add it, git commit"
                 raise Conflict(why, hint)
@@ -122,7 +124,7 @@ class _Sync:
     def _answer(self, trouble: str, hint: str) -> Synced:
         left = commits.others(self.root, commits.changes(self.root)) if not self.waiting else []
         return Synced(
-            checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received, self.how, self.sent, self.push,
+            checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received, self.how, self.sent, self.unsent, self.push,
             tuple(dict.fromkeys(self.settled)), self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
         )  # fmt: skip
 
@@ -182,7 +184,7 @@ class _Sync:
         if not self.yes and len(gone) >= _FEW and len(gone) * 5 > (there := len(_notes(self.root))):
             raise _Stop(
                 f"{len(gone)} of {there} notes are gone from the vault; nothing was committed",
-                "git restore . brings them back; cortex sync --yes if that is right",
+                f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore -- brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
     def _with_the_remote(self) -> None:
@@ -196,10 +198,10 @@ class _Sync:
                 raise _Stop(error.message, error.hint) from error
             if theirs:
                 self._integrate(up, theirs)
-            if self.off:
-                self.push = "off"
-                return
             ahead = self._count(f"{theirs}..HEAD" if theirs else "HEAD")
+            if self.off:
+                self.push, self.unsent = "off", ahead
+                return
             if not ahead:
                 self.push = "nothing"
                 return
@@ -267,6 +269,7 @@ class _Sync:
         merging.set_aside(self.root, aside)
         try:
             ran = merging.start(self.root, mine, words)
+            self.settled += merging.told(ran)
             if checkout.under_way(self.root) == mine.how and ran.code:
                 if mine.how == "merge" and not objects.stages(self.root):  # a hook of theirs said no
                     error = commits.declined(self.root, ran, "merge")

@@ -11,6 +11,9 @@ PROJECT_FILE = ".cortex-project"
 _REMOTE = re.compile(r'^\[remote "([^"\n]{1,200})"\]\s*$')
 _URL = re.compile(r"^\s*url\s*=\s*(\S{1,2000})\s*$")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^/]*")
+# A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
+# is not recognised, and then looked at properly.
+_DRIVER = re.compile(r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) ')
 _MOST = 64_000  # bytes read of any file here
 # What git leaves in its folder while an operation waits for its end.
 _UNDER_WAY = {
@@ -36,7 +39,10 @@ def has_drivers(directory: str) -> bool:
     its text, cheap enough for every command; `drivers` reads it properly."""
     git = git_folder(directory)
     text = "\n".join(_lines(os.path.join(git[2], "config"))) if git else ""
-    return git is None or '[merge "cortex-record"]' in text or ("[cortex]" in text and "removed" in text)
+    if git is None or ("[cortex]" in text and "removed" in text):
+        return True
+    programs = _DRIVER.findall(text)
+    return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
 
 
 def under_way(directory: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError
-from cortex.core.settle import Left
+from cortex.core.settle import Left, Settled
 from cortex.vault import checkout, commits, git, objects
 
 _STATE = "cortex-sync"
@@ -114,6 +114,12 @@ def conclude(root: str, how: str) -> git.Ran:
     """Commit the merge, or go on with the rebase, now that nothing is unmerged."""
     words = ["commit", "--quiet", "--no-edit"] if how == "merge" else ["rebase", "--continue"]
     return commits.patiently(lambda: git.attempt(objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET))
+
+
+def told(ran: git.Ran) -> list[Settled]:
+    """What the record driver said of values that lost, among all that git said."""
+    lines = (line.partition(": ") for line in ran.complaint.splitlines() if "; cortex history " in line)
+    return [Settled(path, what) for path, _, what in lines]
 
 
 def abort(root: str, how: str) -> None:

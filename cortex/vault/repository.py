@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 
-import git
-
 from cortex.core.problem import CortexError
 from cortex.vault import checkout, git as bounded
 
@@ -21,6 +19,8 @@ def unmerged(root: str) -> list[str]:
     index = bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3).decode("utf-8", "surrogateescape").strip()
     if os.path.lexists(path := os.path.join(root, index)) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
+    import git  # noqa: PLC0415  it takes 150 ms, looks for the program as it is imported, and by now we know that there is one
+
     try:
         with git.Repo(root, search_parent_directories=True, expand_vars=False) as repo:
             if repo.working_tree_dir is None:

@@ -376,7 +376,7 @@ def wrong_with_run(seen: Seen, now: Any, held: dict[str, bytes], done: dict[str,
     if seen.swept and now.temps:
         yield f"left behind: {now.temps}"
     if seen.answer is not None:
-        troubled = [problem for problem in seen.answer.failed if not problem.where.startswith("inbox/failed/")]
+        troubled = [*seen.answer.problems, *(problem for problem in seen.answer.failed if problem.where.startswith("inbox/pending/"))]
         if now.notes != done and not troubled:
             yield f"said nothing, and came to {unlike(now.notes, done)}"
         if any(not problem.message or not problem.hint for problem in seen.answer.failed):

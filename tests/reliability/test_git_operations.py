@@ -291,3 +291,36 @@ def test_a_driver_whose_program_is_gone_stops_no_merge_and_the_page_is_healed(re
     assert not repo.is_fresh()
     subprocess.run([sys.executable, "-m", "cortex", "status"], cwd=repo.root, capture_output=True, check=True)
     assert repo.is_fresh()
+
+
+def page_that_one_side_emptied(repo: Repo) -> None:
+    """A branch's only record moved to another branch here, and there another one came: git stops, as it asks no driver."""
+    repo.decide("lonely", healed=False)
+    repo.edit("lonely", "branch: main", "branch: feat")
+    repo.commit("lonely")
+    repo.git("branch", "-f", "side")
+    repo.edit("lonely", "branch: feat", "branch: main")
+    repo.commit("moved")
+    repo.git("checkout", "-q", "side")
+    repo.decide("company", healed=False)
+    repo.edit("company", "branch: main", "branch: feat")
+    repo.commit("company")
+    repo.git("checkout", "-q", "main")
+
+
+@pytest.mark.parametrize("command", [("status",), ("search", "base"), ("normalize",), ("heal",), ("sync", "--no-push")], ids=" ".join)
+@pytest.mark.parametrize("operation", ["merge", "rebase"])
+@pytest.mark.parametrize("back", [False, True], ids=["and on", "and back"])
+def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes_on_or_back(repo, command, operation, back) -> None:
+    page_that_one_side_emptied(repo)
+    before = repo.git("rev-parse", "HEAD"), repo.briefings
+    repo.git(operation, "side", fails=True)
+    assert "briefings/app/feat.md" in repo.git("ls-files", "-u")
+    subprocess.run([sys.executable, "-m", "cortex", *command], cwd=repo.root, capture_output=True, check=False)
+    if back:
+        repo.git(operation, "--abort")
+        assert (repo.git("rev-parse", "HEAD"), repo.briefings) == before
+    else:
+        repo.git(*(["commit", "-q", "--no-edit"] if operation == "merge" else ["rebase", "--continue"]))
+        repo.assert_whole()
+        assert repo.is_fresh()

@@ -22,7 +22,8 @@ def as_json(verb: str, answer: Any) -> object:
     for hit in fields["hits"] if verb == "search" else ():
         hit.pop("date")
         hit["snippet"] = hit["snippet"].replace(MARK, "").replace(UNMARK, "")
-    fields.pop("hint", None)
+    if verb == "search":
+        fields.pop("hint")
     return fields
 
 
@@ -43,7 +44,7 @@ def exit_code(verb: str, answer: Any) -> int:
 
 _NO: dict[str, Callable[[Any], bool]] = {
     "search": lambda found: not found.hits,
-    "normalize": lambda done: bool(done.failed),
+    "normalize": lambda done: bool(done.failed or done.problems),
     "doctor": lambda examined: bool(examined.problems),
     "heal": lambda healed: bool(healed.stale),
     "watch": lambda watched: watched.refused,
@@ -87,7 +88,7 @@ def _normalize(done: Any) -> Iterable[str]:
         yield f"{verb[0]}: {visible(path)}"
     for path in done.changed:
         yield f"{verb[1]}: {visible(path)}"
-    yield from problem_lines(done.failed)
+    yield from problem_lines((*done.failed, *done.problems))
     counts = f"{count(len(done.events), 'event')}, {count(len(done.created), 'new note')}, {len(done.changed)} changed"
     yield counts + (f", {len(done.failed)} failed" if done.failed else "")
 
@@ -104,7 +105,7 @@ def _heal(healed: Any) -> Iterable[str]:
     yield from problem_lines(healed.problems)
     if healed.stale:
         yield f"{count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
-    elif not (healed.written or healed.removed):
+    elif not (healed.written or healed.removed or healed.newer):
         yield "the briefings are as the notes give them"
 
 

@@ -20,8 +20,8 @@ def sync(synced: Any) -> Iterable[str]:
         yield f"merged {visible(one.path)}: {visible(one.what)}"
     if synced.push == "pushed":
         yield f"sent {count(synced.sent, 'commit')} to {visible(synced.remote)}"
-    elif synced.push == "off" and synced.sent:
-        yield f"{count(synced.sent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+    elif synced.unsent:
+        yield f"{count(synced.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
     if synced.left:
         more = f" and {len(synced.left) - _FEW} more" if len(synced.left) > _FEW else ""
         yield f"{DIM}yours to commit: {', '.join(visible(path) for path in synced.left[:_FEW])}{more}{OFF}"
@@ -31,7 +31,7 @@ def sync(synced: Any) -> Iterable[str]:
         yield f"{YELLOW}{visible(synced.trouble)}{OFF}"
         if synced.hint:
             yield f"  {DIM}{visible(synced.hint)}{OFF}"
-    elif not (synced.commits or synced.received or synced.sent or synced.settled or synced.waiting):
+    elif not (synced.commits or synced.received or synced.sent or synced.unsent or synced.settled or synced.waiting):
         yield f"nothing to do: {visible(synced.branch)} and {visible(synced.remote)} agree"
 
 
