@@ -144,3 +144,17 @@ def test_a_merge_that_stopped_without_our_drivers_is_merged_again_by_field(share
     assert git(shared.root, "ls-files", "-u") == ""
     git(shared.root, "commit", "-q", "--no-edit")
     assert named(shared, caller) == {}
+
+
+def test_without_git_doctor_says_so(shared, cortex, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = cortex("doctor")
+    assert "git is not installed" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_driver_whose_python_is_gone_is_mended_by_the_next_command(shared, cortex, git) -> None:
+    git(shared.root, "config", "merge.cortex-record.driver", '"/gone/python" -I -S "/gone/merge_driver.py" record %O %A %B %L %P')
+    assert "cortex git remove undoes that" in cortex("status").stderr
+    assert "/gone" not in git(shared.root, "config", "--get", "merge.cortex-record.driver")
+    assert cortex("status").stderr == ""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core import note as notes
 from cortex.core.caller import Caller, silent
 from cortex.core.problem import Conflict
 from cortex.operations.capture import capture
@@ -291,6 +292,35 @@ def test_what_was_settled_is_said(two) -> None:
     (settled,) = b.synced().settled
     assert settled.path == NOTE
     assert "kept" in settled.what
+
+
+def test_a_value_that_lost_is_said_and_stays_in_the_history(two) -> None:
+    a, b = two
+    for each, title, day in ((a, "Newer", "04"), (b, "Older", "03")):
+        each.record("note-aaaaaa", title=title, updated=f"2026-11-{day}T00:00:00Z")
+    a.synced()
+    done = b.synced()
+    (settled,) = [one for one in done.settled if one.path == NOTE]
+    assert 'kept "Newer"' in settled.what
+    assert 'not "Older"' in settled.what
+    assert "cortex history note-aaaaaa" in settled.what
+    assert "title: Newer" in b.read(NOTE)
+
+
+def test_a_form_of_yaml_that_the_driver_does_not_know_stays_where_one_side_wrote_it(two) -> None:
+    a, b = two
+    for text in ("tags:\n  [\n    alpha,\n    beta\n  ]\n", 'aliases: "one\n  two"\n', "anchored: &x y\n"):
+        key = text.partition(":")[0]
+        if key == "tags":
+            b.edit(NOTE, "tags: [one]\n", text)
+        else:
+            b.edit(NOTE, "title:", f"{text}title:")
+        a.edit(NOTE, "status: active\n", f"status: active\npriority: of {key}\n" if key == "tags" else f"status: active\n{key}2: x\n")
+        b.synced()
+        assert a.synced().settled == ()
+        assert text in a.read(NOTE)
+        assert notes.read(Path(a.root, NOTE).read_bytes()).problems == ()
+        b.synced()
 
 
 def test_what_one_clone_captures_while_the_other_empties_the_inbox_stays_in_the_inbox(first, clone) -> None:
@@ -803,7 +833,7 @@ def test_inside_a_code_repository_nothing_is_pushed_unless_asked_for(tmp_path) -
     a.write("../new.py", "x = 2\n")
     a.record("more-aaaaaa")
     done = a.synced()
-    assert done.push == "off"
+    assert (done.push, done.unsent) == ("off", 1)
     assert git(a.root, "status", "--porcelain", "..") == " M code.py\n?? new.py\n"
     a.write("cortex.toml", a.read("cortex.toml") + "\n[sync]\npush = true\n")
     assert a.synced().push == "pushed"
