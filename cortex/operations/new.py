@@ -12,6 +12,7 @@ from cortex.core.problem import Conflict, Invalid
 from cortex.core.record import RECORD_TYPES, Record, compose, record_id
 from cortex.core.redact import clean
 from cortex.core.text import shorten
+from cortex.operations.heal import heal_by_the_way
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
 from cortex.vault.moved import forget
@@ -55,5 +56,6 @@ def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "
         files.publish(vault.root, path, compose(record).encode())
     except FileExistsError:
         raise Conflict(f"{path} exists", "run the command again") from None
-    forget(vault)  # the next command that reads gives it its line in the briefings
+    forget(vault)
+    heal_by_the_way(vault, caller)  # what cannot be done now the next command does
     return Written(record.id, path, os.path.join(vault.root, path))
