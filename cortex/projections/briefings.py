@@ -31,15 +31,7 @@ class Difference(NamedTuple):
 def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
     """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
     so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
-    by_page: dict[Page, dict[str, ItemLine]] = {}
-    lines = list(catalogue.items())
-    unshared = _unshared(root, {os.fsdecode(path): item[0] for _, item, path in lines if not path.startswith(_SHARED)})
-    for page, item, path in lines:
-        if path in unshared:
-            continue
-        held = by_page.setdefault(Page(*page), {})
-        key = item[0] if item[0] not in held else f"{item[0]}.{short_hash(os.fsdecode(path), 4)}"  # two notes with one id
-        held[key] = ItemLine(key, *item[1:])
+    by_page = _by_page(root, catalogue)
     if unread := catalogue.unread():
         for page, item in _lines_of(root, {os.path.basename(path).removesuffix(".md") for path in unread}, there):
             by_page.setdefault(page, {}).setdefault(item.id, item)
@@ -51,6 +43,33 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
         by_page[Page("index")] = {item.id: item for item in index_items(list(by_page))}
     # Two names that fold into one file name (`B` and `b-<hash of B>`, written by hand) share its page, in a fixed order.
     return {page_path(page): render(page, by_page[page].values()).encode("utf-8", "replace") for page in sorted(by_page, reverse=True)}
+
+
+def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]:
+    """The lines of all notes that are shared. This is one loop over as many lines as there are records, and more."""
+    found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
+    rows = catalogue.items()
+    elsewhere = []
+    for row in rows:
+        kind, project, branch, id_, section, place, text, path = row
+        if not path.startswith(_SHARED):
+            elsewhere.append(row)
+            continue
+        held = found.setdefault((kind, project, branch), {})
+        if id_ in held:
+            elsewhere.append(row)
+        else:
+            held[id_] = path, ItemLine(id_, section, place, text)
+    unshared = _unshared(root, {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED)})
+    for kind, project, branch, id_, section, place, text, path in elsewhere:
+        if path not in unshared:
+            held = found.setdefault((kind, project, branch), {})
+            first = held.pop(id_, None)
+            both = [(path, ItemLine(id_, section, place, text)), *([first] if first else [])]
+            for number, (where, line) in enumerate(sorted(both)):  # of two notes with one id the first by path keeps it here
+                key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
+                held[key] = where, line._replace(id=key)
+    return {Page(*page): {key: line for key, (_, line) in held.items()} for page, held in found.items()}
 
 
 def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:

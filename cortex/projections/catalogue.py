@@ -173,12 +173,10 @@ class Catalogue:
             for held in self._db.execute("SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid")
         ]
 
-    def items(self) -> Iterator[tuple[tuple[str, str, str], tuple[str, str, str, str], bytes]]:
-        """Every line of every briefing: the page, the item, and the path of the note it comes from; by id, then by path."""
-        for kind, project, branch, id_, section, place, text, path in self._db.execute(
-            "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number) ORDER BY item.id, path"
-        ):
-            yield (kind, project, branch), (id_, section, place, text), path
+    def items(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
+        """Every line of every briefing, in no order: kind, project and branch of its page, its id, section, order and text, and
+        the path of the note that it comes from."""
+        return self._db.execute("SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)")
 
     def unread(self) -> list[str]:
         """The notes that could not be read at the last look."""

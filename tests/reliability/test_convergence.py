@@ -258,7 +258,7 @@ def test_all_clones_come_to_the_same_bytes(share: int) -> None:
         machine,
         settings=settings(
             max_examples=HISTORIES,
-            stateful_step_count=14,
+            stateful_step_count=20 if SOAK else 11,
             deadline=None,
             derandomize=not SOAK,
             suppress_health_check=list(HealthCheck),
