@@ -23,7 +23,7 @@ _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OLD = 600.0  # seconds after which a lock file is looked at
 _TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
 BUILD = ".git.cortex-new"  # the folder in which it makes it
-_LOCKS = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock")
+_HARMLESS = ("cortex", "next-index-")  # ours, and the index of a partial commit, which has its process's number in its name
 
 
 class Place(NamedTuple):
@@ -178,9 +178,10 @@ def empty_objects(common: str) -> list[str]:
 
 def locks(place: Place) -> list[str]:
     """Git's lock files. Those of Cortex are held by the kernel, and their files mean nothing."""
-    found = [os.path.join(folder, name) for folder in {place.git, place.common} for name in _LOCKS]
-    found += [path for path in _files(os.path.join(place.common, "refs")) if path.endswith(".lock")]
-    return sorted(path for path in found if os.path.lexists(path))
+    folders = {place.git, place.common, *(os.path.join(place.git, name) for name in ("rebase-merge", "rebase-apply", "sequencer"))}
+    found = [os.path.join(folder, name) for folder in folders for name in _names(folder)]
+    found += _files(os.path.join(place.common, "refs"))
+    return sorted(path for path in found if path.endswith(".lock") and not os.path.basename(path).startswith(_HARMLESS))
 
 
 def _stale_locks(place: Place) -> list[Problem]:
