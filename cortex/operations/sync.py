@@ -139,7 +139,9 @@ class _Sync:
         """Go on with the merge or rebase that an earlier sync began; one that a person began is theirs."""
         merging.quieten(self.root)
         mine = merging.begun(self.root)
-        if mine is not None:
+        if mine is not None and mine.how == "rebase" and merging.is_torn(self.root):
+            merging.let_go(self.root)
+        elif mine is not None:
             with commits.alone(self.root):
                 self._take(carry_on(self.vault, self.caller, mine))
             self.how = self.how or mine.how

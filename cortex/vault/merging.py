@@ -44,7 +44,31 @@ def begun(root: str) -> Begun | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     where = {"merge": "MERGE_HEAD", "rebase": os.path.join("rebase-merge", "onto")}.get(mine.how, "")
-    return mine if where and _read(root, where).decode("ascii", "replace").strip() == mine.theirs else None
+    ours = bool(where) and _read(root, where).decode("ascii", "replace").strip() == mine.theirs
+    return mine if ours or (mine.how == "rebase" and is_torn(root)) else None
+
+
+def is_torn(root: str) -> bool:
+    """Whether a rebase was killed while it wrote, or took away, its own notes, or between moving its branch and that: it
+    can neither go on nor back."""
+    if checkout.under_way(root) != "rebase":
+        return False
+    branch, before = (_read(root, os.path.join("rebase-merge", name)).strip().decode("utf-8", "replace") for name in ("head-name", "orig-head"))
+    if not os.path.lexists(_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
+        return True
+    ran = (
+        git.attempt(objects.top(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]) if branch.startswith("refs/heads/") else None
+    )
+    return ran is not None and not ran.code and ran.output.decode().strip() != before
+
+
+def let_go(root: str) -> None:
+    """End a torn rebase where it stands, on its branch; what it has not done the next one does."""
+    name = _read(root, os.path.join("rebase-merge", "head-name")).decode("utf-8", "surrogateescape").strip()
+    git.attempt(objects.top(root), ["rebase", "--quit"])
+    if not checkout.branch_of(root) and name.startswith("refs/heads/"):
+        git.attempt(objects.top(root), ["checkout", "--quiet", "--end-of-options", name.removeprefix("refs/heads/")])
+    forget(root)
 
 
 def quieten(root: str) -> None:
