@@ -9,9 +9,12 @@ from typing import NamedTuple
 from cortex.core import note as notes
 from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
 from cortex.core.briefing import FOLDER, ItemLine, Page
+from cortex.core.entity import Entity, entities_of
 from cortex.core.items import Source, items_of
 from cortex.core.problem import Problem
+from cortex.core.relation import Edge, edges_of, names_of
 from cortex.core.scan import conflict_line, scan, title_of
+from cortex.core.task import ticked
 from cortex.core.text import digest, one_line, shorten
 
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
@@ -39,6 +42,19 @@ class Card(NamedTuple):
     body: str
     problems: tuple[Problem, ...]
     items: tuple[tuple[Page, ItemLine], ...]  # its lines in briefings
+    scope: str
+    topic: str
+    session: str
+    updated: str
+    due: str
+    owner: str
+    pinned: bool
+    confidence: float | None  # 0 to 1; None when the note does not say
+    priority: int | None  # 1 to 10; the same
+    names: tuple[tuple[str, int], ...]  # what links call it, folded, each with its rank: 0 id, 1 path, 2 file name
+    edges: tuple[Edge, ...]
+    entities: tuple[Entity, ...]
+    ticks: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
 
 
 def card_of(path: str, data: bytes, mtime: int) -> Card:
@@ -92,7 +108,36 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         body=body,
         problems=tuple(problems),
         items=tuple(items_of(source)) if tier != TRAIL else (),
+        scope=one_line(note.get("scope")).lower(),
+        topic=one_line(note.get("topic")),
+        session=_session_of(note),
+        updated=note.get("updated"),
+        due=source.due,
+        owner=source.owner,
+        pinned=note.fields.get("pinned") is True,
+        confidence=_confidence(note.get("confidence")),
+        priority=_priority(note.get("priority")),
+        names=names_of(id_, path),
+        edges=edges_of(note, scanned, path) if tier != TRAIL else (),
+        entities=entities_of(body, scanned) if tier != TRAIL else (),
+        ticks=ticked(note, scanned) if tier != TRAIL else (),
     )
+
+
+def _session_of(note: notes.Note) -> str:
+    session = note.provenance()[1].get("session")
+    return one_line(session if isinstance(session, str) else note.get("session"))
+
+
+def _confidence(text: str) -> float | None:
+    try:
+        return min(max(float(text), 0.0), 1.0)
+    except ValueError:
+        return None
+
+
+def _priority(text: str) -> int | None:
+    return min(max(int(text), 1), 10) if text.isascii() and text.isdecimal() and len(text) < 4 else None
 
 
 def _date(note: notes.Note, path: str, mtime: int) -> int:

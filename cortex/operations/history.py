@@ -11,7 +11,8 @@ from typing import NamedTuple
 from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.problem import Conflict, NotFound
-from cortex.operations.show import MAX_SHOWN, _matches, _one
+from cortex.operations import naming
+from cortex.operations.show import MAX_SHOWN
 from cortex.projections.refresh import look
 from cortex.vault import checkout, files, git
 from cortex.vault.find import Vault
@@ -94,9 +95,9 @@ def history(vault: Vault, caller: Caller, note: str, *, at: str = "", number: in
 def _named(vault: Vault, caller: Caller, note: str) -> tuple[str, str, list[str]]:
     """The note's id (empty when it has none), its path, and the names to begin with. What the vault no longer has is
     looked for in git."""
-    rows = look(vault, caller.progress, lambda now: _matches(note, now.catalogue))
+    rows = look(vault, caller.progress, lambda now: naming.matches(now.catalogue, note))
     if rows:
-        row = _one(note, rows)
+        row = look(vault, caller.progress, lambda now: naming.one(now.catalogue, note)) if len(rows) > 1 else rows[0]
         id_ = "" if row.id == row.path else row.id
         return id_, row.path, [row.path]
     path = note.removeprefix("./")

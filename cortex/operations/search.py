@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from cortex.core import query as queries, snippet as snippets
-from cortex.core.answer import CURRENT, MAX_NOTE_BYTES, SET_ASIDE, TRAIL, decoded
+from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
 from cortex.core.caller import Caller
-from cortex.core.problem import CortexError, Invalid, Problem
+from cortex.core.problem import Invalid, Problem
 from cortex.core.query import Query
 from cortex.operations.freshen import freshen
+from cortex.operations.hits import Hit, hit
 from cortex.projections import filters
 from cortex.projections.catalogue import Row, Scored
 from cortex.projections.refresh import Views, look
-from cortex.vault import files
 from cortex.vault.find import Vault
 
 MOST = 1000
-
-
-class Hit(NamedTuple):
-    """One note that was found, and the line that shows why."""
-
-    id: str
-    path: str
-    line: int
-    title: str
-    type: str
-    status: str
-    score: float
-    snippet: str
-    date: int  # seconds since the epoch
 
 
 class Found(NamedTuple):
@@ -64,7 +49,7 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10) -> Fou
     problems += known
     phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
     pattern = snippets.pattern_of(terms, phrases)
-    hits = tuple(_hit(vault, row, score, pattern) for row, score in kept)
+    hits = tuple(hit(vault, row, score, pattern) for row, score in kept)
     if asked.cut:
         problems.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
     return Found(query, hits, tuple(problems), "" if hits else _hint(asked, terms))
@@ -100,15 +85,6 @@ def _in_order(now: Views, scored: list[Scored]) -> list[tuple[Row, float]]:
     rows = now.catalogue.numbered(one.number for one in scored)
     ordered = sorted(scored, key=lambda one: (one.group, -one.score, rows[one.number].path))
     return [(rows[one.number], one.score) for one in ordered]
-
-
-def _hit(vault: Vault, row: Row, score: float, pattern: re.Pattern[str] | None) -> Hit:
-    try:
-        text = decoded(files.read(vault.root, row.path, MAX_NOTE_BYTES))
-    except (CortexError, OSError):
-        text = ""  # deleted since the index was brought up to date; its catalogue entry is still worth showing
-    shown = snippets.best_line(text, pattern)
-    return Hit(row.id, row.path, shown.line, row.title, row.type, row.status, round(score, 3), shown.text, row.date)
 
 
 def _hint(asked: Query, terms: list[str]) -> str:

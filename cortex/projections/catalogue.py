@@ -9,7 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cortex.core.answer import TRAIL
 from cortex.core.problem import Problem
@@ -23,8 +23,24 @@ CREATE TABLE note (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL,
     id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
     branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
-    events TEXT NOT NULL, digest TEXT NOT NULL);
+    events TEXT NOT NULL, digest TEXT NOT NULL, scope TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL,
+    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, pinned INTEGER NOT NULL, confidence REAL, priority INTEGER);
 CREATE INDEX note_id ON note (id);
+CREATE INDEX note_created ON note (created);
+CREATE INDEX note_date ON note (date);
+CREATE INDEX note_session ON note (session) WHERE session != '';
+CREATE TABLE name (key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL REFERENCES note);
+CREATE INDEX name_key ON name (key);
+CREATE INDEX name_note ON name (number);
+CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX edge_note ON edge (number);
+CREATE INDEX edge_key ON edge (key);
+CREATE TABLE entity (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX entity_note ON entity (number);
+CREATE INDEX entity_key ON entity (key);
+CREATE TABLE tick (number INTEGER NOT NULL REFERENCES note, id TEXT NOT NULL);
+CREATE INDEX tick_note ON tick (number);
+CREATE INDEX tick_id ON tick (id);
 CREATE TABLE problem (number INTEGER NOT NULL REFERENCES note, place TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
 CREATE INDEX problem_note ON problem (number);
 CREATE TABLE item (
@@ -33,6 +49,11 @@ CREATE TABLE item (
 CREATE INDEX item_note ON item (number);
 """
 _COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
+_STANDING = (
+    "number, path, id, type, title, status, project, branch, scope, topic, session, tags, date, tier, created, updated, due, owner, pinned, confidence,"
+    " priority"
+)
+_PARTS = ("problem", "item", "name", "edge", "entity", "tick")  # tables of what a note has many of
 
 
 class Damaged(Exception):
@@ -62,6 +83,32 @@ class Row(NamedTuple):
     created: str
     events: tuple[str, ...]
     digest: str
+
+
+class Standing(NamedTuple):
+    """What a note says of itself that decides how much it matters, and to whom."""
+
+    number: int
+    path: str
+    id: str
+    type: str
+    title: str
+    status: str
+    project: str
+    branch: str
+    scope: str
+    topic: str
+    session: str
+    tags: tuple[str, ...]
+    date: int
+    tier: int
+    created: str
+    updated: str
+    due: str
+    owner: str
+    pinned: bool
+    confidence: float | None  # 0 to 1; None when nothing says it
+    priority: int | None  # 1 to 10; the same
 
 
 class Catalogue:
@@ -102,10 +149,12 @@ class Catalogue:
             number, os.fsencode(card.path), content_hash, *(_storable(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
             _storable("\n".join(card.tags)), card.date, card.tier, _storable(card.created),
             _storable("\n".join(card.events)), card.digest,
+            *(_storable(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
+            card.pinned, card.confidence, card.priority,
         )  # fmt: skip
         given = self._db.execute(
-            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, events, digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, events, digest,"
+            f" scope, topic, session, updated, due, owner, pinned, confidence, priority) VALUES ({','.join('?' * len(values))})",
             values,
         ).lastrowid
         assert given is not None
@@ -115,6 +164,14 @@ class Catalogue:
         self._db.executemany(
             "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(given, *(_storable(text) for text in (*page, *item))) for page, item in card.items]
         )
+        self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", [(_storable(key), rank, given) for key, rank in card.names])
+        self._db.executemany(
+            "INSERT INTO edge VALUES (?, ?, ?, ?, ?)", [(given, *map(_storable, (one.kind, one.target, one.key)), one.line) for one in card.edges]
+        )
+        self._db.executemany(
+            "INSERT INTO entity VALUES (?, ?, ?, ?, ?)", [(given, *map(_storable, (one.kind, one.name, one.key)), one.line) for one in card.entities]
+        )
+        self._db.executemany("INSERT INTO tick VALUES (?, ?)", [(given, _storable(id_)) for id_ in card.ticks])
         return given
 
     def drop(self, path: str) -> int | None:
@@ -122,8 +179,8 @@ class Catalogue:
         held = self._db.execute("SELECT number FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
         if held is None:
             return None
-        self._db.execute("DELETE FROM problem WHERE number = ?", held)
-        self._db.execute("DELETE FROM item WHERE number = ?", held)
+        for table in _PARTS:
+            self._db.execute(f"DELETE FROM {table} WHERE number = ?", held)
         self._db.execute("DELETE FROM note WHERE number = ?", held)
         return int(held[0])
 
@@ -149,6 +206,16 @@ class Catalogue:
             f"SELECT {_COLUMNS} FROM note WHERE {where}", [_storable(one) if isinstance(one, str) else one for one in values]
         ):
             yield _row(held)
+
+    def standings(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Standing]:
+        """As `rows`, with what decides how much a note matters. About 8 µs a note."""
+        for held in self._db.execute(f"SELECT {_STANDING} FROM note WHERE {where}", values):
+            path, tags, pinned = os.fsdecode(held[1]), tuple(held[11].split("\n")) if held[11] else (), bool(held[18])
+            yield Standing._make((held[0], path, *held[2:11], tags, *held[12:18], pinned, *held[19:]))
+
+    def asked(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The answer to an SQL query over the tables, for projections; never a user's text."""
+        return self._db.execute(query, [_storable(one) if isinstance(one, str) else one for one in values])
 
     def numbered(self, numbers: Iterable[int]) -> dict[int, Row]:
         """The rows of these numbers."""

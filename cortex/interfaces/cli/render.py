@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, TextIO
 
 from cortex.core.answer import MARK, UNMARK
-from cortex.interfaces.cli import render_git
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
 from cortex.interfaces.cli.visible import visible
 
@@ -19,8 +19,8 @@ def as_json(verb: str, answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
     fields = _plain(answer)
     assert isinstance(fields, dict)
-    for hit in fields["hits"] if verb == "search" else ():
-        hit.pop("date")
+    for hit in fields.get("hits") or fields.get("records") or ():
+        hit.pop("date", None)
         hit["snippet"] = hit["snippet"].replace(MARK, "").replace(UNMARK, "")
     if verb == "search":
         fields.pop("hint")
@@ -30,7 +30,7 @@ def as_json(verb: str, answer: Any) -> object:
 def show(verb: str, answer: Any, out: TextIO) -> None:
     """Print the answer. Colour only where a terminal will show it."""
     paint = out.isatty() and "NO_COLOR" not in os.environ
-    text = "\n".join(_TEXT[verb](answer))
+    text = "\n".join(_text_of(verb)(answer))
     for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
     if text:
@@ -39,7 +39,25 @@ def show(verb: str, answer: Any, out: TextIO) -> None:
 
 def exit_code(verb: str, answer: Any) -> int:
     """0 for yes, 1 for no: no hits, an event that failed, a problem that doctor found."""
-    return int(_NO[verb](answer)) if verb in _NO else 0
+    no = _module_of(verb).NO.get(verb) if verb in _ELSEWHERE else _NO.get(verb)
+    return int(no(answer)) if no else 0
+
+
+# verb -> the module beside this one with its `TEXT` and `NO`: most commands need none of them
+_ELSEWHERE = {
+    "sync": "render_git",
+    "merge": "render_git",
+    "history": "render_git",
+    "git": "render_git",
+}
+
+
+def _text_of(verb: str) -> Callable[[Any], Iterable[str]]:
+    return _module_of(verb).TEXT[verb] if verb in _ELSEWHERE else _TEXT[verb]
+
+
+def _module_of(verb: str) -> Any:
+    return import_module(f"cortex.interfaces.cli.{_ELSEWHERE[verb]}")
 
 
 _NO: dict[str, Callable[[Any], bool]] = {
@@ -48,9 +66,6 @@ _NO: dict[str, Callable[[Any], bool]] = {
     "doctor": lambda examined: bool(examined.problems),
     "heal": lambda healed: bool(healed.stale),
     "watch": lambda watched: watched.refused,
-    "sync": lambda synced: bool(synced.trouble or synced.waiting),
-    "merge": lambda merged: not merged.clean,
-    "git": lambda answer: answer.action == "status" and bool(answer.problems),
 }
 
 
@@ -160,10 +175,6 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "new": lambda written: [visible(written.file)],
     "normalize": _normalize,
     "heal": _heal,
-    "sync": render_git.sync,
-    "merge": render_git.merge,
-    "history": render_git.history,
-    "git": render_git.drivers,
     "watch": lambda watched: map(visible, watched.lines()),
     "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
     "status": _status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
@@ -74,3 +74,11 @@ def merge(answer: Any) -> Iterable[str]:
         yield "merged" if answer.clean else f"{YELLOW}something waits for a person{OFF}: see merge_conflicts, and the markers in the text"
     else:
         yield visible(answer.text.removesuffix("\n"), lines=True)
+
+
+TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"sync": sync, "merge": merge, "history": history, "git": drivers}
+NO: dict[str, Callable[[Any], bool]] = {
+    "sync": lambda synced: bool(synced.trouble or synced.waiting),
+    "merge": lambda merged: not merged.clean,
+    "git": lambda answer: answer.action == "status" and bool(answer.problems),
+}
