@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cortex.interfaces.cli import overview, render
 from cortex.interfaces.cli.arguments import read
 from cortex.interfaces.cli.declaration import declaration_of
 from cortex.interfaces.cli.main import verb
-from cortex.interfaces.cli.render import _TEXT
 from cortex.operations import VERBS
 
 SEARCH = declaration_of(verb("search"))
@@ -29,7 +29,12 @@ def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_exam
     assert declared.examples
     assert all(example.partition("cortex ")[1] for example in declared.examples)
     assert [one.name for one in declared.parameters if not one.meaning] == []
-    assert render._text_of(verb)
+    assert render._text_of(name)
+
+
+def test_the_overview_names_every_verb_once() -> None:
+    named = [name for names in overview.GROUPS.values() for name in names]
+    assert sorted(name for name in named if name in VERBS) == sorted(VERBS)
 
 
 @pytest.mark.parametrize(

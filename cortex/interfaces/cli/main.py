@@ -128,15 +128,12 @@ def _overview(argv: list[str], name: str) -> int:
     if argv == ["--version"]:
         print(f"cortex {__version__}")
         return OK
-    lines = ["usage: cortex VERB ...", "", "A memory you can read, diff and push.", ""]
-    lines += [f"  {each:<11}{declaration_of(verb(each)).summary}" for each in VERBS]
-    lines += [f"  {'completion':<11}Print a completion script for bash, zsh or fish.", ""]
-    lines += ["cortex VERB --help explains a verb, with an example.", ""]
-    asked = not name and argv in ([], ["--help"], ["-h"])
-    (sys.stdout if asked else sys.stderr).write("\n".join(lines))
+    from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
+
     if name:
-        close = [each for each in VERBS if each.startswith(name[:3])]
-        return _complain(Invalid(f"there is no verb {name!r}", f"did you mean cortex {close[0]}?" if close else "cortex --help"))
+        return _complain(Invalid(f"there is no verb {name!r}", overview.nearest(name)))
+    asked = argv in ([], ["--help"], ["-h"])
+    (sys.stdout if asked else sys.stderr).write("\n".join([*overview.lines(), ""]))
     return OK if asked else ERROR
 
 

@@ -17,11 +17,10 @@ _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
 
 def as_json(verb: str, answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
+    if hasattr(answer, "as_json"):  # a name that JSON may have and Python may not: `from`
+        return answer.as_json()
     fields = _plain(answer)
     assert isinstance(fields, dict)
-    for hit in fields.get("hits") or fields.get("records") or ():
-        hit.pop("date", None)
-        hit["snippet"] = hit["snippet"].replace(MARK, "").replace(UNMARK, "")
     if verb == "search":
         fields.pop("hint")
     return fields
@@ -71,7 +70,11 @@ _NO: dict[str, Callable[[Any], bool]] = {
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
+        fields = {key: _plain(item) for key, item in value._asdict().items()}
+        if "snippet" in fields:  # a hit, wherever it stands
+            fields.pop("date", None)
+            fields["snippet"] = fields["snippet"].replace(MARK, "").replace(UNMARK, "")
+        return fields
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,0 +1,47 @@
+"""All verbs on one screen, in the order in which a day of work meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cortex.interfaces.cli.declaration import declaration_of
+from cortex.operations import VERBS
+
+GROUPS = {
+    "Keep": ("capture", "save", "passive", "new", "session"),
+    "Find": ("search", "recall", "timeline", "show", "context", "graph", "entities", "topic", "history"),
+    "Act": ("actions", "meetings", "done", "status"),
+    "Keep it true": (
+        "update", "supersede", "relate", "unrelate", "pin", "unpin", "archive", "restore", "delete", "forget", "score", "lifecycle", "prune",
+        "consolidate", "promote", "project",
+    ),
+    "Share": ("sync", "merge", "git", "heal", "watch"),
+    "Look after": ("init", "normalize", "retry", "doctor", "rebuild"),
+}  # fmt: skip
+_COMPLETION = ("completion", "Print a completion script for bash, zsh or fish.")
+
+
+def lines() -> Iterator[str]:
+    """The overview, each verb with its first sentence."""
+    yield from ("usage: cortex VERB ...", "", "A memory you can read, diff and push.")
+    for heading, names in GROUPS.items():
+        if there := [name for name in names if name in VERBS]:
+            yield from ("", heading)
+        for name in there:
+            yield f"  {name:<12}{declaration_of(_function(name)).summary}"
+    yield f"  {_COMPLETION[0]:<12}{_COMPLETION[1]}"
+    yield from ("", "cortex VERB --help explains a verb, with an example.", "")
+
+
+def nearest(name: str) -> str:
+    """What somebody may have meant who typed a verb that there is not."""
+    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
+
+    close = get_close_matches(name, VERBS, 1, 0.6) or [each for each in VERBS if each.startswith(name[:3])]
+    return f"did you mean cortex {close[0]}?" if close else "cortex --help"
+
+
+def _function(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  every verb has its own signature
+    from cortex.interfaces.cli.main import verb  # noqa: PLC0415  main imports this module where it needs it
+
+    return verb(name)
