@@ -1,8 +1,12 @@
 """How search answers: in which order, up to which size, with which marks. Little and light: the hot paths import it."""
 
 CURRENT = 0
-SET_ASIDE = 1  # superseded or archived
+SET_ASIDE = 1  # superseded, archived or deleted
 TRAIL = 2  # events and briefings: the trail that records came from, and what is made of them
+
+ASIDE = ("superseded", "archived", "deleted")  # statuses of what is set aside
+DONE = ("done", "closed", "cancelled")  # what people write when an action needs nothing more
+DROPPED = ("superseded", "deleted")  # and of what only answers those who ask for it
 
 MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest of a larger one is not searched, and that is said
 

@@ -12,6 +12,9 @@ Value: TypeAlias = "str | bool | Sequence[Value] | Mapping[str, Value] | None"
 # like a date, a time stamp or an event id. `: ` and ` #` cannot occur, as neither `:`+blank nor `#` is allowed.
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*")
 _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}")
+# Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits is quoted and stays text.
+_NUMERIC = ("confidence", "priority")
+_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,6})?")
 _NOT_TEXT = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])  # YAML 1.1 reads these as other types
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 
@@ -30,7 +33,8 @@ def field(key: str, value: Value, indent: str = "") -> list[str]:
     if isinstance(value, Mapping):
         return [f"{indent}{key}:", *(line for k, v in value.items() for line in field(k, v, indent + "  "))]
     if isinstance(value, str):
-        return [f"{indent}{key}: {scalar(value)}"]
+        plain = key in _NUMERIC and _NUMBER.fullmatch(value)
+        return [f"{indent}{key}: {value if plain else scalar(value)}"]
     if isinstance(value, Sequence):
         if any(isinstance(item, Mapping) for item in value):
             return [f"{indent}{key}:", *(f"{indent}  - {_flow(item)}" for item in value)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core import emit
@@ -10,10 +11,16 @@ from cortex.core.problem import Invalid
 from cortex.core.text import base32
 
 # The words a capture may give as its type. A new one is a word here and a handler in `core/normalize.py`.
-EVENT_TYPES = ("manual", "stop", "pre_compact", "meeting")
+EVENT_TYPES = (
+    "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt", "session_start", "session_end", "subagent_stop",
+)  # fmt: skip
+UNSAID = {"session_start": "(no goal)", "session_end": "(no summary)"}  # the text of an event that may come without one
 RAW_HEADING = "## Raw Content"
 MAX_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
+NAMED = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
+MOST_NAMED = 20_000 * 35  # bytes of such lines in one note
 
+_IN_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
 _ID = re.compile(r"[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TAG = re.compile(r"[^\s,#\[\]{}\"']{1,100}")
@@ -32,11 +39,36 @@ class Event(NamedTuple):
     tags: tuple[str, ...] = ()
     host: str = ""  # the agent host that sent it, empty when a person did
     source: str = ""  # the interface that took it: cli, hook, mcp
+    title: str = ""  # from here on what an observation says of its record
+    record: str = ""  # its type
+    topic: str = ""
+    scope: str = ""
+    confidence: str = ""
+    priority: str = ""
+    derived_from: tuple[str, ...] = ()  # record ids
+    supersedes: tuple[str, ...] = ()
 
 
 def event_id(stamp: str, random: bytes) -> str:
     """An id from `YYYYMMDDtHHMMSSz` and at least 7 random bytes, of which 50 bits are used."""
     return f"{stamp}-{base32(int.from_bytes(random, 'big'), 10)}"
+
+
+def id_after(id_: str, random: bytes) -> str:
+    """An id that sorts behind `id_`, by a step of 1 more than `random` says, of the same second while there is room: a clock
+    that is behind another, or two saves in one second, must not make the later text the earlier one."""
+    number = 0
+    for sign in id_[17:]:
+        number = number * 32 + _IN_ORDER.index(sign)
+    number += 1 + int.from_bytes(random, "big")
+    stamp = id_[:16] if number < 32**10 else _next_second(id_)
+    return f"{stamp}-" + "".join(_IN_ORDER[number >> 5 * place & 31] for place in reversed(range(10)))
+
+
+def _next_second(id_: str) -> str:
+    from datetime import datetime, timedelta  # noqa: PLC0415  hardly ever
+
+    return (datetime.fromisoformat(time_of(id_)) + timedelta(seconds=1)).strftime("%Y%m%dt%H%M%Sz")
 
 
 def is_event_id(text: str) -> bool:
@@ -48,6 +80,12 @@ def is_event_id(text: str) -> bool:
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = 28 + leap if month == 2 else 31 - (month - 1) % 7 % 2
     return 1 <= month <= 12 and 1 <= day <= days and int(text[9:11]) < 24 and int(text[11:13]) < 60 and int(text[13:15]) < 60
+
+
+def latest(ids: Iterable[str]) -> str:
+    """The greatest event id among what a note names as where it came from; empty when there is none. A hand may have
+    written other names there, which would count as later than every event."""
+    return max(filter(is_event_id, ids), default="")
 
 
 def time_of(id_: str) -> str:
@@ -94,6 +132,14 @@ def compose(event: Event) -> str:
         "tags": event.tags,
         "host": event.host,
         "source": event.source,
+        "title": event.title,
+        "record": event.record,
+        "topic": event.topic,
+        "scope": event.scope,
+        "confidence": event.confidence,
+        "priority": event.priority,
+        "derived_from": event.derived_from,
+        "supersedes": event.supersedes,
     }
     return f"{emit.frontmatter(fields)}\n{RAW_HEADING}\n\n{event.text}\n"
 

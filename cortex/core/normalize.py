@@ -7,88 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
-from typing import NamedTuple, TypeAlias
 
-from cortex.core import emit, event as events, note as notes
+from cortex.core import emit, event as events, note as notes, session as sessions, topic as topics
+from cortex.core.answer import ASIDE
+from cortex.core.edit import letting_go, set_aside, touched, with_fields, with_relation
 from cortex.core.event import Event
-from cortex.core.note import Note
+from cortex.core.extract.passive import learnings
+from cortex.core.known import Change, Create, Fold, Grow, Known, Retire, Upsert, seconds_of
 from cortex.core.problem import Invalid
-from cortex.core.record import LEADING_WORDS, RECORD_TYPES, Record, compose, record_id
-from cortex.core.text import digest, one_line, short_hash, shorten, slug
+from cortex.core.record import LEADING_WORDS, RECORD_TYPES, SCOPES, Record, begun_as, compose, is_type, record_id, scope_of
+from cortex.core.session import ORNAMENT
+from cortex.core.text import digest, one_line, shorten
 
-TWIN_WINDOW = 15 * 60  # seconds within which equal content is the same record (engram's and seed 001's window)
-TITLE_LIMIT = 80
-GIST_LIMIT = 240
-SESSION_HEADING = "## Events"
+TITLE_LIMIT = 80  # of a title that Cortex takes from a text
+SAVED_TITLE_LIMIT = 200  # of one that somebody gave
 
 _LEAD = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
-_ORNAMENT = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
 _SENTENCE = re.compile(r"[.!?](?=\s)")
-_FOLDED = re.compile(rb"^- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*$")
-
-
-class Create(NamedTuple):
-    """Write a new note."""
-
-    path: str
-    text: str
-    id: str
-    type: str
-    project: str
-    at: str
-    digest: str
-
-
-class Grow(NamedTuple):
-    """Name one more event in a record's provenance."""
-
-    path: str
-    event: Event
-
-
-class Fold(NamedTuple):
-    """Add a turn to the one note of its session."""
-
-    path: str
-    event: Event
-
-
-Change: TypeAlias = "Create | Grow | Fold"
-
-
-class Known:
-    """What the vault holds already, as far as normalizing must know it; grows as changes are applied."""
-
-    def __init__(self) -> None:
-        self.events: dict[str, str] = {}  # event id -> path of the first note that names it
-        self.paths: dict[str, str] = {}  # record id -> path, wherever a person has moved it
-        self._twins: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
-
-    def add(self, *, path: str, id_: str, type_: str, project: str, at: str, digest_: str, from_events: tuple[str, ...]) -> None:
-        for one in from_events:
-            self.events.setdefault(one, path)
-        self.paths.setdefault(id_, path)
-        if digest_ and (seconds := seconds_of(at)) is not None:
-            self._twins.setdefault((type_, project, digest_), []).append((seconds, path))
-
-    def twin(self, type_: str, project: str, digest_: str, at: str) -> str:
-        """The path of a record with this content, made within the window; empty when there is none."""
-        now = seconds_of(at) or 0.0
-        for then, path in self._twins.get((type_, project, digest_), ()):
-            if abs(now - then) <= TWIN_WINDOW:
-                return path
-        return ""
-
-    def learn(self, change: Change, event: Event) -> None:
-        if isinstance(change, Create):
-            self.add(
-                path=change.path, id_=change.id, type_=change.type, project=change.project, at=change.at,
-                digest_=change.digest, from_events=(event.id,),
-            )  # fmt: skip
-        else:
-            self.events.setdefault(event.id, change.path)
 
 
 def read_event(data: bytes, where: str) -> Event:
@@ -115,6 +51,14 @@ def read_event(data: bytes, where: str) -> Event:
         tags=note.texts("tags"),
         host=note.get("host"),
         source=note.get("source"),
+        title=note.get("title"),
+        record=note.get("record"),
+        topic=note.get("topic"),
+        scope=note.get("scope"),
+        confidence=note.get("confidence"),
+        priority=note.get("priority"),
+        derived_from=note.texts("derived_from"),
+        supersedes=note.texts("supersedes"),
     )
     events.check(event)
     if not _TIME.fullmatch(event.at) or seconds_of(event.at) is None:
@@ -129,9 +73,14 @@ def normalize(event: Event, known: Known, *, unfinished: bool = False) -> list[C
     return [] if event.id in known.events and not unfinished else HANDLERS[event.type](event, known)
 
 
-def amend(data: bytes, change: Grow | Fold) -> bytes:
+def amend(data: bytes, change: Grow | Fold | Retire) -> bytes:
     """The bytes of an existing note after a change. `Invalid` when a person's edit left it unreadable."""
     note = notes.parse(data, change.path)
+    if isinstance(change, Retire):
+        if note.get("status").lower() in ASIDE:
+            return data
+        said = {"superseded_by": change.by, "superseded_at": change.event.at}
+        return notes.write(touched(set_aside(letting_go(note, change.by), "superseded", said), change.event.at))
     before, rest = note.provenance()
     if change.event.id in before:
         return data
@@ -142,41 +91,64 @@ def amend(data: bytes, change: Grow | Fold) -> bytes:
     tags = note.texts("tags")
     if isinstance(change, Grow) and (more := [tag for tag in change.event.tags if tag not in tags]):
         note = notes.set_field(note, "tags", emit.field("tags", (*tags, *more)))
-    if isinstance(change, Fold):
-        if change.event.type == "stop" and note.get("status") == "open":
-            note = notes.set_field(note, "status", emit.field("status", "done"))
-        note = notes.insert_body_line(note, _turn(change.event), _place_of_turn(note, change.event.id))
-    return notes.write(note)
+    if isinstance(change, Grow):
+        note = _related(note, change.event)
+    return notes.write(sessions.fold(note, change.event) if isinstance(change, Fold) else note)
 
 
-def seconds_of(at: str) -> float | None:
-    """Seconds since the epoch of an ISO time that names its zone; None when it is none."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo else None
+def _related(note: notes.Note, event: Event) -> notes.Note:
+    """The note with what its twin was to supersede and came from."""
+    own, named = note.get("id"), note.texts("supersedes")
+    if more := [id_ for id_ in event.supersedes if id_ not in (own, *named)]:
+        note = with_fields(note, {"supersedes": (*named, *more)})
+    for kind, ids in (("supersedes", event.supersedes), ("derived_from", event.derived_from)):
+        for id_ in ids:
+            note = with_relation(note, kind, id_) if id_ != own else note
+    return note
+
+
+def records_of(event: Event) -> list[Record]:
+    """What an event says by itself, before anybody asks what the vault holds already. Of a meeting, its minutes."""
+    if event.type == "observation":
+        return [_observed(event)]
+    if event.type in ("passive", "subagent_stop") and (found := _learned(event)):
+        return found
+    type_, title = _type_and_title(event)
+    return [_begun(event)._replace(id=record_id(title, event.id), type=type_, title=title, status=begun_as(type_))]
 
 
 def _manual(event: Event, known: Known) -> list[Change]:
-    type_, title = _type_and_title(event)
-    status = "open" if type_ == "action" else "active"
-    record = _begun(event)._replace(id=record_id(title, event.id), type=type_, title=title, status=status)
-    return [_place(record, event, known)]
+    return [_place(record, event, known) for record in records_of(event)]
+
+
+def _observation(event: Event, known: Known) -> list[Change]:
+    (record,) = records_of(event)
+    place = _place(record, event, known)
+    if not record.relations:
+        return [place]
+    # A twin, or a topic's record from another project: then the id that the event would give is nobody's.
+    holds = place.id if isinstance(place, Create) else known.id_at(place.path)
+    supersedes = tuple(id_ for id_ in record.supersedes if id_ != holds)
+    place = _place(record._replace(supersedes=supersedes, relations=tuple(one for one in record.relations if one[1] != holds)), event, known)
+    return [place, *(Retire(known.paths[id_], event, holds) for id_ in supersedes if id_ in known.paths)]
+
+
+def _passive(event: Event, known: Known) -> list[Change]:
+    """What was learned, each a record of its own topic. Where nothing was, the text is of its session; without one it is
+    kept as it came."""
+    if found := _learned(event):
+        return [_place(record, event, known) for record in found]
+    if event.session or event.type == "subagent_stop":
+        return _session(event, known)
+    return [_place(record._replace(type="note", status=begun_as("note")), event, known) for record in records_of(event)]
 
 
 def _session(event: Event, known: Known) -> list[Change]:
-    """Hosts send `stop` after every turn, so a session's events fold into its one note. A session that has only
-    been compacted is still `open`: it does not count as one that was held."""
-    name = event.session or event.id
-    id_ = f"session-{slug(name, 40)}-{short_hash(name)}"
+    """A session's events fold into its one note."""
+    id_ = sessions.id_of(event.session or event.id)
     if id_ in known.paths:
         return [Fold(known.paths[id_], event)]
-    status = "done" if event.type == "stop" else "open"
-    body = f"{SESSION_HEADING}\n\n{_turn(event)}"
-    record = _begun(event)._replace(id=id_, type="session", title=f"Session {shorten(name, 60)}", status=status, body=body)
-    path = f"sessions/{event.at[:4]}/{event.at[5:7]}/{id_}.md"
-    return [Create(path, compose(record), id_, record.type, record.project, record.created, "")]
+    return [Create(sessions.path_of(event), sessions.begun(event), id_, "session", event.project, event.at, "")]
 
 
 def _meeting(event: Event, known: Known) -> list[Change]:
@@ -210,18 +182,30 @@ HANDLERS: dict[str, Callable[[Event, Known], list[Change]]] = {
     "stop": _session,
     "pre_compact": _session,
     "meeting": _meeting,
+    "observation": _observation,
+    "passive": _passive,
+    "subagent_stop": _passive,
+    "prompt": _session,
+    "session_start": _session,
+    "session_end": _session,
 }
 
 
 def _place(record: Record, event: Event, known: Known) -> Change:
-    """A new note for the record, or a growing provenance where its content is already known."""
+    """A new note for the record, or a growing provenance where its content is already known. A topic has one record."""
     key = digest(record.body)
+    if record.topic:
+        # Of a project that was merged into another the records keep their ids.
+        if held := known.paths.get(record.id) or known.topics.get((record.project, record.scope, record.topic)):
+            return Upsert(held, event, record)
+        path = topics.path(record.project, record.scope, record.topic)
+        return Create(path, compose(record), record.id, record.type, record.project, record.created, key, record)
     if record.id in known.paths:
         return Grow(known.paths[record.id], event)
-    if twin := known.twin(record.type, record.project, key, record.created):
+    if twin := known.twin(record.type, record.project, key, record.created, event.title):
         return Grow(twin, event)
     path = f"records/{record.type}/{record.id}.md"
-    return Create(path, compose(record), record.id, record.type, record.project, record.created, key)
+    return Create(path, compose(record), record.id, record.type, record.project, record.created, key, title=record.title)
 
 
 def _begun(event: Event) -> Record:
@@ -232,13 +216,41 @@ def _begun(event: Event) -> Record:
     )  # fmt: skip
 
 
+def _observed(event: Event) -> Record:
+    """The record that a save asks for. What a hand has written into the event wrongly is made whole or left out."""
+    told, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
+    title = shorten(event.title, SAVED_TITLE_LIMIT) or title
+    topic = topics.normal(event.topic) if event.topic else ""
+    type_ = event.record if is_type(event.record) else topics.type_of(topic) or told
+    scope = event.scope if event.scope in SCOPES else scope_of(event.project)
+    relations = (*(("supersedes", id_) for id_ in event.supersedes), *(("derived_from", id_) for id_ in event.derived_from))
+    record = _begun(event)._replace(
+        type=type_, title=title, status=begun_as(type_), scope=scope, topic=topic, confidence=event.confidence, priority=event.priority,
+        supersedes=event.supersedes, relations=tuple(dict.fromkeys(relations)),
+    )  # fmt: skip
+    return _of_topic(record) if topic else record._replace(id=record_id(title, event.id))
+
+
+def _learned(event: Event) -> list[Record]:
+    scope = scope_of(event.project)
+    begun = _begun(event)._replace(type="learning", scope=scope)
+    return [_of_topic(begun._replace(title=one.title, body=one.text, topic=one.topic)) for one in learnings(event.text)]
+
+
+def _of_topic(record: Record) -> Record:
+    """The record as that of its topic. Its lists stand in an order in which they can grow alike on every clone."""
+    id_ = topics.record_id(record.project, record.scope, record.topic)
+    tags, supersedes = (tuple(sorted(set(some))) for some in (record.tags, record.supersedes))
+    return record._replace(id=id_, tags=tags, supersedes=supersedes, relations=tuple(sorted(set(record.relations))))
+
+
 def _type_and_title(event: Event) -> tuple[str, str]:
     """The record's type from an explicit tag, else from the text's leading word; its title from the first line."""
     line = next(line for line in event.text.splitlines() if line.strip())
     lead = _LEAD.match(line)
     word = LEADING_WORDS.get(lead[1].lower(), "") if lead else ""
     tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
-    title = one_line(_ORNAMENT.sub("", line[lead.end() :] if lead and word else line)) or one_line(event.text)
+    title = one_line(ORNAMENT.sub("", line[lead.end() :] if lead and word else line)) or one_line(event.text)
     sentence = _SENTENCE.search(title)
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]
@@ -250,27 +262,6 @@ def _titled(text: str) -> str:
     title = shorten(text, TITLE_LIMIT)
     first = title.partition(" ")[0]
     return title[0].upper() + title[1:] if first.islower() and first.isalpha() else title
-
-
-def _turn(event: Event) -> str:
-    """One line for one event of a session; it ends with the event's id, by which the lines are ordered."""
-    lines = [_ORNAMENT.sub("", line) for line in event.text.splitlines()]
-    gist = shorten(" ".join(line for line in lines if line.strip()), GIST_LIMIT)
-    return f"- {event.at[:10]} {event.at[11:16]} {event.type}: {gist} [[{event.id}]]"
-
-
-def _place_of_turn(note: Note, event_id: str) -> int:
-    """The body line before which an event's line belongs: turns stand in the order of their ids on every clone."""
-    lines = note.body.splitlines()
-    after = 0
-    for number, line in enumerate(lines):
-        if found := _FOLDED.match(line):
-            if found[1].decode() > event_id:
-                return number
-            after = number + 1
-        elif not after and line.strip() == SESSION_HEADING.encode():
-            after = number + 2
-    return after or len(lines)
 
 
 def _link_text(title: str) -> str:

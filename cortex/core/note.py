@@ -10,12 +10,16 @@ import re
 from typing import NamedTuple
 
 from cortex.core.answer import UTF16_MARKS, decoded
+from cortex.core.event import MOST_NAMED, NAMED
 from cortex.core.problem import Invalid, Problem
 from cortex.core.properties import Fields, Unreadable, load
 
 BOM = b"\xef\xbb\xbf"
-MAX_FRONTMATTER_BYTES = 64 * 1024
+# Lines that name events come on top: a topic gets one with every save, a session with every prompt.
+MAX_OWN_BYTES = 64 * 1024
 MAX_FRONTMATTER_LINES = 1000
+MAX_FRONTMATTER_BYTES = MAX_OWN_BYTES + MOST_NAMED
+_NAMED = re.compile(NAMED)
 _FENCE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
 _CLOSING = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
 _EOL = re.compile(rb"\r\n|\n|\r")
@@ -108,8 +112,10 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
     if not note.opening:
         fence = f"---{note.eol}".encode()
         return read(note.bom + fence + written + fence + note.body)
-    start, end = _span(note.block, key)
+    start, end = span(note.block, key)
     changed = read(note.bom + note.opening + note.block[:start] + written + note.block[end:] + note.closing + note.body)
+    if not changed.opening and changed.problems:
+        raise Invalid(f"with {key!r} it could not be read any more: {changed.problems[0].message}", "take lines out of its frontmatter")
     # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
     others = ({other: value for other, value in fields.items() if other != key} for fields in (note.fields, changed.fields))
     if next(others) != next(others) or len(changed.problems) > len(note.problems):
@@ -131,17 +137,21 @@ def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, byt
     if not fence or not fence[1]:
         return b"", b"", b"", rest
     closing = _CLOSING.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
-    block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
+    own = block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
+    if closing and (len(block) + len(closing[0]) > MAX_OWN_BYTES or block.count(b"\n") > MAX_FRONTMATTER_LINES):
+        own = _NAMED.sub(b"", block)
+        if len(own) + len(closing[0]) > MAX_OWN_BYTES:
+            closing, block = None, block[:4096]
     lines = block.decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     if not closing:
         if _KEY.match(first):
-            message = f"the frontmatter has no closing ---, or is larger than {MAX_FRONTMATTER_BYTES // 1024} KB"
+            message = f"the frontmatter has no closing ---, or is larger than {MAX_OWN_BYTES // 1024} KB"
             problems.append(Problem(f"{where}:1", message, "end it with a line of three dashes"))
         return b"", b"", b"", rest
     if lines and not lines[0].strip() and first and not _KEY.match(first):
         return b"", b"", b"", rest  # a thematic break at the top of a note that has no frontmatter
-    if len(_EOL.findall(block)) > MAX_FRONTMATTER_LINES:
+    if len(_EOL.findall(own)) > MAX_FRONTMATTER_LINES:
         problems.append(Problem(f"{where}:1", f"the frontmatter has over {MAX_FRONTMATTER_LINES} lines", "move text below the closing ---"))
         return b"", b"", b"", rest
     return rest[: fence.end()], block, rest[closing.start() : closing.end()], rest[closing.end() :]
@@ -185,7 +195,7 @@ def _encoding_problem(data: bytes, where: str) -> list[Problem]:
     return []
 
 
-def _span(block: bytes, key: str) -> tuple[int, int]:
+def span(block: bytes, key: str) -> tuple[int, int]:
     """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
     follow, comments among these included. Both ends are the block's end when it has no such key."""
     head = re.compile(rb"^(?:" + re.escape(key.encode()) + rb"|\"" + re.escape(key.encode()) + rb"\"|'" + re.escape(key.encode()) + rb"')[ \t]*:")

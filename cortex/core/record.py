@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core import emit
-from cortex.core.text import short_hash, slug
+from cortex.core.problem import Invalid
+from cortex.core.text import short_hash, shorten, slug
+
+SCOPES = ("project", "personal", "global")
 
 # Kinds of record that Cortex itself makes or offers a template for; people may write any other type by hand.
 RECORD_TYPES = (
@@ -34,12 +37,18 @@ class Record(NamedTuple):
     created: str
     events: tuple[str, ...]
     status: str = "active"
+    scope: str = ""  # project, personal or global; by default what the project says
     project: str = ""
     branch: str = ""
+    topic: str = ""
     session: str = ""
     tags: tuple[str, ...] = ()
     owner: str = ""
     due: str = ""
+    updated: str = ""  # by default when it was created
+    confidence: str = ""  # 0 to 1, as somebody said it
+    priority: str = ""  # 1 to 10, the same
+    supersedes: tuple[str, ...] = ()  # record ids
     relations: tuple[tuple[str, str], ...] = ()  # (kind, record id)
 
 
@@ -48,10 +57,54 @@ def record_id(title: str, event: str, ordinal: int = 0) -> str:
     return f"{slug(title)}-{short_hash(f'{event}/{ordinal}')}"
 
 
+def is_type(word: str) -> bool:
+    """Whether a record may be of this type, also one that a person invented: it names a folder, and nothing that Cortex
+    makes in other places."""
+    return slug(word, 40) == word and word not in ("session", "briefing")
+
+
+def scope_of(project: str) -> str:
+    """The scope of what nobody has given one."""
+    return "project" if project else "personal"
+
+
+def confidence_of(text: str) -> str:
+    """A confidence as it is kept; empty for none. `Invalid` when it is no number from 0 to 1."""
+    try:
+        value = float(text) if text else 0.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:  # nor is `nan`
+        raise Invalid(f"{_shown(text)} is no confidence", "give a number from 0 to 1: --confidence 0.8")
+    return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
+
+
+def priority_of(text: str) -> str:
+    """A priority as it is kept; empty for none. `Invalid` when it is no whole number from 1 to 10."""
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10):
+        raise Invalid(f"{_shown(text)} is no priority", "give a whole number from 1 to 10, where 10 matters most")
+    return str(int(text)) if text else ""
+
+
+def _shown(text: str) -> str:
+    from cortex.core.redact import clean  # noqa: PLC0415  its patterns cost 8 ms
+
+    return repr(shorten(clean(text), 50))
+
+
+def begun_as(type_: str) -> str:
+    """The status with which a record of a type begins."""
+    return "open" if type_ == "action" else "active"
+
+
 def provenance(events: tuple[str, ...], session: str) -> dict[str, emit.Value]:
     """The block that says which events a record came from; oldest first, so that its lines merge."""
     block: dict[str, emit.Value] = {"events": sorted(events)}
     return block | {"session": session} if session else block
+
+
+def relation_fields(relations: tuple[tuple[str, str], ...]) -> list[emit.Value]:
+    return [{"kind": kind, "to": f"[[{to}]]"} for kind, to in relations]
 
 
 def compose(record: Record) -> str:
@@ -60,15 +113,19 @@ def compose(record: Record) -> str:
         "type": record.type,
         "title": record.title,
         "status": record.status,
-        "scope": "project" if record.project else "personal",
+        "scope": record.scope or scope_of(record.project),
         "project": record.project,
         "branch": record.branch,
+        "topic": record.topic,
         "tags": record.tags,
         "owner": record.owner,
         "due": record.due,
         "created": record.created,
-        "updated": record.created,
-        "relations": [{"kind": kind, "to": f"[[{to}]]"} for kind, to in record.relations],
+        "updated": record.updated or record.created,
+        "confidence": record.confidence,
+        "priority": record.priority,
+        "supersedes": record.supersedes,
+        "relations": relation_fields(record.relations),
         "provenance": provenance(record.events, record.session),
     }
     return f"{emit.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"

@@ -23,6 +23,11 @@ def short_hash(text: str, length: int = 6) -> str:
     return base32(int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length, length)
 
 
+def hash_bytes(text: str, size: int) -> bytes:
+    """The first bytes of the SHA-256 of `text`."""
+    return _sha256(text.encode("utf-8", "surrogatepass"))[:size]
+
+
 def digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
     return _sha256(_SPACE.sub(" ", text.strip()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]

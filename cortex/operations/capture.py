@@ -40,7 +40,7 @@ def capture(
     and well-known secrets never get there: they become [REDACTED:kind].
 
     text: what to keep; a single - reads standard input
-    type: manual, stop, pre_compact or meeting
+    type: manual, meeting, prompt, session_start, session_end, stop, pre_compact, subagent_stop or passive
     session: the session that this belongs to
     project: the project; by default what the working directory's .cortex-project or git remote says
     branch: the branch; by default the one checked out in the working directory
@@ -49,12 +49,13 @@ def capture(
 
     Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
     Example: pbpaste | cortex capture --type meeting -
+    Example: cortex capture --type prompt --session s1 "Why is the build slow?"
     """
     event = Event(
-        id=id or _new_id(caller),
+        id=id or new_id(caller),
         type=type,
         at="",
-        text=clean(text),
+        text=clean(text) if text.strip() else events.UNSAID.get(type, ""),
         session=clean(session),
         project=clean(project).lower() or checkout.project_of(caller.cwd),
         branch=clean(branch) or checkout.branch_of(caller.cwd),
@@ -62,10 +63,10 @@ def capture(
         source=caller.source,
     )
     events.check(event)
-    return _published(vault, caller, event, fixed=bool(id))
+    return publish(vault, caller, event, fixed=bool(id))
 
 
-def _published(vault: Vault, caller: Caller, event: Event, *, fixed: bool) -> Captured:
+def publish(vault: Vault, caller: Caller, event: Event, *, fixed: bool = False) -> Captured:
     """Write the event. An id that is taken is replaced by a new one, unless it is `fixed`: then it is an earlier attempt."""
     for _ in range(_ATTEMPTS):
         event = event._replace(at=events.time_of(event.id))
@@ -76,7 +77,7 @@ def _published(vault: Vault, caller: Caller, event: Event, *, fixed: bool) -> Ca
             files.publish(vault.root, path, events.compose(event).encode())
         except FileExistsError:
             if not fixed:
-                event = event._replace(id=_new_id(caller))
+                event = event._replace(id=new_id(caller))
         except NotFound:
             continue  # it was normalized while we looked: look again
         except OSError as error:
@@ -89,7 +90,8 @@ def _published(vault: Vault, caller: Caller, event: Event, *, fixed: bool) -> Ca
     raise Conflict(f"no free event id in {_ATTEMPTS} attempts", "capture again")
 
 
-def _new_id(caller: Caller) -> str:
+def new_id(caller: Caller) -> str:
+    """An event id of this moment."""
     stamp = caller.now.replace("-", "").replace(":", "").lower()
     return events.event_id(stamp, caller.random(7))
 

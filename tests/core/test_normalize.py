@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 
 from cortex.core import event as events, note as notes
 from cortex.core.event import Event
-from cortex.core.normalize import Create, Fold, Grow, Known, amend, normalize, read_event
+from cortex.core.known import Create, Fold, Grow, Known, Retire, Upsert
+from cortex.core.normalize import amend, normalize, read_event
 from cortex.core.problem import Invalid
 
 
@@ -211,6 +212,65 @@ def test_the_same_minutes_twice_are_the_same_records() -> None:
         known.learn(change, first)
     again = normalize(event(MINUTES, type="meeting", tail="bbbbbbbbbb"), known)
     assert {type(change) for change in again} == {Grow}
+
+
+def saving(text: str, tail: str, **fields) -> Event:
+    return event(text, type="observation", tail=tail, title="One", **fields)
+
+
+def test_what_a_save_supersedes_is_superseded_by_the_record_that_is_there() -> None:
+    known = Known()
+    first, old = saving("text", "aaaaaaaaaa"), saving("other", "bbbbbbbbbb")
+    for one in (first, old):
+        (change,) = normalize(one, known)
+        known.learn(change, one)
+    ids = {path: id_ for id_, path in known.paths.items()}
+    (twin, old_id), (old_path,) = ids.values(), list(ids)[1:]
+    again = saving("text", "cccccccccc", supersedes=(old_id, twin), derived_from=(old_id, twin, "source"))
+    grown, retired = normalize(again, known)
+    assert (type(grown), retired) == (Grow, Retire(old_path, again, twin))
+    data = amend(compose_of(first), grown)
+    note = notes.parse(data, "x")
+    assert note.texts("supersedes") == (old_id,)
+    pairs = (("supersedes", old_id), ("derived_from", old_id), ("derived_from", "source"))
+    assert note.fields["relations"] == [{"kind": kind, "to": f"[[{to}]]"} for kind, to in pairs]
+    assert amend(data, grown) == data
+    known.learn(retired, again)
+    assert isinstance(normalize(saving("other", "dddddddddd"), known)[0], Create)  # what is set aside is nobody's twin
+
+
+def compose_of(one: Event) -> bytes:
+    (change,) = normalize(one, Known())
+    assert isinstance(change, Create)
+    return change.text.encode()
+
+
+def test_the_record_of_a_topic_from_another_project_never_supersedes_itself() -> None:
+    known = Known()
+    known.paths["store-old234"] = "records/decision/store-old234.md"
+    known.topics["shop", "project", "decision/store"] = "records/decision/store-old234.md"
+    known.paths["other-abcdef"] = "records/decision/other-abcdef.md"
+    again = saving("text", "aaaaaaaaaa", project="shop", scope="project", topic="decision/store", supersedes=("store-old234", "other-abcdef"))
+    upsert, *retired = normalize(again, known)
+    assert isinstance(upsert, Upsert)
+    assert (upsert.record.supersedes, upsert.record.relations) == (("other-abcdef",), (("supersedes", "other-abcdef"),))
+    assert retired == [Retire("records/decision/other-abcdef.md", again, "store-old234")]
+
+
+def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
+    held = b'---\nid: x\nstatus: active\nsupersedes: [r, q]\nrelations:\n  - {kind: supersedes, to: "[[r]]"}\n  - {kind: refines, to: "[[r]]"}\n---\ntext\n'
+    note = notes.parse(amend(held, Retire("x.md", saving("text", "aaaaaaaaaa"), "r")), "x.md")
+    assert (note.get("status"), note.get("superseded_by"), note.texts("supersedes")) == ("superseded", "r", ("q",))
+    assert note.fields["relations"] == [{"kind": "refines", "to": "[[r]]"}]
+
+
+def test_a_text_that_a_topic_no_longer_says_is_no_twin() -> None:
+    known = Known()
+    for text, tail in (("one", "aaaaaaaaaa"), ("two", "bbbbbbbbbb"), ("two", "cccccccccc")):
+        saved = saving(text, tail, topic="note/x", record="note")
+        (change,) = normalize(saved, known)
+        known.learn(change, saved)
+    assert isinstance(normalize(saving("one", "dddddddddd", record="note"), known)[0], Create)
 
 
 EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -136,3 +138,37 @@ def test_set_field_gives_a_note_without_frontmatter_one() -> None:
 def test_a_comment_below_an_empty_list_of_tags_is_no_problem() -> None:
     assert notes.read(b"---\ntags:\n# none yet\n---\n").problems == ()
     assert notes.read(b"---\ntags: #one\n---\n").problems
+
+
+def named(count: int, eol: bytes = b"\n", more: bytes = b"") -> bytes:
+    """A note that names so many events."""
+    ids = b"".join(b"    - 20261120t164512z-%s%s" % (f"{n:010d}".translate(str.maketrans("0189", "abcd")).encode(), eol) for n in range(count))
+    return b"---" + eol + b"id: a" + eol + more + b"provenance:" + eol + b"  events:" + eol + ids + b"  session: s1" + eol + b"---" + eol + b"text"
+
+
+@pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("count", [1_200, 5_000, 19_900])
+def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, eol: bytes) -> None:
+    data = named(count, eol)
+    started = time.monotonic()
+    note = notes.parse(data, "n.md")
+    assert time.monotonic() - started < 2
+    assert (note.get("id"), len(note.provenance()[0]), note.provenance()[1], note.text) == ("a", count, {"session": "s1"}, "text")
+    assert notes.write(note) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (named(2_000, more=b"list:\n" + b"  - x\n" * 1_100), "over 1000 lines"),
+        (named(2_000, more=b"long: " + b"x" * 66_000 + b"\n"), "64 KB"),
+        (named(24_000), "64 KB"),
+        (b"---\nid: a\n" + b"x" * 1_000_000 + b"\n---\n", "64 KB"),
+        (b"---\nid: a\n" + b"    - 20261120t164512z-aaaaaaaaaa\n" * 100_000, "64 KB"),
+    ],
+)
+def test_what_a_note_says_beside_its_events_is_as_small_as_ever(data: bytes, message: str) -> None:
+    started = time.monotonic()
+    (problem,) = notes.read(data, "n.md").problems
+    assert time.monotonic() - started < 2
+    assert message in problem.message

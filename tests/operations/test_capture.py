@@ -50,6 +50,7 @@ def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:
         ({"text": ""}, "nothing to capture"),
         ({"text": "  \n"}, "nothing to capture"),
         ({"text": "x", "type": "party"}, "unknown event type 'party'"),
+        ({"text": " ", "type": "prompt"}, "nothing to capture"),
         ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
         ({"text": "x", "project": "../../etc"}, "not a project name"),
         ({"text": "x", "project": "-rf"}, "not a project name"),
