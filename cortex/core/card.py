@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from cortex.core import note as notes
-from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
+from cortex.core.answer import ASIDE, CURRENT, SET_ASIDE, TRAIL
 from cortex.core.briefing import FOLDER, ItemLine, Page
 from cortex.core.entity import Entity, entities_of
 from cortex.core.items import Source, items_of
 from cortex.core.problem import Problem
 from cortex.core.relation import Edge, edges_of, names_of
-from cortex.core.scan import conflict_line, scan, title_of
+from cortex.core.scan import Scanned, conflict_line, scan, title_of
 from cortex.core.task import ticked
 from cortex.core.text import digest, one_line, shorten
 
@@ -60,17 +60,11 @@ class Card(NamedTuple):
 def card_of(path: str, data: bytes, mtime: int) -> Card:
     """The card of a note from its bytes (its first megabyte) and its file's modification time in seconds."""
     note = notes.read(data, path)
-    problems = list(note.problems)
     body = note.text
+    problems = (*note.problems, *_left_by_a_merge(note, path, body))
     scanned = scan(body, note.body_line)
-    if line := conflict_line(body):
-        message = "conflict markers: git could not merge the two versions"
-        problems.append(Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers"))
-    elif note.fields.get("merge_conflicts"):
-        message = "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
-        problems.append(Problem(path, message, "choose, then delete the lines of merge_conflicts"))
     status = one_line(note.get("status")).lower()
-    tier = SET_ASIDE if status in ("superseded", "archived") else CURRENT
+    tier = SET_ASIDE if status in ASIDE else CURRENT
     for prefix, inbox_status in _INBOX_STATUS.items():
         if path.startswith(prefix):
             status, tier = inbox_status, TRAIL
@@ -85,11 +79,12 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     title = one_line(note.get("title")) or one_line(title_of(scanned, path))
     project, branch = one_line(note.get("project")), one_line(note.get("branch"))
     created = note.get("created")
+    ticks = ticked(note, scanned, current=tier == CURRENT) if tier != TRAIL else ()
+    said = "done" if status == "open" and type_ == "action" and id_ in ticks else status or "active"  # a person ticked the last of its own tasks
     source = Source(
-        path, id_, type_, title, status or "active", project, branch, created or note.get("date"),
+        path, id_, type_, title, said, project, branch, created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
     )  # fmt: skip
-    tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
     return Card(
         path=path,
         id=id_,
@@ -98,7 +93,7 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         status=status,
         project=project,
         branch=branch,
-        tags=tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# "))),
+        tags=_tags(note, scanned),
         aliases=(*note.texts("aliases"), *note.texts("alias")),
         date=_date(note, path, mtime),
         tier=tier,
@@ -106,7 +101,7 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         events=from_events,
         digest=digest(body) if from_events else "",
         body=body,
-        problems=tuple(problems),
+        problems=problems,
         items=tuple(items_of(source)) if tier != TRAIL else (),
         scope=one_line(note.get("scope")).lower(),
         topic=one_line(note.get("topic")),
@@ -118,10 +113,25 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         confidence=_confidence(note.get("confidence")),
         priority=_priority(note.get("priority")),
         names=names_of(id_, path),
-        edges=edges_of(note, scanned, path) if tier != TRAIL else (),
-        entities=entities_of(body, scanned) if tier != TRAIL else (),
-        ticks=ticked(note, scanned) if tier != TRAIL else (),
+        edges=edges_of(note, scanned) if tier != TRAIL else (),
+        entities=entities_of(body, scanned, note.body_line) if tier != TRAIL else (),
+        ticks=ticks,
     )
+
+
+def _tags(note: notes.Note, scanned: Scanned) -> tuple[str, ...]:
+    tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
+    return tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# ")))
+
+
+def _left_by_a_merge(note: notes.Note, path: str, body: str) -> list[Problem]:
+    if line := conflict_line(body):
+        message = "conflict markers: git could not merge the two versions"
+        return [Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers")]
+    if note.fields.get("merge_conflicts"):
+        message = "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
+        return [Problem(path, message, "choose, then delete the lines of merge_conflicts")]
+    return []
 
 
 def _session_of(note: notes.Note) -> str:

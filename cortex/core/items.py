@@ -6,20 +6,21 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
+from cortex.core.answer import ASIDE, DONE
 from cortex.core.blocks import Task
 from cortex.core.briefing import FOLDER, KINDS, ItemLine, Page
 from cortex.core.text import RESERVED_STEMS, one_line, short_hash, shorten, slug
 
 NO_PROJECT = "personal"  # the folder of what belongs to no project
 REASON_LIMIT = 200
-_SET_ASIDE = ("superseded", "archived")
-_DONE = ("done", "closed", "cancelled")
+_DELETED = "deleted"
 _SECTION_OF = {"session": "Sessions", "decision": "Decisions", "rejection": "Decisions", "gotcha": "Gotchas", "pattern": "Patterns"}
 _WHY = re.compile(r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE)
 _LEADING_WORD = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
 _SENTENCE = re.compile(r"[.!?](?=\s|\Z)")
-_TURN = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} \w{1,40}: ")
+_TURN = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
+_ASKED = ("prompt", "session_start")  # turns that say what was wanted; what was done says more
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TOKEN = re.compile(r"[^\s<>]{1,120}")
@@ -44,21 +45,24 @@ class Source(NamedTuple):
 
 
 def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
-    """The lines of a note, each with the page that it stands on."""
+    """The lines of a note, each with the page that it stands on. A deleted one has none: not even the archive, which tells
+    what once held, goes on with what somebody took back."""
+    if note.status == _DELETED:
+        return
     if note.type in ("decision", "rejection"):
-        aside = note.status in _SET_ASIDE
+        aside = note.status in ASIDE
         # A meeting's decision or a proposal is told apart from what simply holds.
         marks = [word for word in ("rejected" if note.type == "rejection" else "", "" if note.status == "active" else note.status) if word]
         yield Page("decisions-archive" if aside else "decisions", note.project), _item(note, "", marks, reason(note.body, note.title))
-    elif note.type == "action" and note.status not in _SET_ASIDE:
-        done = note.status in _DONE
+    elif note.type == "action" and note.status not in ASIDE:
+        done = note.status in DONE
         marks = [word for word in (note.owner, note.due and not done and f"due {note.due}") if word]
         order = "" if done else _digits(note.due) or "99999999"
         yield Page("active-plan", note.project), _item(note, "Done" if done else "Open", marks, "", before=order)
-    elif note.type == "plan" and note.status not in _SET_ASIDE:
+    elif note.type == "plan" and note.status not in ASIDE:
         yield from _steps(note)
     section = _SECTION_OF.get(note.type)
-    if section and note.branch and (note.status not in _SET_ASIDE):
+    if section and note.branch and (note.status not in ASIDE):
         told = _last_turn(note.body) if note.type == "session" else reason(note.body, note.title)
         yield Page("branch", note.project, note.branch), _item(note, section, [], told)
 
@@ -136,8 +140,14 @@ def _linked(title: str) -> str:
 
 
 def _last_turn(body: str) -> str:
-    turns = [line[found.end() :] for line in body.splitlines() if (found := _TURN.match(line))]
-    return _first(turns[-1].rpartition(" [[")[0] or turns[-1]) if turns else ""
+    turns = [(found[1] not in _ASKED, line[found.end() :]) for line in body.splitlines() if (found := _TURN.match(line))]
+    told = [turn for did, turn in turns if did] or [turn for _, turn in turns]
+    return _first(told[-1].rpartition(" [[")[0] or told[-1]) if told else ""
+
+
+def done_by_a_tick(line: ItemLine) -> ItemLine:
+    """An open action's line on its page once the task in its meeting's minutes is ticked."""
+    return line._replace(section="Done", order=line.order[8:])  # without the date by which it is due
 
 
 def _first(text: str) -> str:

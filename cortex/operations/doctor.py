@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from typing import NamedTuple
 
 from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
+from cortex.core.command import line
 from cortex.core.problem import CortexError, Problem
+from cortex.core.text import shorten
 from cortex.operations.condition import of_repository
+from cortex.operations.dangling import dangling, named
+from cortex.operations.standing import moment_of
+from cortex.operations.supersede import half_done
 from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue
 from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
+from cortex.vault.access import seconds
 from cortex.vault.find import Vault
+
+_AHEAD = 24 * 3600  # seconds that a clock may be ahead, or a zone
+_MOST_MISDATED = 100
+_DAY = "[0-9][0-9][0-9][0-9]-*"  # how a date begins, for SQL
 
 
 class Examined(NamedTuple):
@@ -27,7 +38,7 @@ class Examined(NamedTuple):
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
-    """Name what is wrong: notes with a problem, clashing ids and names, stale briefings, a repository that would not merge.
+    """Name what is wrong: notes with a problem, clashing ids and names, links to no note, stale briefings, a repository that would not merge.
 
     fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, repair what a power cut left of the repository
 
@@ -41,16 +52,20 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
 
         done, failed = mend(vault, caller)
     around = of_repository(vault.root)
-    return look(vault, caller.progress, lambda now: _examined(vault, now, [*failed, *around]))._replace(fixed=tuple(done))
+    examined, missing = look(vault, caller.progress, lambda now: (_examined(vault, now, caller.now), dangling(vault.root, now)))
+    problems = (*failed, *around, *examined.problems, *named(vault.root, missing))
+    return examined._replace(problems=problems, fixed=tuple(done))
 
 
-def _examined(vault: Vault, now: Views, around: list[Problem]) -> Examined:
+def _examined(vault: Vault, now: Views, at: str) -> Examined:
     now.catalogue.check()
     problems = [
-        *around,
         *_stale(vault, now),
         *now.problems,
         *_clashes(now.catalogue),
+        *_topics(now.catalogue),
+        *half_done(now.catalogue),
+        *_misdated(now.catalogue, seconds(at)),
         *_names(list(now.snapshot.stamps)),
         *_failed(vault),
         *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
@@ -75,6 +90,33 @@ def _clashes(catalogue: Catalogue) -> list[Problem]:
     return found
 
 
+def _topics(catalogue: Catalogue) -> list[Problem]:
+    """Two current records of one topic, as a hand or a merge of projects may leave them: the next save changes but one."""
+    query = (
+        "SELECT path, id, first, topic FROM note JOIN (SELECT project, scope, topic, min(id) AS first FROM note WHERE topic != '' AND tier = 0"
+        " AND id != CAST(path AS TEXT) GROUP BY 1, 2, 3 HAVING count(DISTINCT id) > 1) USING (project, scope, topic)"
+        " WHERE tier = 0 AND id NOT IN (first, CAST(path AS TEXT)) ORDER BY path LIMIT 100"
+    )
+    return [
+        Problem(os.fsdecode(path), f"has the topic {topic} of {first}", line("supersede", first, "--by", id_) + ", or the other way round")
+        for path, id_, first, topic in catalogue.asked(query)
+    ]
+
+
+def _misdated(catalogue: Catalogue, now: int) -> list[Problem]:
+    """Notes that say a day that is to come, and records that say a time that is none; the first hundred by path."""
+    clauses = [f"(CASE WHEN {field} GLOB '{_DAY}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)" for field in ("created", "updated")]
+    clauses += [f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DAY}')" for field in ("created", "updated")]
+    late = now + _AHEAD
+    found = []
+    for one in catalogue.standings(f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MOST_MISDATED)):
+        said = {"created": one.created, "updated": one.updated}
+        key = next((key for key, text in said.items() if text and not moment_of(text)), "")
+        wrong = f"says {key}: {shorten(said[key], 40)}, which is no date" if key else "is dated in the future"
+        found.append(Problem(one.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z"))
+    return found
+
+
 def _names(paths: list[str]) -> list[Problem]:
     """Names that a checkout on another system would refuse, or fold into one."""
     problems = [Problem(path, why, "rename it") for path in paths if (why := layout.name_problem(path))]
@@ -89,7 +131,7 @@ def _names(paths: list[str]) -> list[Problem]:
 
 def _failed(vault: Vault) -> list[Problem]:
     names = [name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)]
-    return [Problem(layout.failed(name), "could not be normalized; its first lines say why", f"cortex retry {name}") for name in names]
+    return [Problem(layout.failed(name), "could not be normalized; its first lines say why", line("retry", name)) for name in names]
 
 
 def _stale(vault: Vault, now: Views) -> list[Problem]:

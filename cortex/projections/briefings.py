@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.briefing import FOLDER, GENERATOR, KINDS, ItemLine, Page, Read, read, render
-from cortex.core.items import index_items, page_path
+from cortex.core.items import done_by_a_tick, index_items, page_path
 from cortex.core.problem import CortexError, NotFound, Problem
 from cortex.core.text import short_hash
 from cortex.projections.catalogue import Catalogue
@@ -48,6 +48,7 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
 def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]:
     """The lines of all notes that are shared. This is one loop over as many lines as there are records, and more."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
+    ticks = list(catalogue.asked("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.items()
     elsewhere = []
     for row in rows:
@@ -60,7 +61,10 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
             elsewhere.append(row)
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
-    unshared = _unshared(root, {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED)})
+    outside = {os.fsdecode(path): os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED)}  # no record's id
+    outside |= {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED)}
+    unshared = _unshared(root, outside)
+    ticked = {id_ for id_, path in ticks if path not in unshared}
     for kind, project, branch, id_, section, place, text, path in elsewhere:
         if path not in unshared:
             held = found.setdefault((kind, project, branch), {})
@@ -69,7 +73,13 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
             for number, (where, line) in enumerate(sorted(both)):  # of two notes with one id the first by path keeps it here
                 key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
                 held[key] = where, line._replace(id=key)
-    return {Page(*page): {key: line for key, (_, line) in held.items()} for page, held in found.items()}
+    return {
+        Page(*page): {
+            key: done_by_a_tick(line) if page[0] == "active-plan" and line.section == "Open" and key in ticked else line
+            for key, (_, line) in held.items()
+        }
+        for page, held in found.items()
+    }
 
 
 def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:

@@ -28,6 +28,7 @@ CREATE TABLE note (
 CREATE INDEX note_id ON note (id);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);
+CREATE INDEX note_topic ON note (topic) WHERE topic != '';
 CREATE INDEX note_session ON note (session) WHERE session != '';
 CREATE TABLE name (key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL REFERENCES note);
 CREATE INDEX name_key ON name (key);
@@ -53,6 +54,9 @@ _STANDING = (
     "number, path, id, type, title, status, project, branch, scope, topic, session, tags, date, tier, created, updated, due, owner, pinned, confidence,"
     " priority"
 )
+# When a note was made, in seconds since the epoch: what it says in any zone, else its last change. SQL; of what is no date,
+# SQLite takes a bare number for a day.
+MADE = "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END, date) AS INTEGER)"
 _PARTS = ("problem", "item", "name", "edge", "entity", "tick")  # tables of what a note has many of
 
 
@@ -115,6 +119,7 @@ class Catalogue:
     """An open catalogue. Use as a context manager; changes are kept by `commit` alone."""
 
     def __init__(self, folder: str, *, writable: bool) -> None:
+        self.folder = folder
         path = os.path.join(folder, FILE)
         if writable:
             self._db = sqlite3.connect(path, isolation_level="DEFERRED")

@@ -63,7 +63,7 @@ def search(
     `Damaged` when the index cannot be read."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
-        if not index.doc_count_all():
+        if not index.doc_count_all() or allowed == set():  # to Whoosh an empty filter is none
             return [], []
         with index.searcher(weighting=Ranking()) as searcher:
             return _Asked(searcher, asked, allowed, set(without)).best(limit, tiers)

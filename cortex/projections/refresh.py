@@ -27,7 +27,7 @@ from cortex.vault.lock import lock
 
 INDEX = "index"
 STATE, STAMPS = "state.json", "stamps"
-FORMAT = f"3/{__version__}"
+FORMAT = f"6/{__version__}"
 _MOST_CORES = 4  # that a build takes unasked
 _WAIT = 600.0  # seconds; another process may be building the index of a large vault
 

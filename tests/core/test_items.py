@@ -43,6 +43,14 @@ def test_what_was_superseded_stands_in_the_archive_alone() -> None:
     assert lines("a.md", text) == [("briefings/app/decisions-archive.md", "", "2026-11-20 [[a|A]] (superseded)")]
 
 
+@pytest.mark.parametrize("type_", ["decision", "rejection", "action", "plan", "gotcha", "session"])
+def test_what_was_deleted_stands_on_no_page(type_) -> None:
+    text = note(id="a", type=type_, title="A", status="deleted", project="app", branch="main", created="2026-11-20", body="- [ ] pack")
+    assert lines("a.md", text) == []
+    assert card_of("a.md", text.encode(), 0).tier == 1
+    assert lines("a.md", text.replace("deleted", "active")) != []
+
+
 def test_a_renamed_record_is_linked_by_its_path() -> None:
     assert lines("Ideas/My note.md", note(id="a-b2c3d4", type="decision", title="A"))[0][2] == "[[Ideas/My note|A]]"
     assert lines("a#b.md", note(id="a-b2c3d4", type="decision", title="A"))[0][2] == "A"

@@ -66,7 +66,7 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
-    newer = page.read_text().replace("generator: 1", "generator: 2") + "something new\n"
+    newer = page.read_text().replace("generator: 2", "generator: 3") + "something new\n"
     page.write_text(newer)
     assert heal(vault, caller) == NOTHING._replace(newer=("briefings/app/decisions.md",))
     assert heal(vault, caller, check=True).stale == ()
