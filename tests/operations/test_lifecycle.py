@@ -1,0 +1,394 @@
+"""Scores, passes and prunings on real vaults: what is used gains, what has faded goes, and all of it comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core.caller import Caller
+from cortex.core.problem import Conflict, Invalid, NotFound
+from cortex.operations import VERBS
+from cortex.operations.lifecycle import lifecycle, prune
+from cortex.operations.score import score
+from cortex.operations.search import search
+from cortex.operations.show import show
+from cortex.operations.standing import moment_of, ranked, signals
+from cortex.projections.refresh import look
+from cortex.vault import access
+from cortex.vault.find import Vault
+
+Write = Callable[[str], Vault]
+OLD = "2026-01-05T10:00:00Z"
+
+
+def record(id_: str, *fields: str, type: str = "gotcha", created: str = OLD, folder: str = "records", body: str = "Text.") -> str:
+    lines = ["---", f"id: {id_}", f"type: {type}", f"title: {id_}", *fields, f"created: {created}", "---", "", body]
+    return f"=== {folder}/{type}/{id_}.md\n" + "\n".join(lines) + "\n"
+
+
+def crowd(number: int = 40) -> str:
+    """Records about which nothing is said, so that the vault is no small one."""
+    return "".join(record(f"plain-{place}") for place in range(number))
+
+
+def bytes_of(vault: Vault) -> dict[str, bytes]:
+    """All but the briefings, which are made anew."""
+    root = Path(vault.root)
+    files = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes() for path in files if path.relative_to(root).parts[0] != "briefings"}
+
+
+def commit(vault: Vault, git: Callable[..., str]) -> None:
+    if not Path(vault.root, ".git").exists():
+        git(vault.root, "init", "-q")
+    git(vault.root, "add", ".")
+    git(vault.root, "commit", "-qm", "notes")
+
+
+def test_to_look_at_a_note_raises_its_score(vault: Vault, vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    vault_from(record("looked-at", "status: active"))
+    before = bytes_of(vault)
+
+    def now() -> dict:
+        return json.loads(cortex("score", "looked-at", "--json").stdout)
+
+    first = now()
+    assert (first["uses"], first["parts"]["access"], first["parts"]["recent"]) == (0, 0, 0)
+    for _ in range(3):
+        assert cortex("show", "looked-at").returncode == 0
+    second = now()
+    assert second["score"] > first["score"] + 0.7
+    assert second["parts"]["access"] == 0.3
+    assert second["parts"]["recent"] == 0.5
+    assert second["parts"]["effective_confidence"] > first["parts"]["effective_confidence"]
+    assert cortex("search", "text").returncode == 0
+    third = now()
+    assert (third["uses"], third["parts"]["access"]) == (4, 0.4)
+    assert now() == third, "to ask for a score is no use"
+    assert bytes_of(vault) == before, "no number is written into a note"
+
+
+def test_what_a_hook_shows_unasked_changes_nothing(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(record("a"))
+    hook = caller._replace(source="hook")
+    show(vault, hook, "records/gotcha/a.md")
+    search(vault, hook, "text")
+    assert score(vault, caller, "records/gotcha/a.md").uses == 0
+
+
+def test_use_keeps_a_record_out_of_the_archive(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(crowd() + record("kept", "confidence: 0.6") + record("gone", "confidence: 0.6"))
+    show(vault, caller._replace(now="2026-11-15T00:00:00Z"), "kept")
+    assert [one.id for one in lifecycle(vault, caller, dry_run=True).records] == ["gone"]
+
+
+def test_the_parts_of_a_score_add_up_and_follow_the_links(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(record("target", created="2026-11-10T16:45:12Z") + record("one", body="See [[target]].") + record("two", body="[[target]]"))
+    answer = score(vault, caller, "target")
+    assert answer.parts["incoming"] == 0.4
+    assert answer.parts["age"] == -0.1
+    assert answer.parts["rank_centrality"] == 0.15
+    assert answer.score == pytest.approx(sum(answer.parts[name] for name in ("base", "access", "recent", "incoming", "type", "age"))) == 0.8
+
+
+@pytest.mark.parametrize(("branch", "boost"), [("", 0.0), ("feature/x", 0.1), ("main", 0.0)])
+def test_the_current_branch_counts(vault_from: Write, caller: Caller, branch: str, boost: float) -> None:
+    vault = vault_from(record("branched", "branch: feature/x"))
+    assert score(vault, caller, "branched", branch=branch).parts["rank_branch"] == boost
+
+
+def test_the_branch_that_is_checked_out_is_the_current_one(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from(record("branched", "branch: trunk"))
+    git(vault.root, "init", "-q", "-b", "trunk")
+    assert score(vault, caller._replace(cwd=vault.root), "branched").parts["rank_branch"] == 0.1
+
+
+def test_a_score_of_nothing_offers_what_there_is(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(record("something-long"))
+    with pytest.raises(NotFound) as error:
+        score(vault, caller, "somethink-long")
+    assert "something-long" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "fields", ["confidence: .nan", "confidence: 1e999", "confidence: -5", "priority: 99", "updated: 9999-12-31T00:00:00Z", "type: ours"]
+)
+def test_odd_values_are_scored_all_the_same(vault_from: Write, caller: Caller, fields: str) -> None:
+    vault = vault_from(record("odd-one", fields))
+    answer = score(vault, caller, "odd-one")
+    assert 0 <= answer.score <= 5
+    assert 0 <= answer.parts["rank"] <= 1
+
+
+def test_the_text_of_a_score_has_every_part(vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    vault_from(record("shown-here", "confidence: 0.4"))
+    text = cortex("score", "shown-here").stdout
+    for word in ("score", "base", "access", "recent", "incoming", "age", "rank", "recency", "salience", "half-life", "a pass would archive it: "):
+        assert word in text
+    assert cortex("score").returncode == 2
+
+
+def test_a_score_says_what_a_pass_does(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(record("faded", "confidence: 0.1") + record("unsaid") + "=== mine.md\n---\nconfidence: 0.1\ncreated: 2020-01-01\n---\nMine.\n")
+    fates = [score(vault, caller, name).lifecycle for name in ("faded", "unsaid", "mine.md")]
+    assert fates[0].startswith("a pass would archive it: ")
+    assert fates[1] == "kept: nothing says its confidence or priority, so it is never archived by itself"
+    assert fates[2] == "kept: a note of your own, without an id"
+
+
+def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None:
+    new = "2026-11-20T10:00:00Z"
+    vault = vault_from(
+        record("old") + record("fresh", created=new) + record("sure", "confidence: 1.0", created=new) + record("here", "branch: b", created=new)
+        + record("pinned", "pinned: true", "confidence: 1.0", "priority: 10")
+    )  # fmt: skip
+
+    def order(branch: str) -> list[str]:
+        return look(
+            vault, caller.progress, lambda now: [one.id for one, _ in ranked(vault, now, caller, now.catalogue.standings("tier = 0"), branch)]
+        )
+
+    assert order("b") == ["pinned", "sure", "here", "fresh", "old"] or order("b") == ["pinned", "here", "sure", "fresh", "old"]
+    assert order("").index("here") > order("b").index("here") or order("") != order("b")
+    known = look(vault, caller.progress, lambda now: signals(vault, now, "id = ?", ("sure",)))
+    assert [one.confidence for one in known.values()] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [("1970-01-02T00:00:05Z", 86405), ("1970-01-02", 86400), ("1970-01-02 10:00", 86400), ("soon", 0), ("", 0), ("1970-xx-02", 0)],
+)
+def test_times_as_people_write_them(text: str, moment: int) -> None:
+    assert moment_of(text) == moment
+
+
+def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(
+        crowd() + record("faded", "confidence: 0.6", "note-of-mine: kept") + record("minor", "priority: 2", type="note") + record("fine", "confidence: 0.6", created="2026-11-01T00:00:00Z")
+        + "=== my page.md\n---\nconfidence: 0.1\ncreated: 2020-01-01\n---\nMine.\n"
+    )  # fmt: skip
+    before = bytes_of(vault)
+    preview = lifecycle(vault, caller, dry_run=True)
+    assert bytes_of(vault) == before
+    done = lifecycle(vault, caller)
+    assert [one.id for one in preview.records] == [one.id for one in done.records] == ["faded", "minor"]
+    assert [one.why for one in preview.records] == [one.why for one in done.records]
+    assert (preview.records[0].status, done.records[0].status) == ("", "archived")
+    after = bytes_of(vault)
+    changed = sorted(path for path in after if after[path] != before[path])
+    assert changed == ["records/gotcha/faded.md", "records/note/minor.md"]
+    assert after[changed[0]] == before[changed[0]].replace(
+        b"---\n\n", f"status: archived\narchived_at: {caller.now}\nupdated: {caller.now}\n---\n\n".encode()
+    )
+    assert lifecycle(vault, caller).records == ()
+    later = caller._replace(now="2028-01-01T00:00:00Z")
+    assert [one.id for one in lifecycle(vault, later).records] == ["fine"], "and nothing about which nothing was said"
+
+
+def test_nothing_that_only_a_default_scored_is_ever_archived(vault_from: Write, caller: Caller) -> None:
+    kinds = ["progress", "note", "gotcha", "our-own-kind", "context"]
+    vault = vault_from("".join(record(f"{kind}-{place}", type=kind, created="1999-01-01T00:00:00Z") for kind in kinds for place in range(10)))
+    answer = lifecycle(vault, caller._replace(now="2099-01-01T00:00:00Z"))
+    assert (answer.records, answer.remaining) == ((), 0)
+
+
+def test_a_pass_is_bounded_and_takes_the_oldest_first(vault_from: Write, caller: Caller) -> None:
+    days = ["2026-03-01", "2026-01-01", "2026-02-01"]
+    vault = vault_from(crowd() + "".join(record(f"from-{day}", "confidence: 0.1", created=f"{day}T00:00:00Z") for day in days))
+    first = lifecycle(vault, caller, number=2)
+    assert [one.id for one in first.records] == ["from-2026-01-01", "from-2026-02-01"]
+    assert first.remaining == 1
+    assert "again" in first.hint
+    assert [one.id for one in lifecycle(vault, caller, number=2).records] == ["from-2026-03-01"]
+
+
+def test_a_small_vault_is_not_emptied(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from("".join(record(f"faded-{place}", "confidence: 0.1") for place in range(12)))
+    answer = lifecycle(vault, caller)
+    assert (len(answer.records), answer.remaining) == (3, 9)
+    assert "small" in answer.hint
+
+
+def test_a_note_that_cannot_be_edited_stops_no_other(vault_from: Write, caller: Caller) -> None:
+    odd = "=== records/gotcha/odd.md\n---\n{id: odd, type: gotcha, title: odd, confidence: 0.1, created: 2026-01-01T00:00:00Z}\n---\nText.\n"
+    vault = vault_from(crowd() + odd + record("sound", "confidence: 0.1"))
+    answer = lifecycle(vault, caller)
+    assert [one.id for one in answer.records] == ["sound"]
+    assert [problem.where for problem in answer.problems] == ["records/gotcha/odd.md"]
+
+
+def test_an_archived_record_leaves_the_briefings(vault_from: Write, caller: Caller, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    vault = vault_from(crowd() + record("faded", "confidence: 0.1", "project: p", "branch: b"))
+    assert cortex("heal").returncode == 0
+    pages = [path for path in Path(vault.root, "briefings").rglob("*.md") if "cx faded " in path.read_text()]
+    assert pages
+    assert lifecycle(vault, caller).problems == ()
+    assert not [path for path in pages if path.exists() and "cx faded " in path.read_text()]
+
+
+@pytest.mark.skipif("restore" not in VERBS, reason="restore is not there yet")
+def test_what_a_pass_archived_is_restored_and_stays(vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    vault = vault_from(crowd() + record("faded", "status: active", "confidence: 0.1"))
+    assert [one["id"] for one in json.loads(cortex("lifecycle", "--json").stdout)["records"]] == ["faded"]
+    assert cortex("restore", "faded").returncode == 0
+    assert "status: active" in Path(vault.root, "records/gotcha/faded.md").read_text()
+    assert json.loads(cortex("lifecycle", "--json").stdout)["records"] == []
+
+
+ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
+
+
+def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from(
+        record("done-with", *ARCHIVED) + record("pinned", *ARCHIVED, "pinned: true") + record("archived-lately", "status: archived", "archived_at: 2026-11-01T00:00:00Z")
+        + record("by-hand", "status: archived", "updated: 2026-07-01") + record("active", "confidence: 0.0") + record("superseded", "status: superseded", "archived_at: 2026-01-01")
+        + "=== my page.md\n---\nstatus: archived\narchived_at: 2020-01-01\n---\nMine.\n" + "=== events/2026/01/20260101t000000z-aaaaaaaaaa.md\n---\nid: 20260101t000000z-aaaaaaaaaa\ntype: manual\nstatus: archived\narchived_at: 2020-01-01\n---\nRaw.\n"
+    )  # fmt: skip
+    written(vault, "by-hand", days_ago=150)
+    commit(vault, git)
+    before = bytes_of(vault)
+    preview = prune(vault, caller)
+    assert [one.id for one in preview.records] == ["by-hand", "done-with"]
+    assert (preview.done, preview.confirm, preview.kept) == (False, True, ())
+    assert not prune(vault, caller, dry_run=True, yes=True).confirm
+    assert bytes_of(vault) == before
+    done = prune(vault, caller, yes=True)
+    assert [one.id for one in done.records] == ["by-hand", "done-with"]
+    after = bytes_of(vault)
+    assert sorted(before.keys() - after.keys()) == ["records/gotcha/by-hand.md", "records/gotcha/done-with.md"]
+    assert all(after[path] == before[path] for path in after)
+    for path in before.keys() - after.keys():
+        assert git(vault.root, "show", f"HEAD:{path}").encode() == before[path]
+
+
+def written(vault: Vault, id_: str, *, days_ago: int) -> None:
+    moment = access.seconds("2026-11-20T16:45:12Z") - days_ago * 86400
+    os.utime(Path(vault.root, f"records/gotcha/{id_}.md"), (moment, moment))
+
+
+@pytest.mark.parametrize("said", [(), ("archived_at: last summer",), ("archived_at: ''",)])
+def test_what_a_hand_archived_counts_from_when_it_was_written(
+    vault_from: Write, caller: Caller, git: Callable[..., str], said: tuple[str, ...]
+) -> None:
+    vault = vault_from(record("by-hand", "status: archived", "updated: 2025-01-01T00:00:00Z", *said, created="2025-01-01T00:00:00Z"))
+    written(vault, "by-hand", days_ago=1)
+    commit(vault, git)
+    assert prune(vault, caller, yes=True).records == ()
+    written(vault, "by-hand", days_ago=90)
+    assert [one.why for one in prune(vault, caller, yes=True).records] == ["archived for 90 days"]
+
+
+@pytest.mark.parametrize("state", ["no repository", "no commit", "not added", "changed", "line ends"])
+def test_what_git_could_not_bring_back_is_named_and_stays(vault_from: Write, caller: Caller, git: Callable[..., str], state: str) -> None:
+    vault = vault_from(record("safe", *ARCHIVED))
+    file = Path(vault.root, "records/gotcha/unsafe.md")
+    if state == "no commit":
+        git(vault.root, "init", "-q")
+    elif state != "no repository":
+        commit(vault, git)
+    vault_from(record("unsafe", *ARCHIVED))
+    if state in ("changed", "line ends"):
+        commit(vault, git)
+        file.write_bytes(file.read_bytes() + b"One more line.\n" if state == "changed" else file.read_bytes().replace(b"\n", b"\r\n"))
+    preview, answer = prune(vault, caller), prune(vault, caller, yes=True)
+    assert ([one.id for one in preview.records], preview.kept) == ([one.id for one in answer.records], answer.kept)
+    assert file.exists()
+    assert answer.kept
+    assert answer.kept[0].hint
+    in_git = state not in ("no repository", "no commit")
+    assert [one.id for one in answer.records] == (["safe"] if in_git else [])
+    if in_git:
+        assert [problem.where for problem in answer.kept] == ["records/gotcha/unsafe.md"]
+
+
+def test_a_vault_inside_a_larger_repository_is_pruned_the_same(tmp_path: Path, vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from(record("gone", *ARCHIVED))
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "all")
+    assert [one.id for one in prune(vault, caller, yes=True).records] == ["gone"]
+    assert not Path(vault.root, "records/gotcha/gone.md").exists()
+
+
+def test_a_pruning_is_bounded(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from("".join(record(f"old-{place}", "status: archived", f"archived_at: 2026-0{place}-01T00:00:00Z") for place in range(1, 6)))
+    commit(vault, git)
+    answer = prune(vault, caller, yes=True, number=2)
+    assert ([one.id for one in answer.records], answer.remaining) == (["old-1", "old-2"], 3)
+
+
+def test_who_still_links_to_it_is_said(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from(record("linked", *ARCHIVED) + record("linking", body="[[linked]]"))
+    commit(vault, git)
+    assert prune(vault, caller).records[0].why == "archived for 111 days; 1 note still links to it"
+
+
+def test_the_exit_code_says_whether_there_is_something_to_confirm(vault_from: Write, cortex, git: Callable[..., str]) -> None:
+    vault = vault_from(record("old", "status: archived", "archived_at: 2020-01-01T00:00:00Z"))
+    commit(vault, git)
+    assert cortex("prune", "--dry-run").returncode == 0
+    asked = cortex("prune")
+    assert (asked.returncode, "--yes" in asked.stdout) == (1, True)
+    assert cortex("prune", "--yes").returncode == 0
+    assert cortex("prune").returncode == 0
+
+
+@pytest.mark.skipif("restore" not in VERBS, reason="restore is not there yet")
+def test_what_was_pruned_comes_back_from_git(vault_from: Write, cortex, git: Callable[..., str]) -> None:
+    vault = vault_from(record("old-one", "status: archived", "archived_at: 2020-01-01T00:00:00Z", body="The whole text."))
+    commit(vault, git)
+    assert cortex("prune", "--yes").returncode == 0
+    assert cortex("restore", "old-one").returncode == 0
+    assert "The whole text." in Path(vault.root, "records/gotcha/old-one.md").read_text()
+
+
+@pytest.mark.parametrize("verb", [lifecycle, prune])
+@pytest.mark.parametrize("number", [0, 10_001])
+def test_a_pass_of_no_size_is_refused(vault: Vault, caller: Caller, verb: Callable, number: int) -> None:
+    with pytest.raises(Invalid):
+        verb(vault, caller, number=number)
+
+
+def test_while_git_is_in_the_middle_of_something_nothing_is_changed(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+    vault = vault_from(crowd() + record("faded", "confidence: 0.1"))
+    commit(vault, git)
+    Path(vault.root, ".git/MERGE_HEAD").write_text(git(vault.root, "rev-parse", "HEAD"))
+    with pytest.raises(Conflict):
+        lifecycle(vault, caller)
+    with pytest.raises(Conflict):
+        prune(vault, caller, yes=True)
+    assert len(lifecycle(vault, caller, dry_run=True).records) == 1
+
+
+def test_an_edit_of_a_person_in_between_wins(vault_from: Write, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = vault_from(crowd() + record("faded", "confidence: 0.1"))
+    file = Path(vault.root, "records/gotcha/faded.md")
+
+    def pin(what: str, done: int, total: int) -> None:
+        if what == "archiving" and done == 0:
+            file.write_text(file.read_text().replace("confidence: 0.1", "confidence: 0.1\npinned: true"))
+
+    answer = lifecycle(vault, caller._replace(progress=pin))
+    assert answer.records == ()
+    assert "status" not in file.read_text()
+
+
+def test_the_verbs_read_no_whoosh() -> None:
+    code = (
+        "import sys; import cortex.operations.score, cortex.operations.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.strip() == "[]"
+    assert access.seconds("1970-01-01T00:00:01Z") == 1
+
+
+@pytest.mark.parametrize(("kind", "said"), [("action", "an action is never archived by itself"), ("plan", "a plan is never archived by itself")])
+def test_a_verdict_is_a_sentence(vault_from: Write, caller: Caller, kind: str, said: str) -> None:
+    vault = vault_from(record("due-soon", "confidence: 0.1", type=kind))
+    assert said in score(vault, caller, "due-soon").lifecycle
