@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.note import Note
 from cortex.core.problem import Conflict, Invalid, Problem
+from cortex.operations import naming
+from cortex.operations.freshen import freshen
 from cortex.operations.heal import heal_by_the_way
 from cortex.projections.catalogue import Row
+from cortex.projections.refresh import look
 from cortex.vault import files
 from cortex.vault.find import Vault
+from cortex.vault.lock import lock
 from cortex.vault.moved import forget
 
 _ATTEMPTS = 5
+_WAIT = 60.0  # seconds for a pass over the inbox, which changes records too
 _GENERATED = ("inbox/", "events/", "briefings/")
 
 Edit = Callable[[Note], Note]
+
+
+class Changed(NamedTuple):
+    """What became of a record that somebody asked to change."""
+
+    id: str
+    path: str
+    outcome: str  # unchanged, or what was done
+    undo: str  # the command that takes it back; empty when nothing changed
+    hint: str = ""
+    links: tuple[str, ...] = ()  # of what was deleted: the notes that link to it
+    problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
+
+
+def named(vault: Vault, caller: Caller, name: str) -> tuple[Row, list[Problem]]:
+    """The record that a name means, which may be edited; and what was wrong on the way there."""
+    problems = freshen(vault, caller)
+    return record(look(vault, caller.progress, lambda now: naming.one(now.catalogue, name))), problems
 
 
 def record(row: Row) -> Row:
@@ -29,8 +55,49 @@ def record(row: Row) -> Row:
     return row
 
 
+def alone(vault: Vault) -> AbstractContextManager[None]:
+    """While it is held, nobody else changes a record through Cortex."""
+    return lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT)
+
+
+def is_record(row: Row) -> bool:
+    """Whether `record` lets it be edited."""
+    return not row.path.startswith(_GENERATED) and row.id != row.path
+
+
+def word(id_: str, path: str) -> str:
+    """The one word by which a command finds a record: its id; its path where a hand gave it an id that is no word."""
+    return id_ if id_.split() == [id_] and not id_.startswith("-") else path
+
+
 def apply(vault: Vault, path: str, edit: Edit) -> bool:
-    """Edit one note; whether it changed. What somebody else writes meanwhile is read again and edited, never overwritten."""
+    """Edit one note; whether it changed. Who else edits through Cortex waits for us; what anybody else writes meanwhile is read
+    again and edited, never overwritten."""
+    with alone(vault):
+        return _applied(vault, path, edit)
+
+
+def remove(vault: Vault, path: str, expected: bytes) -> None:
+    """Remove a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
+    with alone(vault):
+        removed(vault, path, expected)
+
+
+def removed(vault: Vault, path: str, expected: bytes) -> None:
+    """The same for who holds `alone` already."""
+    if files.read(vault.root, path) != expected:
+        raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
+    forget(vault)  # a run that ends here leaves briefings to heal
+    files.remove(vault.root, path)
+
+
+def apply_all(vault: Vault, caller: Caller, edits: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Edit several notes, then heal once: the paths that changed, and what is wrong with the briefings."""
+    changed = tuple(path for path, edit in edits if apply(vault, path, edit))
+    return changed, tuple(heal_by_the_way(vault, caller)) if changed else ()
+
+
+def _applied(vault: Vault, path: str, edit: Edit) -> bool:
     for _ in range(_ATTEMPTS):
         before = files.read(vault.root, path)
         after = notes.write(edit(notes.parse(before, path)))
@@ -43,9 +110,3 @@ def apply(vault: Vault, path: str, edit: Edit) -> bool:
             continue
         return True
     raise Conflict(f"{path} changes faster than it can be edited", "run the command again")
-
-
-def apply_all(vault: Vault, caller: Caller, edits: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Edit several notes, then heal once: the paths that changed, and what is wrong with the briefings."""
-    changed = tuple(path for path, edit in edits if apply(vault, path, edit))
-    return changed, tuple(heal_by_the_way(vault, caller)) if changed else ()

@@ -1,0 +1,768 @@
+"""update, archive, delete, forget, restore, pin, unpin, done, supersede: through the command, on real files, git and processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core import note as notes
+from cortex.core.problem import Conflict, Invalid, NotFound
+from cortex.interfaces.cli.main import main
+from cortex.interfaces.cli.visible import visible
+from cortex.operations.consolidate import consolidate
+from cortex.operations.forget import forget
+from cortex.operations.inbox import normalize
+from cortex.operations.pin import done, pin, unpin
+from cortex.operations.restore import restore
+from cortex.operations.retire import archive, delete
+from cortex.operations.save import save
+from cortex.operations.supersede import half_done, supersede
+from cortex.operations.update import update
+from cortex.projections.refresh import look
+from cortex.vault.find import Vault
+
+NOW = "2026-11-20T16:45:12Z"
+OLD = "2026-01-01T10:00:00Z"
+RECORD = f"""---
+id: use-sqlite-k3f7q2
+type: decision
+title: Use SQLite
+status: active   # settled
+scope: project
+project: cortex
+tags: [storage, db]
+mood: "fine"
+created: {OLD}
+updated: {OLD}
+---
+
+One file, no server.
+"""
+
+
+@pytest.fixture
+def one(vault_from) -> Vault:
+    """A vault with a decision, another one, an action and a note of somebody's own."""
+    return vault_from(
+        f"""
+=== records/decision/use-sqlite-k3f7q2.md
+{RECORD}
+=== records/decision/use-files-p2r6wq.md
+{RECORD.replace("use-sqlite-k3f7q2", "use-files-p2r6wq").replace("Use SQLite", "Use plain files")}
+=== records/decision/use-git-m5d2xa.md
+{RECORD.replace("use-sqlite-k3f7q2", "use-git-m5d2xa").replace("Use SQLite", "Use git")}See [[use-sqlite-k3f7q2]].
+=== records/action/order-cables-abcdef.md
+---
+id: order-cables-abcdef
+type: action
+title: Order the cables
+status: open
+---
+=== mine.md
+A page of my own.
+"""
+    )
+
+
+def text(vault: Vault, id_: str = "use-sqlite-k3f7q2") -> str:
+    return next(Path(vault.root, "records").rglob(f"{id_}.md")).read_bytes().decode()
+
+
+def undated(text: str) -> str:
+    return re.sub("(?m)^updated: .*", "", text)
+
+
+def lines_changed(before: str, after: str) -> tuple[set[str], set[str]]:
+    return set(before.splitlines()) - set(after.splitlines()), set(after.splitlines()) - set(before.splitlines())
+
+
+def undone(vault: Vault, command: str) -> None:
+    """Run the command that an answer names: in a shell where it needs one."""
+    if "|" not in command and "&&" not in command:
+        assert main(["--vault", vault.root, *shlex.split(command)[1:]]) == 0
+        return
+    program = f"{shlex.quote(sys.executable)} -m cortex --vault {shlex.quote(vault.root)} "
+    ran = subprocess.run(["sh", "-ec", re.sub("(^|[|&] )cortex ", rf"\1{program}", command)], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "gone", "come"),
+    [
+        ({"title": "Use  one SQLite\nfile"}, {"title: Use SQLite"}, {"title: Use one SQLite file"}),
+        ({"add_tags": "new,db", "remove_tags": "storage"}, {"tags: [storage, db]"}, {"tags: [db, new]"}),
+        ({"tags": "one"}, {"tags: [storage, db]"}, {"tags: [one]"}),
+        ({"tags": "none"}, {"tags: [storage, db]"}, set()),
+        ({"priority": "8", "confidence": ".50"}, set(), {"priority: 8", "confidence: 0.5"}),
+        ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
+        ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
+        ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
+    ],
+)
+def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(asked, gone, come, one, caller) -> None:
+    before = text(one)
+    answer = update(one, caller, "use-sqlite", **asked)
+    assert (answer.id, answer.path, answer.outcome) == ("use-sqlite-k3f7q2", "records/decision/use-sqlite-k3f7q2.md", "updated")
+    assert lines_changed(before, text(one)) == (gone | {f"updated: {OLD}"}, come | {f"updated: {NOW}"})
+    assert update(one, caller, "use-sqlite", **asked)._replace(outcome="") == answer._replace(outcome="", undo="")
+    undone(one, answer.undo)
+    left, _ = lines_changed(before, text(one))
+    assert left - {"status: active   # settled"} == {f"updated: {OLD}"}
+
+
+def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
+    update(one, caller, "use-sqlite", title="token ghp_0123456789abcdefghijABCDEFGHIJ012345", body="password: hunter2hunter2")
+    assert "ghp_" not in text(one)
+    assert "hunter2" not in text(one)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "nothing to change"),
+        ({"status": "finished"}, "unknown status 'finished'"),
+        *(({"status": status}, f"no update makes a record {status}") for status in ("superseded", "archived", "deleted")),
+        ({"due": "tomorrow"}, "is no date"),
+        ({"confidence": "1.2"}, "is no confidence"),
+        ({"confidence": "nan"}, "is no confidence"),
+        ({"priority": "11"}, "is no priority"),
+        ({"scope": "team"}, "unknown scope"),
+        ({"topic": "decision/x"}, "topic of a record cannot be changed"),
+        ({"add_tags": "a b"}, "is not a tag"),
+        ({"project": "../x"}, "is not a project name"),
+        ({"title": "none"}, "always has a title"),
+        ({"title": "x" * 201}, "200 are the most"),
+    ],
+)
+def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(asked, message, one, caller) -> None:
+    with pytest.raises(Invalid, match=message):
+        update(one, caller, "use-sqlite-k3f7q2", **asked)
+    assert text(one).strip() == RECORD.strip()
+
+
+def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, caller) -> None:
+    answer = update(one, caller, "use-sqlite", body="Another text.\n")
+    assert text(one).endswith("---\n\nAnother text.\n")
+    kept = list(Path(one.root, "events").rglob("*.md"))
+    assert len(kept) == 1
+    assert "One file, no server." in kept[0].read_text()
+    assert kept[0].stem in text(one)
+    undone(one, answer.undo)
+    assert text(one).endswith("---\n\nOne file, no server.\n")
+    assert normalize(one, caller).events == ()
+    assert len(list(Path(one.root, "records").rglob("*.md"))) == 4
+
+
+def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller) -> None:
+    saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
+    answer = update(vault, caller, saved.id, body="Two files.")
+    assert len(list(Path(vault.root, "events").rglob("*.md"))) == 1
+    assert saved.event in answer.undo
+    second = update(vault, caller, saved.id, body="Three files.")
+    assert len(list(Path(vault.root, "events").rglob("*.md"))) == 2
+    undone(vault, second.undo)
+    assert text(vault, saved.id).endswith("\nTwo files.\n")
+
+
+def test_a_record_with_a_topic_keeps_project_and_scope(vault, caller) -> None:
+    saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex")
+    with pytest.raises(Invalid, match="record with a topic"):
+        update(vault, caller, saved.id, project="other")
+    assert update(vault, caller, saved.id, project="cortex", title="Use it").outcome == "updated"
+
+
+def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
+    file = Path(vault.root, "records/decision/odd-abcdef.md")
+    file.parent.mkdir(parents=True)
+    odd = b"\xef\xbb\xbf---\r\nid: odd-abcdef\r\ntype: 'my type'\r\ntitle:   \"Odd: yes\"\r\nlist:\r\n- a\r\n# why\r\n- b\r\n---\r\n\r\ntext \r\n\r\n"
+    file.write_bytes(odd)
+    for answer in (archive(vault, caller, "odd-abcdef"), restore(vault, caller, "odd-abcdef").records[0], pin(vault, caller, "odd-abcdef")):
+        assert answer.outcome != "unchanged"
+    unpin(vault, caller, "odd-abcdef")
+    assert file.read_bytes() == odd.replace(b"---\r\n\r\ntext", f"status: active\r\nupdated: {NOW}\r\n---\r\n\r\ntext".encode())
+
+
+@pytest.mark.parametrize("status", ["active", "open", "done", ""])
+def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> None:
+    file = Path(one.root, "records/action/order-cables-abcdef.md")
+    file.write_text(file.read_text().replace("status: open\n", f"status: {status}\n" if status else ""))
+    answer = archive(one, caller, "order-cables", reason="it has  ended")
+    assert (answer.outcome, answer.undo) == ("archived", "cortex restore order-cables-abcdef")
+    assert f"archived_at: {NOW}\narchived_because: it has ended\n" in text(one, "order-cables-abcdef")
+    assert archive(one, caller, "order-cables").outcome == "unchanged"
+    deleted = delete(one, caller, "order-cables")
+    assert (deleted.outcome, deleted.undo) == ("deleted", "cortex restore order-cables-abcdef")
+    assert delete(one, caller, "order-cables").outcome == "unchanged"
+    undone(one, deleted.undo)
+    assert "status: archived" in text(one, "order-cables-abcdef")
+    (back,) = restore(one, caller, "order-cables").records
+    assert (back.outcome, back.undo) == ("restored", "cortex archive order-cables-abcdef --reason 'it has ended'")
+    assert f"status: {status or 'open'}\n" in text(one, "order-cables-abcdef")
+    assert "archived" not in text(one, "order-cables-abcdef")
+    assert restore(one, caller, "order-cables").records[0].outcome == "unchanged"
+
+
+def test_delete_names_the_notes_that_link_there(one, caller) -> None:
+    assert delete(one, caller, "use-sqlite").links == ("records/decision/use-git-m5d2xa.md",)
+
+
+@pytest.mark.parametrize("how", ["committed", "changed since", "never"])
+def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, vault, caller, git) -> None:
+    saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
+    git(vault.root, "init", "-q")
+    if how != "never":
+        git(vault.root, "add", "-A")
+        git(vault.root, "commit", "-qm", "all")
+    committed = text(vault, saved.id)
+    if how != "committed":
+        update(vault, caller, saved.id, body="Two files.")
+    with pytest.raises(Invalid) as refused:
+        delete(vault, caller, saved.id, hard=True)
+    assert "--hard --yes" in refused.value.hint
+    told = "git's last commit has exactly these bytes" if how == "committed" else "git does not have these bytes"
+    assert told in refused.value.message
+    answer = delete(vault, caller, saved.id, hard=True, yes=True)
+    assert answer.outcome == "removed"
+    assert not Path(vault.root, saved.path).exists()
+    (back,) = restore(vault, caller, saved.id).records
+    assert (back.path, back.outcome) == (saved.path, "restored")
+    assert ("as git had it" if how != "never" else "as its events say") in back.hint
+    assert (text(vault, saved.id) == committed) == (how == "committed")
+    assert text(vault, saved.id).endswith("One file.\n" if how == "committed" else "Two files.\n")
+    undone(vault, back.undo)
+    assert not Path(vault.root, saved.path).exists()
+
+
+def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, caller) -> None:
+    for body in ("One file.", "Two files."):
+        saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body)
+    before = text(vault, saved.id)
+    delete(vault, caller, saved.id, hard=True, yes=True)
+    restore(vault, caller, saved.id)
+    assert text(vault, saved.id) == before
+    assert "Two files." in before
+
+
+def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault, caller, git) -> None:
+    git(vault.root, "init", "-q")
+    for body in ("Version one.", "Version two.", "Version three."):
+        saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body)
+        if body == "Version one.":
+            file = Path(vault.root, saved.path)
+            file.write_text(file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1))  # git alone has this line
+            git(vault.root, "add", "-A")
+            git(vault.root, "commit", "-qm", "one")
+    before = text(vault, saved.id)
+    answer = delete(vault, caller, saved.id, hard=True, yes=True)
+    assert f"{answer.undo} makes it again from git's last commit of it and its 3 events, and no later edit" in answer.hint
+    (back,) = restore(vault, caller, saved.id).records
+    assert "and 2 later events" in back.hint
+    assert text(vault, saved.id) == before
+    assert "mood: fine" in before
+    assert before.endswith("Version three.\n")
+
+
+def test_a_session_comes_back_with_what_was_said_since_the_last_commit(vault, caller, git, cortex) -> None:
+    for number in (1, 2):
+        assert cortex("passive", f"said {number}", "--session", "a-session").returncode == 0
+        if number == 1:
+            git(vault.root, "init", "-q")
+            git(vault.root, "add", "-A")
+            git(vault.root, "commit", "-qm", "one")
+    (file,) = Path(vault.root, "sessions").rglob("*.md")
+    before = file.read_bytes()
+    assert b"said 2" in before
+    assert cortex("delete", file.stem, "--hard", "--yes").returncode == 0
+    assert cortex("restore", file.stem).returncode == 0
+    assert file.read_bytes() == before
+
+
+def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> None:
+    saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
+    delete(vault, caller, saved.id, hard=True, yes=True)
+    Path(vault.root, saved.path).write_text("somebody else's\n")
+    with pytest.raises(Conflict, match="is taken"):
+        restore(vault, caller, saved.id)
+    Path(vault.root, saved.path).unlink()
+    with pytest.raises(NotFound):
+        restore(vault, caller, "nothing-like-it-abcdef")
+
+
+def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(one, caller, cortex) -> None:
+    file = Path(one.root, "records/decision/use-sqlite-k3f7q2.md")
+    file.write_text(RECORD.replace("status: active   # settled", 'status: superseded\nsuperseded_by: "[[mine]]"'))
+    archive(one, caller, "use-git", reason="no; reason")
+    mine = Path(one.root, "mine.md").read_bytes()
+    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+    first, second = restore(one, caller, "use-sqlite-k3f7q2 use-git-m5d2xa").records
+    assert (first.outcome, second.outcome) == ("restored", "restored")
+    assert "mine.md held in its place, and stays as it is" in first.hint
+    assert "status: active" in text(one)
+    assert Path(one.root, "mine.md").read_bytes() == mine
+    assert second.undo == "cortex archive use-git-m5d2xa --reason 'no; reason'"
+    for answer in (first, second):
+        undone(one, answer.undo)
+    assert "status: superseded" in text(one)
+    assert 'archived_because: "no; reason"' in text(one, "use-git-m5d2xa").replace("because: no; reason", 'because: "no; reason"')
+
+
+def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cortex) -> None:
+    archive(one, caller, "use-sqlite")
+    archive(one, caller, "use-git")
+    file = Path(one.root, "records/decision/use-sqlite-k3f7q2.md")
+    file.write_text(file.read_text().replace("title: Use SQLite", "title: 'Use"))
+    done = cortex("restore", "records/decision/use-sqlite-k3f7q2.md", "use-git-m5d2xa")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "refused: records/decision/use-sqlite-k3f7q2.md"
+    assert "restored: records/decision/use-git-m5d2xa.md" in done.stdout
+    assert "status: active" in text(one, "use-git-m5d2xa")
+
+
+@pytest.mark.parametrize("put_away", [archive, delete, lambda vault, caller, id_: supersede(vault, caller, id_, by="use-files")])
+def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away, one, caller) -> None:
+    put_away(one, caller, "use-sqlite-k3f7q2")
+    before = text(one)
+    for status in ("active", "open", "done"):
+        with pytest.raises(Invalid, match="use-sqlite-k3f7q2 is") as refused:
+            update(one, caller, "use-sqlite", status=status)
+        assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
+    assert text(one) == before
+    assert update(one, caller, "use-sqlite", title="Its title is another thing").outcome == "updated"
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("status: in review", {"status": "done"}),
+        ("due: next week", {"due": "2026-12-01"}),
+        ("tags: [two words, db]", {"tags": "db"}),
+        ("title: none", {"title": "Some"}),
+        ('owner: "-"', {"owner": "Ada"}),
+        ("owner: none", {"owner": "Ada"}),
+        ("owner: password=hunter2hunter2", {"owner": "Ada"}),
+        ("confidence: high", {"confidence": "0.5"}),
+        ("scope: team", {"scope": "global"}),
+    ],
+)
+def test_an_undo_that_would_be_refused_is_not_offered(written, asked, vault_from, caller) -> None:
+    vault = vault_from(f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext")
+    answer = update(vault, caller, "odd-abcdef", branch="main", **asked)
+    assert written.partition(": ")[2].strip("'\"[]").replace(", ", ",") in answer.hint
+    assert answer.hint.startswith("only your editor brings back: ")
+    undone(vault, answer.undo)  # what it can take back it takes back
+    assert "branch" not in text(vault, "odd-abcdef")
+
+
+@pytest.mark.parametrize("value", ["-x", "--yes", "it's; echo $HOME `id`", "0.80", "~"])
+def test_an_undo_holds_whatever_stood_there(value, vault_from, caller) -> None:
+    key = "confidence" if value == "0.80" else "owner"
+    vault = vault_from(
+        f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{key}: {json.dumps(value) if key == 'owner' else value}\n---\ntext"
+    )
+    answer = update(vault, caller, "odd-abcdef", **{key: "0.1"})
+    assert answer.hint == ""
+    undone(vault, answer.undo)
+    assert notes.parse(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix("0" if key == "confidence" else "")
+
+
+UNSEEN = "\ufeffمی\u200cخواهم\u00ad \U0001f469\u200d\U0001f4bb \u202eabc\u202c \x1b[31mred\x1b[0m\tend"
+
+
+def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller) -> None:
+    """Through a real pipe, where what a terminal would act on is not made visible."""
+    saved = save(vault, caller, "Persian", type="note", body=f"{UNSEEN}\n\nsecond line")
+    before = text(vault, saved.id)
+    assert UNSEEN in before
+    answer = update(vault, caller, saved.id, body="Another.")
+    undone(vault, answer.undo)
+    assert text(vault, saved.id).partition("---\n\n")[2] == before.partition("---\n\n")[2]
+
+
+def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(vault_from, caller) -> None:
+    vault = vault_from("=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n---\n")
+    first = update(vault, caller, "odd-abcdef", body="text")
+    assert (first.undo, first.hint) == ("", "only your editor brings back: that it had no text")
+    assert not list(Path(vault.root, "events").rglob("*.md"))
+    file = Path(vault.root, "records/note/odd-abcdef.md")
+    file.write_text(file.read_text().replace("text", "password: hunter2hunter2"))
+    second = update(vault, caller, "odd-abcdef", body="none of it")
+    assert second.hint == "only your editor brings back: what looks like a secret in its text"
+    undone(vault, second.undo)
+    assert "[REDACTED" in text(vault, "odd-abcdef")
+
+
+@pytest.mark.parametrize("id_", ["x; touch pwned #", "-$(touch pwned)`touch pwned`", "it's-a\\b\x1b[31m", "می\u200cخواهم"])
+def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(id_, vault_from, caller, tmp_path) -> None:
+    vault = vault_from(f"=== records/action/odd.md\n---\nid: {json.dumps(id_)}\ntype: action\nstatus: open\ntitle: Odd\n---\n\ntext")
+    file = "records/action/odd.md"
+    program = f"{sys.executable} -m cortex --vault {shlex.quote(vault.root)}"
+
+    def ran(command: str) -> None:
+        assert command == visible(command)
+        script = f'set -e -o pipefail; cortex() {{ {program} "$@"; }}\n{command}'
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, (command, done.stderr)
+
+    def status() -> str:
+        return notes.parse(Path(vault.root, file).read_bytes(), file).get("status")
+
+    ran(pin(vault, caller, file).undo)
+    assert "pinned" not in Path(vault.root, file).read_text()
+    for verb in (done, archive, delete, supersede):
+        ran(verb(vault, caller, file).undo)
+        assert status() == "open"
+    ran(update(vault, caller, file, body="another").undo)
+    assert Path(vault.root, file).read_text().endswith("---\n\ntext\n")
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
+    before = text(one)
+    assert pin(one, caller, "use-sqlite").undo == "cortex unpin use-sqlite-k3f7q2"
+    assert "pinned: true\n" in text(one)
+    assert pin(one, caller, "use-sqlite").outcome == "unchanged"
+    assert unpin(one, caller, "use-sqlite").outcome == "unpinned"
+    assert text(one) == before.replace(f"updated: {OLD}", f"updated: {NOW}")
+    answer = done(one, caller, "order-cables")
+    assert (answer.outcome, answer.undo) == ("done", "cortex update order-cables-abcdef --status open")
+    assert f"status: done\nupdated: {NOW}\ndone_at: {NOW}\n" in text(one, "order-cables-abcdef").replace(
+        f"done_at: {NOW}\nupdated: {NOW}\n", f"updated: {NOW}\ndone_at: {NOW}\n"
+    )
+    assert done(one, caller, "order-cables").outcome == "unchanged"
+    undone(one, answer.undo)
+    assert "done_at" not in text(one, "order-cables-abcdef")
+
+
+def test_done_is_for_actions(one, caller, vault_from) -> None:
+    with pytest.raises(Invalid, match="is a decision and no action"):
+        done(one, caller, "use-sqlite")
+    vault_from("=== plan.md\n---\nid: the-plan-abcdef\ntype: plan\n---\n- [ ] a step\n")
+    with pytest.raises(Invalid, match="a step of the plan the-plan-abcdef"):
+        done(one, caller, "the-plan-abcdef.k3f7q2ab")
+    archive(one, caller, "order-cables")
+    with pytest.raises(Invalid, match="is archived"):
+        done(one, caller, "order-cables")
+    with pytest.raises(NotFound, match="there is no note"):
+        done(one, caller, "order-cabels-abcdef")
+
+
+VERBS: list[Callable[..., object]] = [archive, delete, pin, unpin, restore, lambda *given: update(*given, title="x"), supersede]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
+    saved = save(one, caller, "An event", body="text")
+    for name in ("mine.md", f"events/2026/11/{saved.event}.md"):
+        before = Path(one.root, name).read_bytes()
+        with pytest.raises(Invalid, match=r"is never edited|a note of your own"):
+            verb(one, caller, name)
+        assert Path(one.root, name).read_bytes() == before
+
+
+def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
+    before = [text(one), text(one, "use-files-p2r6wq")]
+    answer = supersede(one, caller, "use-sqlite", by="use-files", reason="no server,  no binary")
+    assert (answer.id, answer.outcome, answer.undo) == ("use-sqlite-k3f7q2", "superseded", "cortex restore use-sqlite-k3f7q2")
+    for line in (
+        "status: superseded",
+        "status_before: active",
+        "superseded_by: use-files-p2r6wq",
+        f"superseded_at: {NOW}",
+        'superseded_because: "no server, no binary"',
+    ):
+        assert f"{line}\n" in text(one)
+    assert "supersedes: [use-sqlite-k3f7q2]\n" in text(one, "use-files-p2r6wq")
+    assert '  - {kind: supersedes, to: "[[use-sqlite-k3f7q2]]"}\n' in text(one, "use-files-p2r6wq")
+    assert supersede(one, caller, "use-sqlite", by="use-files").outcome == "unchanged"
+    assert supersede(one, caller, "use-sqlite").outcome == "unchanged"
+    with pytest.raises(Conflict, match="is superseded by use-files-p2r6wq already"):
+        supersede(one, caller, "use-sqlite", by="use-git")
+    with pytest.raises(Conflict, match="circle: use-sqlite-k3f7q2 supersedes use-files-p2r6wq supersedes use-sqlite-k3f7q2"):
+        supersede(one, caller, "use-files", by="use-sqlite")
+    undone(one, answer.undo)
+    for was, now in zip(before, [text(one), text(one, "use-files-p2r6wq")], strict=True):
+        _, come = lines_changed(was, now)
+        assert {line.partition(":")[0] for line in come - {"status: active"}} == {"updated"}
+
+
+def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one, caller) -> None:
+    with pytest.raises(Invalid, match="cannot supersede itself"):
+        supersede(one, caller, "use-sqlite", by="use-sqlite-k3f7q2")
+    supersede(one, caller, "use-sqlite", by="use-files")
+    supersede(one, caller, "use-files", by="use-git")
+    with pytest.raises(Conflict, match="circle: use-sqlite-k3f7q2 supersedes use-git-m5d2xa supersedes use-files-p2r6wq"):
+        supersede(one, caller, "use-git", by="use-sqlite")
+    with pytest.raises(Conflict, match="use-files-p2r6wq is superseded itself"):
+        supersede(one, caller, "order-cables", by="use-files")
+    with pytest.raises(NotFound):
+        supersede(one, caller, "use-git", by="nothing-abcdef")
+    assert supersede(one, caller, "use-git").outcome == "superseded"  # without a replacement
+
+
+def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, caller) -> None:
+    file = Path(one.root, "records/decision/use-files-p2r6wq.md")
+    file.write_text(file.read_text().replace("mood:", "relations: refines\nmood:"))
+    with pytest.raises(Invalid, match="relations are not a list"):
+        supersede(one, caller, "use-sqlite", by="use-files")
+    assert "status: active" in text(one)
+
+
+def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller) -> None:
+    file = Path(one.root, "records/decision/use-files-p2r6wq.md")
+    file.write_text(file.read_text().replace("mood:", "relations: [use-git-m5d2xa, {refines: use-git-m5d2xa}]\nmood:"))
+    held = notes.parse(file.read_bytes(), "").fields["relations"]
+    undone(one, supersede(one, caller, "use-sqlite", by="use-files").undo)
+    assert notes.parse(file.read_bytes(), "").fields["relations"] == held
+    assert "supersede" not in text(one) + file.read_text()
+
+
+@pytest.mark.parametrize("status", ["archived", "deleted"])
+def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(status, one, caller, cortex) -> None:
+    (archive(one, caller, "use-sqlite", reason="it has ended") if status == "archived" else delete(one, caller, "use-sqlite"))
+    before = text(one)
+    undo = supersede(one, caller, "use-sqlite", by="use-files", reason="no").undo
+    assert "status: superseded" in text(one)
+    ran = cortex(*shlex.split(undo)[1:])
+    assert undated(text(one)) == undated(before)
+    assert f"it is {status}, as it was before: cortex restore use-sqlite-k3f7q2 once more" in ran.stdout
+    assert "supersedes" not in text(one, "use-files-p2r6wq")
+    undone(one, ran.stdout.partition("undo: ")[2].splitlines()[0])
+    assert (f'status_before: "{status}, active"' in text(one), "superseded_because: no\n" in text(one).replace('"', "")) == (True, True)
+    restore(one, caller, "use-sqlite")
+    restore(one, caller, "use-sqlite")
+    assert not set(re.findall(r"(?m)^(\w+(?:_at|_because|_by|_before)):", text(one)))
+    assert "status: active" in text(one)
+
+
+def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller) -> None:
+    supersede(one, caller, "use-sqlite", by="use-files", reason="no")
+    before, other = text(one), text(one, "use-files-p2r6wq")
+    undone(one, delete(one, caller, "use-sqlite").undo)
+    assert undated(text(one)) == undated(before)
+    assert text(one, "use-files-p2r6wq") == other
+    delete(one, caller, "use-git")
+    before = text(one, "use-git-m5d2xa")
+    undone(one, archive(one, caller, "use-git", reason="old").undo)
+    assert undated(text(one, "use-git-m5d2xa")) == undated(before)
+
+
+@pytest.mark.parametrize(
+    ("sqlite", "files"),
+    [
+        ("status: superseded\nsuperseded_by: use-files-p2r6wq", "status: superseded\nsuperseded_by: use-sqlite-k3f7q2"),
+        ("supersedes: [use-files-p2r6wq]", "supersedes: [use-sqlite-k3f7q2]"),
+        ('relations:\n  - {kind: supersedes, to: "[[use-files-p2r6wq]]"}', "supersedes: [use-sqlite-k3f7q2]"),
+        ("superseded_by: use-files-p2r6wq", "superseded_by: use-sqlite-k3f7q2"),
+        ("supersedes: [use-sqlite-k3f7q2]", "status: active"),
+        ("status: superseded\nsuperseded_by: use-sqlite-k3f7q2", "status: active"),
+        ('relations:\n  - {kind: superseded_by, to: "[[use-sqlite-k3f7q2]]"}', "status: active"),
+    ],
+)
+def test_circles_that_a_hand_wrote_are_named_with_commands_that_end_them(sqlite, files, one, caller) -> None:
+    for id_, said in (("use-sqlite-k3f7q2", sqlite), ("use-files-p2r6wq", files)):
+        file = Path(one.root, f"records/decision/{id_}.md")
+        file.write_text(file.read_text().replace("status: active   # settled", said))
+    problems = look(one, caller.progress, lambda now: half_done(now.catalogue))
+    assert len(problems) == (1 if files == "status: active" else 2)
+    for _ in range(3):
+        if problems:
+            undone(one, problems[0].hint)
+            problems = look(one, caller.progress, lambda now: half_done(now.catalogue))
+    assert problems == []
+
+
+def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller) -> None:
+    supersede(one, caller, "use-sqlite", by="use-files")
+    file = Path(one.root, "records/decision/use-files-p2r6wq.md")
+    file.write_text(file.read_text().replace("title: Use plain", "title: 'Use plain"))
+    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "edited", "again"), [("", False, False), ("decision/storage", False, True), ("", True, True), ("decision/storage", True, False)]
+)
+def test_what_git_does_not_have_is_an_event_before_it_is_removed(topic, edited, again, vault, caller, git) -> None:
+    saved = save(vault, caller, "Use SQLite", type="decision", body="One file.", topic=topic, project="cortex")
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "all")
+    if edited:
+        file = Path(vault.root, saved.path)
+        file.write_text(file.read_text().replace("One file.", "By hand.").replace("type: decision", "type: gotcha"))
+    else:
+        update(vault, caller, saved.id, title="Use it", body="Two files.")
+    wanted = "By hand." if edited else "Two files."
+    for _ in range(2 if again else 1):
+        undone(vault, delete(vault, caller, saved.id, hard=True, yes=True).undo)
+        assert text(vault, saved.id).endswith(f"\n\n{wanted}\n")
+        assert ("type: gotcha" if edited else "title: Use it") in text(vault, saved.id)
+    update(vault, caller, saved.id, body="One file.")
+    undone(vault, delete(vault, caller, saved.id, hard=True, yes=True).undo)
+    assert text(vault, saved.id).endswith("\n\nOne file.\n")
+    normalize(vault, caller)
+    assert len(list(Path(vault.root, "records").rglob("*.md"))) == 1
+
+
+@pytest.mark.parametrize("asked", [{"tags": "none"}, {"project": "none"}, {"owner": "none", "due": "none"}])
+def test_a_field_that_an_update_takes_out_comes_back_where_it_was(asked, one, caller) -> None:
+    update(one, caller, "use-sqlite", owner="Ada", due="2026-12-01")
+    before = text(one)
+    answer = update(one, caller, "use-sqlite", **asked)
+    assert text(one) != before
+    undone(one, answer.undo)
+    assert undated(text(one)) == undated(before)
+
+
+def test_an_update_cleans_a_title_as_a_save_does(one, caller) -> None:
+    update(one, caller, "use-sqlite", title="Use\x1b[31m one\x9b file")
+    assert 'title: "Use [31m one file"' in text(one)
+    with pytest.raises(Invalid, match="always has a title"):
+        update(one, caller, "use-sqlite", title="\x1b")
+    with pytest.raises(Invalid, match="an empty text changes none"):
+        update(one, caller, "use-sqlite")
+
+
+KILLED = """
+import os, signal, sys
+from cortex.vault import files
+real, count = files.replace, 0
+def replace(root, path, data, expected):
+    global count
+    if path.startswith("records/"):
+        count += 1
+        if count == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return real(root, path, data, expected)
+files.replace = replace
+from cortex.interfaces.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_command(one, caller) -> None:
+    command = ["--vault", one.root, "supersede", "use-sqlite-k3f7q2", "--by", "use-files-p2r6wq"]
+    ran = subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False)
+    assert ran.returncode == -9
+    assert "superseded_by: use-files-p2r6wq" in text(one)
+    assert "supersedes" not in text(one, "use-files-p2r6wq")
+    (problem,) = look(one, caller.progress, lambda now: half_done(now.catalogue))
+    undone(one, problem.hint)
+    assert "supersedes: [use-sqlite-k3f7q2]" in text(one, "use-files-p2r6wq")
+    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+    command[2:] = ["restore", "use-sqlite-k3f7q2"]
+    subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False)
+    assert "status: superseded" in text(one)
+    restore(one, caller, "use-sqlite")
+    assert "supersede" not in text(one) + text(one, "use-files-p2r6wq")
+
+
+EDITING = """
+import sys, time
+from cortex.core.edit import with_fields
+from cortex.operations import edits
+from cortex.vault.find import Vault
+root, who, start = sys.argv[1:]
+time.sleep(max(0.0, float(start) - time.time()))
+for number in range(25):
+    edits.apply(Vault(root), "records/decision/use-sqlite-k3f7q2.md", lambda note: with_fields(note, {"tags": (*note.texts("tags"), f"{who}-{number}")}))
+"""
+
+
+def test_processes_that_edit_one_record_at_once_lose_nothing(one) -> None:
+    start = str(time.time() + 0.7)
+    running = [subprocess.Popen([sys.executable, "-c", EDITING, one.root, who, start]) for who in "abc"]
+    running.append(
+        subprocess.Popen(
+            [sys.executable, "-m", "cortex", "--vault", one.root, "supersede", "use-git", "--by", "use-sqlite"], stdout=subprocess.DEVNULL
+        )
+    )
+    assert [process.wait(60) for process in running] == [0] * 4
+    for who in "abc":
+        assert [number for number in range(25) if f"{who}-{number}," not in text(one).replace("]", ",")] == []
+    assert "supersedes: [use-git-m5d2xa]" in text(one)
+
+
+def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(one, caller, monkeypatch) -> None:
+    from cortex.operations import edits
+    from cortex.vault import files
+
+    file, real, typed = Path(one.root, "records/decision/use-sqlite-k3f7q2.md"), files.replace, []
+
+    def typing(root, path, data, expected):
+        if not typed:
+            typed.append(file.write_text(file.read_text() + "A line by hand.\n"))
+        return real(root, path, data, expected)
+
+    monkeypatch.setattr(edits.files, "replace", typing)
+    update(one, caller, "use-sqlite", owner="Ada")
+    assert "A line by hand." in text(one)
+    assert "owner: Ada" in text(one)
+
+
+@pytest.mark.parametrize(
+    ("query", "outcome", "id_"),
+    [
+        ("use sqlite", "archived", "use-sqlite-k3f7q2"),
+        ("SQLite", "archived", "use-sqlite-k3f7q2"),
+        ("use-sqlite-k3f7q2", "archived", "use-sqlite-k3f7q2"),
+        ("use the plain old files", "archived", "use-files-p2r6wq"),
+        ("use plain sqlite files", "unclear", ""),
+        ("plain sqlite files git", "unclear", ""),
+        ("server", "unclear", ""),
+        ("zebra", "none", ""),
+    ],
+)
+def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller) -> None:
+    answer = forget(one, caller, query)
+    assert (answer.outcome, answer.id) == (outcome, id_)
+    assert bool(answer.records) == (outcome == "unclear")
+    if outcome == "unclear":
+        assert forget(one, caller, query, yes=True).id == answer.records[0].id
+
+
+def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) -> None:
+    def asked(*words: str, code: int = 0) -> dict:
+        ran = cortex(*words, "--json")
+        assert ran.returncode == code, ran.stderr
+        return json.loads(ran.stdout) if ran.stdout else {}
+
+    ran = cortex("update", "use-sqlite", "--body", "-", stdin="From a pipe.\n")
+    assert ran.stdout.startswith("updated: records/decision/use-sqlite-k3f7q2.md\n")
+    assert "undo: cortex history use-sqlite-k3f7q2 --at " in ran.stdout
+    answer = asked("archive", "use-sqlite", "--reason", "old")
+    assert {key: answer[key] for key in ("id", "outcome", "undo")} == {
+        "id": "use-sqlite-k3f7q2", "outcome": "archived", "undo": "cortex restore use-sqlite-k3f7q2",
+    }  # fmt: skip
+    assert [one["outcome"] for one in asked("restore", "use-sqlite", "use-files")["records"]] == ["restored", "unchanged"]
+    assert asked("supersede", "use-sqlite", "--by", "use-files")["outcome"] == "superseded"
+    assert [hit["id"] for hit in asked("search", "sqlite", "decision", "type:decision")["hits"] if hit["id"] == "use-sqlite-k3f7q2"] == []
+    assert asked("show", "use-sqlite")["status"] == "superseded"
+    assert asked("delete", "use-git")["outcome"] == "deleted"
+    assert "use-git-m5d2xa" not in str(asked("search", "git", code=1)["hits"])
+    assert asked("pin", "use-files")["outcome"] == "pinned"
+    assert asked("unpin", "use-files")["outcome"] == "unpinned"
+    assert asked("done", "order-cables")["outcome"] == "done"
+    assert asked("forget", "plain", "files")["outcome"] == "archived"
+    assert asked("forget", "zebra", code=1)["outcome"] == "none"
+    refused = cortex("delete", "use-files", "--hard")
+    assert (refused.returncode, "--hard --yes" in refused.stderr) == (2, True)
+    missing = cortex("pin", "use-flies-p2r6wq")
+    assert (missing.returncode, "did you mean use-files-p2r6wq" in missing.stderr) == (2, True)
+
+
+def test_a_vault_that_was_edited_stays_sound(one, caller, cortex) -> None:
+    supersede(one, caller, "use-sqlite", by="use-files")
+    archive(one, caller, "use-git")
+    consolidate(one, caller)
+    ran = cortex("doctor")
+    assert ran.returncode == 0, ran.stdout
+    assert os.path.exists(os.path.join(one.root, "mine.md"))
