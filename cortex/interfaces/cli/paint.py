@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from cortex.core.problem import Problem
@@ -19,6 +20,14 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
             yield f"  {DIM}{visible(problem.hint)}{OFF}"
     if len(problems) > len(shown):
         yield f"{YELLOW}{len(problems) - len(shown)} more problems{OFF}: cortex doctor"
+
+
+def day(seconds: int) -> str:
+    try:
+        moment = time.gmtime(seconds)
+    except (OverflowError, ValueError, OSError):
+        return "no date"
+    return f"{moment.tm_year:04}-{moment.tm_mon:02}-{moment.tm_mday:02}"  # `%Y` of the year 1 is `1`
 
 
 def count(number: int, noun: str) -> str:
