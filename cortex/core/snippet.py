@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex.core.answer import MARK, UNMARK
 
-WIDTH = 160  # characters
+WIDTH = 300  # characters: enough to tell whether the note is worth opening
 _FRONTMATTER = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CONTROL = re.compile("[\x00-\x1f\ue000\ue001]")
 

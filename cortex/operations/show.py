@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.problem import Problem
+from cortex.core.problem import Conflict, CortexError, NotFound, Problem
 from cortex.operations import naming
 from cortex.operations.freshen import heal_if_due
+from cortex.projections.catalogue import Row
 from cortex.projections.refresh import look
-from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault import access, files
+from cortex.vault.find import Vault, personal_vault
 
 MAX_SHOWN = 4 * 1024 * 1024  # bytes
 
@@ -27,18 +29,47 @@ class Shown(NamedTuple):
     text: str
     problems: tuple[Problem, ...]
     cut: bool  # the file is longer than `MAX_SHOWN`
+    vault: str = "project"  # or personal: whose vault it lies in
+    file: str = ""  # the note's absolute path
 
 
 def show(vault: Vault, caller: Caller, note: str) -> Shown:
     """Show a note whole, by its id, the beginning of its id, or its path in the vault.
+
+    A name that nothing answers to here is looked for in your own vault (cortex init --default), unless --vault or
+    $CORTEX_VAULT names this one. On a terminal what would act on it is made visible; into a pipe or a file the note goes byte for byte.
 
     note: an id or path, as search shows it; `path:line` will do
 
     Example: cortex show records/decision/publish-by-link-k3f7q2.md
     """
     heal_if_due(vault, caller)
-    row = look(vault, caller.progress, lambda now: naming.one(now.catalogue, note))
+    whose = "project"
+    try:
+        row = look(vault, caller.progress, lambda now: naming.one(now.catalogue, note))
+    except NotFound as missing:
+        vault, row = _own(vault, caller, note, missing)
+        whose = "personal"
     data = files.read(vault.root, row.path, MAX_SHOWN + 1)
     cut, data = len(data) > MAX_SHOWN, data[:MAX_SHOWN]
+    access.mark(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    return Shown(row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems, cut)
+    return Shown(
+        row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems, cut, whose, os.path.join(vault.root, row.path)
+    )
+
+
+def _own(vault: Vault, caller: Caller, note: str, missing: NotFound) -> tuple[Vault, Row]:
+    """The note in the person's own vault. Raises `missing` when it is not there either, or cannot be looked for."""
+    own = None if vault.named else personal_vault(vault)
+    if own is None:
+        raise missing
+    try:
+        heal_if_due(own, caller)
+        return own, look(own, caller.progress, lambda now: naming.one(now.catalogue, note))
+    except NotFound:
+        raise missing from None
+    except Conflict:
+        raise
+    except (CortexError, OSError) as error:
+        raise NotFound(missing.message, f"{missing.hint}; your own vault could not be looked in: {error}") from error

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cortex.core.problem import NotFound
+from cortex.core.problem import NotFound, Problem
 from cortex.vault import places
 from cortex.vault.layout import SETTINGS
 
@@ -15,6 +15,8 @@ class Vault(NamedTuple):
     """An existing vault: its root, an absolute path without links."""
 
     root: str
+    named: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
+    default: str | None = None  # the default vault of whoever asks, when that is not this process; else None
 
     def cache(self) -> str:
         """The private folder of what can be rebuilt."""
@@ -30,7 +32,7 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     `vault/cortex.toml` upwards, else the user's default. Raises `NotFound` when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
-            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
+            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(named=True)
     for below in ("", "vault"):
         directory = os.path.realpath(cwd)
         while True:
@@ -56,6 +58,38 @@ def default_vault() -> str:
             return os.fsdecode(file.readline().strip())
     except OSError:
         return ""
+
+
+def personal_vault(vault: Vault) -> Vault | None:
+    """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
+    and when it cannot be used; `personal_problem` says why. Raises nothing."""
+    root = _personal_root(vault)
+    return Vault(root, default=vault.default) if root and not _personal_fault(root) else None
+
+
+def personal_problem(vault: Vault) -> Problem | None:
+    """Why the person's own vault cannot be used though they have named one."""
+    root = _personal_root(vault)
+    fault = _personal_fault(root) if root else ""
+    return Problem(root, f"{fault}, though it is named as your own vault", "cortex init DIR --default names another one") if fault else None
+
+
+def _personal_root(vault: Vault) -> str:
+    """The path of the default vault, without links; empty when none is named or it is `vault` itself."""
+    named = default_vault() if vault.default is None else vault.default
+    try:
+        root = os.path.realpath(named) if os.path.isabs(named) else named
+    except ValueError:  # a NUL in the file that names it
+        root = named
+    return "" if root == vault.root else root
+
+
+def _personal_fault(root: str) -> str:
+    """What is wrong with a folder that is to be the person's own vault. A relative path would mean another one in every
+    folder, and perhaps one that came with somebody's repository."""
+    if not os.path.isabs(root):
+        return "is no absolute path"
+    return "" if _is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"
 
 
 def _is_vault(directory: str) -> bool:

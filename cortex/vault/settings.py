@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from cortex.vault import files
 from cortex.vault.layout import SETTINGS
 
 FORMAT = 1
+_MOST_STEPS = 20  # from one alias to the next
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/event.py
 _MAX_BYTES = 64 * 1024
 
 
@@ -20,6 +23,11 @@ class Settings(NamedTuple):
     problems: tuple[Problem, ...] = ()
     autocommit: bool | None = None  # whether the watcher commits; None: where the vault is a repository of its own
     push: bool | None = None  # whether `cortex sync` pushes; None: the same
+    aliases: tuple[tuple[str, str], ...] = ()  # projects that were merged, each with the one that it is part of now
+
+    def project(self, name: str) -> str:
+        """The project that a name stands for: itself, unless it was merged into another."""
+        return dict(self.aliases).get(name, name)
 
 
 def load(root: str) -> Settings:
@@ -38,7 +46,35 @@ def load(root: str) -> Settings:
         problems.append(Problem(SETTINGS, "[index] exclude is not a list of patterns", 'write exclude = ["private/*"]'))
         exclude = []
     switches = {key: _switch(table.get("sync", {}), key, problems) for key in ("autocommit", "push")}
-    return Settings(tuple(exclude), tuple(problems), **switches)
+    aliases = _aliases(table.get("projects", {}), problems)
+    return Settings(tuple(exclude), tuple(problems), **switches, aliases=aliases)
+
+
+def is_project(name: str) -> bool:
+    """Whether a capture can have this as its project."""
+    return bool(_PROJECT.fullmatch(name))
+
+
+def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
+    """The pairs below `[projects.aliases]`, each with its last target; those that are none, or lead in a circle, left out."""
+    table = section.get("aliases", {}) if isinstance(section, dict) else None
+    if not isinstance(table, dict):
+        problems.append(Problem(SETTINGS, "[projects] aliases is no table of names", 'write [projects.aliases] and below it "old" = "new"'))
+        return ()
+    good = {old: new for old, new in table.items() if isinstance(new, str) and new and old and old != new and is_project(new)}
+    found = []
+    for old in table:
+        new, seen = good.get(old, ""), {old}
+        while new in good and new not in seen and len(seen) < _MOST_STEPS:
+            seen.add(new)
+            new = good[new]
+        if not new or new in good:
+            why = "leads back to itself" if new else "is no other project"
+            hint = 'write "old" = "new" with a project of [a-z0-9._-], or take the line out'
+            problems.append(Problem(SETTINGS, f"the alias of {old[:100]!r} {why}", hint))
+        else:
+            found.append((old, new))
+    return tuple(found)
 
 
 def _switch(section: object, key: str, problems: list[Problem]) -> bool | None:

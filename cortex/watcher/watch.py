@@ -28,9 +28,10 @@ _ASK = 5.0
 
 
 class Answer(Protocol):
-    """Answers a command line of somebody in a directory as the command itself would; None when that should."""
+    """Answers a command line of somebody in a directory, who has a default vault, as the command itself would; None when
+    that should."""
 
-    def __call__(self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool) -> Reply | None: ...
+    def __call__(self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str) -> Reply | None: ...
 
 
 class Watched(NamedTuple):
@@ -121,10 +122,11 @@ def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> 
     if kind == wire.STOP:
         loop.end()
         return [wire.DONE]
-    if kind != wire.RUN or len(rest) < 4 or version != __version__.encode() or rest[0] != os.fsencode(vault.root):
+    if kind != wire.RUN or len(rest) < 5 or version != __version__.encode() or rest[0] != os.fsencode(vault.root):
         return None
     loop.answered += 1
-    reply = answer(vault, [os.fsdecode(word) for word in rest[3:]], os.fsdecode(rest[1]), paint=rest[2] == b"1")
+    words = [os.fsdecode(word) for word in rest[4:]]
+    reply = answer(vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3]))
     return [wire.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")] if reply else None
 
 

@@ -143,14 +143,17 @@ def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where)
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202eevil\u200b\x9b31m"
 
 
-def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex) -> None:
+def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex, terminal) -> None:
     vault_from(f'=== a\u202e.md\n---\ntitle: "zebra \\e]0;owned\\a \\u202e"\nstatus: "superseded"\ntype: "x\\e[1m"\n---\nzebra {EVIL}\n')
-    for words in (["search", "zebra"], ["show", "a\u202e.md"], ["status"], ["doctor"], ["search", "zebra", EVIL], ["show", EVIL]):
+    for words in (["search", "--all", "zebra"], ["status"], ["doctor"], ["search", "zebra", EVIL], ["show", EVIL]):
         done = cortex(*words)
         for character in "\x1b\x07\x9b\u202e\u200b":
             assert character not in done.stdout + done.stderr, words
-    assert "<U+001B>" in cortex("search", "zebra").stdout
-    assert json.loads(cortex("search", "zebra", "--json").stdout)["hits"]
+    assert "<U+001B>" in cortex("search", "--all", "zebra").stdout
+    for environment in ({}, {"NO_COLOR": "1"}):  # into a pipe a note goes as it is
+        assert set("\x07\x9b\u202e\u200b").isdisjoint(shown := terminal("show", "a\u202e.md", **environment))
+        assert "<U+001B>]52" in shown
+    assert json.loads(cortex("search", "--all", "zebra", "--json").stdout)["hits"]
 
 
 CRAWL = {

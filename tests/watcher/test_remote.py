@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from cortex.interfaces.cli import main, remote
+from cortex.operations.init import init
 from cortex.vault import places, wire
+from cortex.vault.find import Vault
 from tests.watcher.conftest import SOAK, note, until
 
 
@@ -87,7 +90,7 @@ def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, word
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
     watch().ready()
-    request = [wire.RUN, os.fsencode(vault.root), os.fsencode(vault.root), b"", b"status"]
+    request = [wire.RUN, os.fsencode(vault.root), os.fsencode(vault.root), b"", b"", b"status"]
     assert wire.exchange(vault.root, request, 5, 5)[0] == wire.DONE
     assert wire.exchange(vault.root, [wire.RUN, b"/other", *request[2:]], 5, 5) == [wire.DECLINED]
     assert wire.exchange(vault.root, request[:3], 5, 5) == [wire.DECLINED]
@@ -131,6 +134,42 @@ def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watc
             assert one.communicate(timeout=60) == expected
             assert one.returncode == 0
         watcher.process.wait()
+
+
+def test_the_own_vault_is_that_of_who_asks(vault, watch, caller, tmp_path, monkeypatch) -> None:
+    """Watcher and asker may have different configurations; what counts is the asker's, with a watcher as without."""
+    note(vault, "notes/ours.md", "# Zebra\n")
+    owns = []
+    for name in ("first", "second"):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / f"config-{name}"))
+        owns.append(Vault(init(caller, str(tmp_path / name), default=True).root))
+        note(owns[-1], f"{name}.md", "# Zebra\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config-first"))
+    monkeypatch.setenv("CORTEX_VAULT", vault.root)
+    watcher = watch().ready()
+    answered = 0
+
+    def found(*words: str) -> list[str]:
+        nonlocal answered
+        held = _command(vault, *words).communicate()
+        answered += 1
+        assert watcher.standing().answered == answered
+        with monkeypatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+            assert _command(vault, *words).communicate() == held
+        return [line.split()[-1].rpartition("/")[2].partition(".")[0] for line in held[0].decode().splitlines() if ".md:" in line]
+
+    assert found("search", "zebra") == ["ours"]
+    assert found("search", "zebra", "--whose", "both") == ["ours", "first"]
+    monkeypatch.delenv("CORTEX_VAULT")
+    for name, others in (("first", ["first"]), ("second", ["second"]), ("none", [])):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / f"config-{name}"))
+        assert found("search", "zebra") == ["ours", *others]
+        assert found("--vault", ".", "search", "zebra") == ["ours"]
+        assert found("show", "second.md") == []
+    shutil.rmtree(owns[1].root)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config-second"))
+    assert found("search", "zebra") == ["ours"]
 
 
 def test_a_thin_search_needs_next_to_nothing(vault, watch) -> None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from cortex.core.problem import CortexError
 from cortex.vault import wire
-from cortex.vault.find import Vault, find_vault
+from cortex.vault.find import Vault, default_vault, find_vault
 from cortex.vault.wire import Reply
 
 CARRIED = ("search", "show", "status")  # verbs that the watcher answers: none of them changes a note of its own accord
@@ -25,10 +25,13 @@ def relay(argv: Sequence[str]) -> int | None:
     """Let the watcher answer a whole command line and print what it says. None when it cannot: nothing is printed then."""
     if "-" in argv:
         return None  # standard input is here
+    if sys.stdout.isatty() and "NO_COLOR" in os.environ:
+        return None  # to the watcher it would be no terminal, and what acts on one would come as it stands
     cwd = os.getcwd()
     try:
-        root = find_vault(_named(argv), cwd, os.environ).root
-        reply = ask(root, argv, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+        vault = find_vault(_named(argv), cwd, os.environ)
+        words = [f"--vault={vault.root}", *argv] if vault.named else argv  # what $CORTEX_VAULT says is told as the option says it
+        reply = ask(vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     except CortexError:
         return None  # explained by whoever answers instead
     if reply is None:
@@ -44,17 +47,19 @@ def relay(argv: Sequence[str]) -> int | None:
 
 def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool) -> Reply | None:
     """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
-    time or not whole, or it is of another version. `Invalid` when its folder is not ours alone."""
-    request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", *map(os.fsencode, words)]
+    time or not whole, or it is of another version. `Invalid` when its folder is not ours alone.
+
+    The asker's own default vault goes with the question: the watcher may run in another environment."""
+    request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", os.fsencode(default_vault()), *map(os.fsencode, words)]
     fields = wire.exchange(root, request, _FIRST_SIGN, _WHOLE_ANSWER)
     if fields is None or len(fields) != 4 or fields[0] != wire.DONE:
         return None
     return Reply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
 
 
-def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool) -> Reply | None:
-    """Answer a command line as the command itself would; None when it should do that itself. Called in the watcher, by
-    several threads at once."""
+def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str) -> Reply | None:
+    """Answer a command line as the command itself would; None when it should do that itself. `default` is the asker's
+    default vault. Called in the watcher, by several threads at once."""
     from cortex.core.caller import Caller, silent  # noqa: PLC0415
     from cortex.interfaces.cli import arguments, render  # noqa: PLC0415
     from cortex.interfaces.cli.declaration import declaration_of  # noqa: PLC0415
@@ -71,7 +76,7 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool) -> Reply |
     if values is None or "-" in values.values():
         return None  # a mistake to explain, or standard input to read
     as_json = bool(values.pop("json"))
-    values.pop("vault")
+    vault = vault._replace(named=bool(values.pop("vault")), default=default)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     output, complaint, code = _Screen(paint=paint), "", 2
     try:
@@ -87,7 +92,14 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool) -> Reply |
         complaint = f"cortex: {visible(error.message)}\n" + (f"        {visible(error.hint)}\n" if error.hint else "")
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
-    return Reply(output.getvalue().encode("utf-8", "backslashreplace"), complaint.encode("utf-8", "backslashreplace"), code)
+    return Reply(_bytes(output.getvalue()), complaint.encode("utf-8", "backslashreplace"), code)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")  # a note that is shown as it stands need not be UTF-8
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
 
 
 def say(line: str) -> None:
