@@ -6,6 +6,7 @@ bytes that come out are the same; frontmatter stays YAML whenever one side's is;
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, TypeVar
 
 from cortex.core import chunk_value, merge_fields
@@ -18,6 +19,7 @@ from cortex.core.problem import Invalid
 
 BOM = b"\xef\xbb\xbf"
 _MIXED = b"?"
+_SUMMARY = b"<!-- summary "
 T = TypeVar("T")
 
 
@@ -29,6 +31,14 @@ class Merged(NamedTuple):
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
 
 
+class _Latest(NamedTuple):
+    """Of two sides that both saved a topic anew, the one whose text stands."""
+
+    side: str  # newer, older: by `updated`, which need not be the order of the events; both when their text is of one event
+    event: str
+    other: str  # the event whose text does not stand
+
+
 class _Side(NamedTuple):
     """One version of the note, its line ends and byte order mark set aside."""
 
@@ -38,6 +48,7 @@ class _Side(NamedTuple):
     id: str
     type: str
     updated: str
+    topic: str
 
 
 def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge, marker_size: int = 7) -> Merged:
@@ -50,19 +61,31 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
     if any(b"\0" in data or data.startswith(UTF16_MARKS) for data in files):
         raise Invalid("a binary file, or one in UTF-16, cannot be merged by lines", "take one side: git checkout --ours or --theirs, then git add")
     bom = BOM if _three(*(data.startswith(BOM) for data in files)) else b""
-    parts = [split(data.removeprefix(BOM)) for data in files]
+    parts = [_split(data.removeprefix(BOM)) for data in files]
     head_eol, heads = _line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _line_ends([part.body for part in parts])
     was, one, two = (_side(head, body) for head, body in zip(heads, bodies, strict=True))
     newer, older = sorted((one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True)
     strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
-    ledger = Ledger(Sides(newer.updated, older.updated, strictly, session="session" in (one.type, two.type)))
+    latest = _latest(was, newer, older)
+    ledger = Ledger(Sides(newer.updated, older.updated, strictly, session="session" in (one.type, two.type), latest=latest.side if latest else ""))
 
     labels = _label(newer), _label(older)
     if labels[0] == labels[1]:  # whose is whose cannot be told without a side; that they are two can
         labels = labels[0] + b", one version", labels[1] + b", the other"
     style = Style(*labels, marker_size)
-    text = merge_text(was.parts.body, newer.parts.body, older.parts.body, text_merge, style, added=not base)
+    if latest and latest.side != "both":
+        text = Text((newer if latest.side == "newer" else older).parts.body, 0)
+        lost = (older if latest.side == "newer" else newer).parts.body
+        if lost not in (text.data, was.parts.body):
+            ledger.decisions.append(f"text: kept that of {latest.event}, not that of {latest.other}: both sides saved the topic {newer.topic!r}")
+    else:
+        texts = (was.parts.body, newer.parts.body, older.parts.body)
+        if ledger.sides.session and all(_SUMMARY in body for body in texts[1:]):
+            from cortex.core.merge_summary import with_one_summary  # noqa: PLC0415  few merges are of a session that ended twice
+
+            texts = with_one_summary(*texts)
+        text = merge_text(*texts, text_merge, style, added=not base)
     marked = _marked(text, was.parts.body, ledger)
     head = _frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
@@ -74,7 +97,7 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
 
 
 def _side(head: bytes, body: bytes) -> _Side:
-    parts = split(head)._replace(body=body)
+    parts = _split(head)._replace(body=body)
     block = parts.block.decode("utf-8", "surrogateescape")
     found = chunks(block)
 
@@ -82,7 +105,33 @@ def _side(head: bytes, body: bytes) -> _Side:
         value = chunk_value.read(key, found[key].text) if found and key in found else None
         return value.text if value and value.kind == "scalar" else ""
 
-    return _Side(parts, block, found, text("id"), text("type"), text("updated") or text("modified") or text("created"))
+    return _Side(parts, block, found, text("id"), text("type"), text("updated") or text("modified") or text("created"), text("topic"))
+
+
+def _latest(was: _Side, newer: _Side, older: _Side) -> _Latest | None:
+    """Whose text stands of a record with a topic that was saved anew on both sides: that of the greatest event, as in
+    `core/upsert.py`. None where that was not so."""
+    if not (newer.topic and older.topic):
+        return None
+    before, one, two = (_events(side) for side in (was, newer, older))
+    if not (one - before and two - before):
+        return None
+    from cortex.core.event import latest  # noqa: PLC0415  few merges are of a topic that two have saved
+
+    first, second = latest(one), latest(two)
+    if first == second:  # what came in late on both sides changed no text
+        return _Latest("both", first, second)
+    side, event, other = max(("newer", first, second), ("older", second, first), key=lambda row: row[1])
+    return _Latest(side, event, other)
+
+
+def _events(side: _Side) -> set[str]:
+    """The ids of the events that a note names as where it came from."""
+    held = side.chunks.get("provenance") if side.chunks else None
+    block = chunk_value.read("provenance", held.text) if held else None
+    named = block.entries.get("events") if block and block.kind == "map" else None
+    events = chunk_value.read("events", named.text) if named else None
+    return {item.node for item in events.items if isinstance(item.node, str)} if events and events.kind == "list" else set()
 
 
 def _frontmatter(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> tuple[bytes, bytes, bytes]:
@@ -127,7 +176,34 @@ def _whole(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> str:
 
 def _too_large(block: str) -> bool:
     """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
-    return len(block.encode("utf-8", "surrogateescape")) > MAX_BYTES or block.count("\n") > MAX_LINES or block.count("[") + block.count("{") > 2000
+    data = block.encode("utf-8", "surrogateescape")
+    if len(data) > MAX_BYTES or data.count(b"\n") > MAX_LINES:
+        from cortex.core.event import MOST_NAMED, NAMED  # noqa: PLC0415  hardly any note names so many events
+
+        own = re.sub(NAMED, b"", data)
+        if len(own) > MAX_BYTES or own.count(b"\n") > MAX_LINES or len(data) > MAX_BYTES + MOST_NAMED:
+            return True
+    return data.count(b"[") + data.count(b"{") > 2000
+
+
+def _split(data: bytes) -> Parts:
+    """The parts of a file: those that `split` finds, also where the lines that name its events are more than that reads."""
+    found = split(data)
+    if found.opening or not data.startswith(b"---") or data.count(b"\n") <= MAX_LINES:
+        return found
+    from cortex.core.event import MOST_NAMED, NAMED  # noqa: PLC0415  as above
+
+    lines = data[: 2 * MAX_BYTES + MOST_NAMED].splitlines(keepends=True)
+    named = re.compile(NAMED)
+    found = split(b"".join(line for line in lines if not named.fullmatch(line)))
+    if not found.opening:
+        return split(data)
+    closing = next(number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---")
+    start, end = len(lines[0]), sum(map(len, lines[:closing]))
+    after = end + len(lines[closing])
+    if after - start > MAX_BYTES + MOST_NAMED:
+        return split(data)
+    return Parts(data[:start], data[start:end], data[end:after], data[after:])
 
 
 def _joined(block: Block) -> str:

@@ -16,9 +16,21 @@ from cortex.core.merge_time import moment
 CONFLICTS = "merge_conflicts"
 WHOLE = "frontmatter"
 IMMUTABLE = ("id", "type")
+# What one event alone can say of a topic's record: it stands and falls with the text, as in `core/upsert.py`.
+_WITH_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session")
 _LATEST = ("updated", "modified")
 _EARLIEST = ("created",)
 _SORTED = ("provenance.events",)
+_NEEDED = ("type", "title")
+# What verbs write beside a status (`edit.set_aside`): where both sides changed that, these are of the side whose status stands.
+_WITH_STATUS = (
+    "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by", "superseded_at", "superseded_because", "done_at",
+)  # fmt: skip
+# As `record.compose` writes them; its module would cost the driver an import. A test compares the two.
+ORDER = (
+    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases", "owner", "due", "created", "updated",
+    "confidence", "priority", "pinned", "supersedes", "superseded_by", "relations", "provenance",
+)  # fmt: skip
 _UNREADABLE = "not YAML that can be merged"
 _LONGEST = 4000  # characters of a value that a conflict quotes
 
@@ -32,6 +44,7 @@ class Sides(NamedTuple):
     older: str
     strictly: bool  # the newer side is newer, and not only the first of two of one age
     session: bool  # the note is a session
+    latest: str = ""  # newer, older: both sides saved the record's topic anew, and this one's event is the greater; both: it is one event
 
 
 class Ledger:
@@ -58,10 +71,20 @@ class Ledger:
 def merge_blocks(base: Block, newer: Block, older: Block, ledger: Ledger, path: str = "") -> Block:
     """The merged chunks, in base's order; keys that were added stand where their side put them."""
     merged: Block = {}
-    for key in _order(base, newer, older):
+    order = _order(base, newer, older)
+    of_status = "" if path else _whose_status(base, newer, older, ledger)
+    for key in _as_written(order) if ledger.sides.latest and not path and _is_as_written(base) else order:
         trio = (base.get(key), newer.get(key), older.get(key))
         texts = [chunk.text if chunk else None for chunk in trio]
-        text = _trivia(*texts) if key == TAIL else _chosen(f"{path}{key}", *texts, ledger=ledger)
+        text: str | None
+        if key == TAIL:
+            text = _trivia(*texts)
+        elif ledger.sides.latest in ("newer", "older") and f"{path}{key}" in _WITH_TEXT:
+            text = _of_side(ledger.sides.latest, f"{path}{key}", *texts, ledger=ledger)
+        elif of_status and key in _WITH_STATUS:
+            text = _of_side(of_status, key, *texts, ledger=ledger)
+        else:
+            text = _chosen(f"{path}{key}", *texts, ledger=ledger)
         if text:
             merged[key] = Chunk("" if key == TAIL else _trivia(*(chunk.lead if chunk else None for chunk in trio)), text)
     return merged
@@ -106,6 +129,17 @@ def _order(base: Block, newer: Block, older: Block) -> list[str]:
         groups_here = [groups.get(key, []) for groups in added]
         order += sorted([*groups_here[0], *groups_here[1]]) if all(groups_here) else [*groups_here[0], *groups_here[1]]
     return [key for key in order if key not in ("", TAIL)] + [TAIL]
+
+
+def _is_as_written(block: Block) -> bool:
+    """Whether nobody has put the keys into an order of their own."""
+    keys = [key for key in block if key in ORDER]
+    return keys == [key for key in ORDER if key in block]
+
+
+def _as_written(keys: list[str]) -> list[str]:
+    """The keys of a topic that clones began apart, in an order that does not depend on who merges first."""
+    return [*(key for key in ORDER if key in keys), *sorted(key for key in keys if key not in ORDER and key != TAIL), TAIL]
 
 
 def _trivia(base: str | None, newer: str | None, older: str | None) -> str:
@@ -163,6 +197,31 @@ def _chosen(path: str, base: str | None, newer: str | None, older: str | None, *
     return _both(of, newer, older, ledger)
 
 
+def _whose_status(base: Block, newer: Block, older: Block, ledger: Ledger) -> str:
+    """The side whose status stands where both sides changed it, each in its own way; empty elsewhere."""
+    texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
+    if len(set(texts)) < 3 or None in texts[1:]:
+        return ""
+    stands = _chosen("status", *texts, ledger=Ledger(ledger.sides))
+    return "newer" if stands == texts[1] else "older" if stands == texts[2] else ""
+
+
+def _of_side(side: str, path: str, base: str | None, newer: str | None, older: str | None, *, ledger: Ledger) -> str | None:
+    """What one side says, where that can be read; nothing where it says nothing."""
+    kept, lost = (newer, older) if side == "newer" else (older, newer)
+    why = "status" if path in _WITH_STATUS else "later text"
+    read = {text: chunk_value.read(path.rpartition(".")[2], text) for text in (kept, lost) if text is not None}
+    if not all(read.values()) or (kept is None and path in _NEEDED):
+        return _chosen(path, base, newer, older, ledger=ledger)
+    of = _Versions(path, base, newer, older, read)
+    if lost is not None and lost != base and not of.same(kept, lost):
+        if kept is None:
+            ledger.decisions.append(f"{path}: left out {_quoted(of.shown(lost))} (it went with the {why})")
+        else:
+            ledger.chose(path, of.shown(kept), of.shown(lost), f"it came with the {why}")
+    return kept
+
+
 def _sound(of: _Versions, changed: str | None, other: str | None, ledger: Ledger) -> str | None:
     """The value that one side alone changed, unless it is surely no YAML."""
     if changed is None or of.read[changed] is not None or not ("\0" in of.path or is_broken(changed)):
@@ -180,7 +239,8 @@ def _both(of: _Versions, newer: str, older: str, ledger: Ledger) -> str | None:
             ledger.conflict(of.path, None if kept is None else of.shown(kept), lost.strip(), _UNREADABLE)
         return kept
     if {one.kind, two.kind} <= {"list", "empty"}:
-        return _list(of.path, (was, one, two), newer, older)
+        # Of a topic that many clones save, lists in order come out the same whoever merges first.
+        return _list((was, one, two), newer, older, in_order=of.path in _SORTED or bool(ledger.sides.latest))
     if one.kind == two.kind == "map":
         return _map(of.path, (was, one, two), newer, ledger)
     if of.path in IMMUTABLE:
@@ -213,11 +273,11 @@ def _map(path: str, values: tuple[Value | None, Value, Value], newer: str, ledge
     return lines_of(newer)[0] + "".join(line if line == "\n" else one.indent + line for line in lines)
 
 
-def _list(path: str, values: tuple[Value | None, Value, Value], newer: str, older: str) -> str:
+def _list(values: tuple[Value | None, Value, Value], newer: str, older: str, *, in_order: bool) -> str:
     """A three-way set: what a side removed goes, what either added stays."""
     was, one, two = values
     before = was.items if was and was.kind == "list" else ()
-    items = _set(before, one.items, two.items, in_order=path in _SORTED)
+    items = _set(before, one.items, two.items, in_order=in_order)
     for text, value in ((newer, one), (older, two)):
         if [item.lines for item in value.items] == [item.lines for item in items]:
             return text

@@ -39,7 +39,7 @@ def _unmerged(root: str) -> list[Problem]:
 def _dirty_briefings(root: str) -> list[Problem]:
     """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them.
     Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
-    if not _born(root):
+    if not git.has_commit(root):
         return []
     arguments = ["diff", "--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z", "HEAD", "--", *commits.OURS]
     changed = git.run(root, arguments).split(b"\0")
@@ -69,7 +69,7 @@ def _edited_events(root: str) -> list[Problem]:
         first.setdefault(path, meta.split(" ")[2])
     now = (
         git.run(root, ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"])
-        if _born(root)
+        if git.has_commit(root)
         else b""
     )
     changed = now.decode("utf-8", "surrogateescape").split("\0")
@@ -87,8 +87,3 @@ def _edited_events(root: str) -> list[Problem]:
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)
         if hash_ != first[path]
     ]  # fmt: skip
-
-
-def _born(root: str) -> bool:
-    """Whether there is a commit."""
-    return not git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code

@@ -1,264 +1,216 @@
-"""Everything that git knows of one note: every commit over all its names, both sides of every merge."""
+"""What is kept of one note: every commit over all its names and both sides of every merge, and the texts of its events."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
-from cortex.core import note as notes
+from cortex.core import event as events, note as notes
 from cortex.core.caller import Caller
 from cortex.core.problem import Conflict, NotFound
+from cortex.core.record import scope_of
+from cortex.core.session import id_of
+from cortex.core.text import short_hash, shorten
+from cortex.core.topic import record_id
 from cortex.operations import naming
-from cortex.operations.show import MAX_SHOWN
+from cortex.projections.catalogue import Catalogue, Row
 from cortex.projections.refresh import look
-from cortex.vault import checkout, files, git
+from cortex.vault import checkout, files, git, layout, lineage
 from cortex.vault.find import Vault
+from cortex.vault.lineage import Version
 
-_PATIENCE = 120.0  # seconds for a walk over a whole history
-_MOST_CANDIDATES = 500  # notes of one commit whose ids are compared
-_MOST_NAMES = 50  # names of one note over its life that are followed
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{3,120}")
-
-
-class Side(NamedTuple):
-    """What one side of a merge held that the merge did not take as it was."""
-
-    commit: str
-    blob: str  # empty when the note was not there
+_PREVIEW = 300  # characters
+_MOST_READ = events.MAX_BYTES + notes.MAX_FRONTMATTER_BYTES
+_MOST_ASKED = 100_000  # newest events of which one may have made a record that is gone; half a second
+_MOST_ORDINALS = 40  # records of one meeting that are tried after the first
+_SHORTEST = 4  # signs of an id that may stand for it, as in `naming`
+_EVENT = re.compile(r"\d{8}t[0-9a-z-]*")
+_MADE_ONCE = re.compile(r".*-[a-z2-7]{6}")
 
 
-class Version(NamedTuple):
-    """One commit that touched the note."""
+class Text(NamedTuple):
+    """What an event said of the note when it was captured: kept for good, with git and without."""
 
-    commit: str
-    date: str  # UTC
-    author: str
-    subject: str
-    path: str  # vault-relative, after the commit; before it when the commit deleted the note
-    change: str  # added, changed, renamed, deleted, merged
-    blob: str  # empty when deleted
-    sides: tuple[Side, ...]  # of a merge: the parents whose version is not the outcome
+    event: str
+    at: str  # UTC
+    title: str
+    path: str  # of the event
+    preview: str
 
 
 class History(NamedTuple):
-    """The newest commits of a note, or its text at one of them."""
+    """The newest commits and texts of a note, or its text at one of them."""
 
     id: str
-    path: str  # where the note is now; where it last was when it is gone
+    path: str  # where the note is now; where it last was when it is gone; empty when only its events are known
     versions: tuple[Version, ...]
     more: int  # older commits that were left out
     text: str  # with `at`: the note as it was
-    at: str  # the commit of that text
+    at: str  # the commit of that text, or the event
+    texts: tuple[Text, ...] = ()  # newest first
+    revisions: int = 0  # how many texts there are
+    hint: str = ""  # what is not kept, and how it would be
 
 
-class _Commit(NamedTuple):
-    id: str
-    parents: tuple[str, ...]  # the next older commits that touched the note
-    date: str
-    author: str
-    subject: str
-    changes: tuple[tuple[str, str, str], ...]  # (status, path, blob after the commit or empty), against the first parent
+class _Named(NamedTuple):
+    """The note that somebody means, as far as the vault still knows it."""
+
+    id: str  # empty when it has none
+    path: str  # empty when it is gone
+    events: frozenset[str]
 
 
 def history(vault: Vault, caller: Caller, note: str, *, at: str = "", number: int = 20) -> History:
-    """Show the commits that touched a note, newest first, over all its names and both sides of every merge.
+    """Show what is kept of a note, newest first: the commits that touched it, and the texts of its events.
 
-    A value that lost in a merge is named there by its commit; --at shows the note as it was in that commit.
+    The commits are those over all its names, on both sides of every merge. The texts are there before the first commit, and
+    without git. A value that lost in a merge is named there by its commit; --at shows the note as it was in that commit, or the
+    text of an event.
 
     note: an id, the beginning of an id, or a path; a deleted note is found by these too
-    at: show the whole note as it was at this commit
-    number: how many commits are shown
+    at: show the whole note as it was at this commit, or the text of this event
+    number: how many commits are shown, and how many texts
 
     Example: cortex history publish-by-link-k3f7q2
     Example: cortex history publish-by-link-k3f7q2 --at HEAD~3
+    Example: cortex history publish-by-link-k3f7q2 --at 20261120t164512z-k3f7q2abcd
     """
-    if checkout.git_folder(vault.root) is None:
-        raise NotFound(f"{vault.root} is in no git repository, so nothing older is kept", f"git init {vault.root} makes it one")
-    if git.attempt(vault.root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
-        raise NotFound("nothing has been committed yet", "cortex sync commits the vault's notes")
-    id_, path, start = _named(vault, caller, note)
-    id_, names, commits = _followed(vault.root, id_, start)
-    if not commits:
-        raise NotFound(f"no commit holds {path}", "cortex sync commits it")
-    versions = list(_versions(commits))
-    versions.reverse()
-    path = path if files.exists(vault.root, path) else versions[0].path
+    why = _no_git(vault)
+    named = look(vault, caller.progress, lambda now: _named(now.catalogue, note))
+    if why and not named:
+        raise NotFound(f"there is no note {note!r}; {why.message}", why.hint)
+    id_, path, names, commits = _committed(vault, note, named) if not why else (named.id if named else "", named.path if named else "", [], [])
+    known = named.events if named else frozenset()
+    if commits and not (named and named.path):
+        known |= frozenset(notes.read(lineage.newest(vault.root, commits)).provenance()[0])
+    places = _places(vault, known)
+    if at and _EVENT.fullmatch(at):
+        return _event_text(vault, History(id_, path, (), 0, "", "", revisions=len(places)), places, at)
     if at:
+        if why:
+            raise why
         commit = git.commit_id(vault.root, at)
-        return History(id_, path, (), 0, _text_at(vault.root, commit, names, id_), commit)
-    return History(id_, path, tuple(versions[: max(number, 1)]), max(0, len(versions) - max(number, 1)), "", "")
+        return History(id_, path, (), 0, lineage.text_at(vault.root, commit, names, id_), commit, revisions=len(places))
+    if not commits and not places:
+        raise why or NotFound(f"no commit holds {path}", "cortex sync commits it")
+    hint = f"{why.message}; {why.hint}" if why else "" if commits else "no commit holds it yet: cortex sync commits it"
+    versions = list(lineage.versions(commits))
+    versions.reverse()
+    path = versions[0].path if versions and not files.exists(vault.root, path) else path
+    shown = max(number, 1)
+    texts = tuple(_text(vault, event, places[event]) for event in sorted(places, reverse=True)[:shown])
+    return History(id_, path, tuple(versions[:shown]), max(0, len(versions) - shown), "", "", texts, len(places), hint)
 
 
-def _named(vault: Vault, caller: Caller, note: str) -> tuple[str, str, list[str]]:
-    """The note's id (empty when it has none), its path, and the names to begin with. What the vault no longer has is
-    looked for in git."""
-    rows = look(vault, caller.progress, lambda now: naming.matches(now.catalogue, note))
+def _no_git(vault: Vault) -> NotFound | None:
+    """Why git knows nothing of this vault's notes; None when it may."""
+    if checkout.git_folder(vault.root) is None:
+        return NotFound(f"{vault.root} is in no git repository, so nothing older is kept", f"git init {vault.root} makes it one")
+    if not git.has_commit(vault.root):
+        return NotFound("nothing has been committed yet", "cortex sync commits the vault's notes")
+    return None
+
+
+def _named(catalogue: Catalogue, note: str) -> _Named | None:
+    """The note by what the vault holds of it: itself, or the events that made it; None when it holds nothing."""
+    rows = naming.matches(catalogue, note)
     if rows:
-        row = look(vault, caller.progress, lambda now: naming.one(now.catalogue, note)) if len(rows) > 1 else rows[0]
+        row = naming.one(catalogue, note) if len(rows) > 1 else rows[0]
         id_ = "" if row.id == row.path else row.id
-        return id_, row.path, [row.path]
+        return _Named(id_, row.path, frozenset(row.events) | _of_topic(catalogue, row))
+    made = _made(catalogue, note)
+    if len(made) > 1:
+        raise Conflict(f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}", "give more of the id")
+    return next((_Named(id_, "", frozenset(ids)) for id_, ids in made.items()), None)
+
+
+def _of_topic(catalogue: Catalogue, row: Row) -> frozenset[str]:
+    """The events of the record's topic that it does not name: they wait in the inbox, or somebody took their names out."""
+    query = "SELECT event.id, event.project, event.scope, event.topic FROM note AS event JOIN note AS own ON own.topic = event.topic"
+    found = catalogue.asked(f"{query} WHERE own.number = ? AND own.topic != '' AND own.tier < 2 AND event.tier = 2", (row.number,))
+    return frozenset(id_ for id_, project, scope, topic in found if record_id(project, scope or scope_of(project), topic) == row.id)
+
+
+def _made(catalogue: Catalogue, name: str) -> dict[str, set[str]]:
+    """The records that events have made and that `name` can mean: by topic, by session, and by the hash that ends an id."""
+    made: dict[str, set[str]] = {}
+    whole = "/" in name or name.endswith(".md")
+    name = name.rpartition("/")[2].removesuffix(".md")
+    if len(name) < _SHORTEST:
+        return made
+    query = "SELECT id, project, scope, topic, session FROM note WHERE tier = 2 AND type != 'briefing' ORDER BY id DESC LIMIT ?"
+    found = list(catalogue.asked(query, (_MOST_ASKED,)))
+    sessions: dict[str, str] = {}
+    for id_, project, scope, topic, session in found:
+        record = record_id(project, scope or scope_of(project), topic) if topic else ""
+        if session and session not in sessions:
+            sessions[session] = id_of(session)
+        for one in (record, sessions.get(session, "")):
+            if one.startswith(name) and (one == name or not whole):
+                made.setdefault(one, set()).add(id_)
+    if made or not _MADE_ONCE.fullmatch(name):
+        return made
+    plain = [id_ for id_, _, _, topic, _ in found if not topic]
+    for ordinal in range(_MOST_ORDINALS + 1):
+        of_ordinal = [
+            id_ for id_ in plain[: _MOST_ASKED if not ordinal else _MOST_ASKED // _MOST_ORDINALS] if short_hash(f"{id_}/{ordinal}") == name[-6:]
+        ]
+        if of_ordinal:
+            return {name: set(of_ordinal)}
+    return {}
+
+
+def _committed(vault: Vault, note: str, named: _Named | None) -> tuple[str, str, list[str], list[lineage.Commit]]:
+    """The note's id, its path, the names it has had and the commits that touched them. What the vault no longer has is
+    looked for in git."""
+    if named and named.path:
+        id_, names, commits = lineage.followed(vault.root, named.id, [named.path])
+        return id_, named.path, names, commits
     path = note.removeprefix("./")
-    for candidate in (path, f"{path}.md"):
-        if candidate and not candidate.startswith(("/", "../")) and _log(vault.root, [candidate]):
-            return "", candidate, [candidate]
-    found = _names_of(vault.root, path)
-    if not found:
+    start = next(([one] for one in (path, f"{path}.md") if one and not one.startswith(("/", "../")) and lineage.log(vault.root, [one])), [])
+    id_ = ""
+    if not start:
+        start = lineage.names_of(vault.root, named.id if named else path)
+        stems = {name.rpartition("/")[2].removesuffix(".md") for name in start}
+        if len(stems) > 1:
+            raise Conflict(f"{note!r} names {len(stems)} notes that git has had: {', '.join(sorted(stems)[:5])}", "give more of the id")
+        id_ = next(iter(stems), "")
+    if not start:
+        if named:
+            return named.id, "", [], []
         raise NotFound(f"there is no note {note!r}, and git has never had one", "cortex search finds notes by their words")
-    stems = {name.rpartition("/")[2].removesuffix(".md") for name in found}
-    if len(stems) > 1:
-        raise Conflict(f"{note!r} names {len(stems)} notes that git has had: {', '.join(sorted(stems)[:5])}", "give more of the id")
-    return stems.pop(), found[0], found
+    id_, names, commits = lineage.followed(vault.root, id_, start)
+    return id_, start[0], names, commits
 
 
-def _names_of(root: str, prefix: str) -> list[str]:
-    """The paths that notes named after an id have had in git, newest first."""
-    if not _ID.fullmatch(prefix):
-        return []
-    # The one pattern that is none of a person's: an id has no character that means anything in it.
-    pattern = f":(glob)**/{prefix}*.md"
-    arguments = ["log", "--all", "--format=", "--name-only", "--no-renames", "--diff-filter=A", "--relative", "-z", "--end-of-options", "--", pattern]
-    listed = git.attempt(root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}).output
-    return list(dict.fromkeys(os.fsdecode(name.lstrip(b"\n")) for name in listed.split(b"\0") if name.strip()))
-
-
-def _followed(root: str, id_: str, start: list[str]) -> tuple[str, list[str], list[_Commit]]:
-    """The note's id, all its names, and the commits that touched any of them, newest first."""
-    names = list(start)
-    commits = _log(root, names)
-    if commits and not id_:  # a note that is gone still says in git what its id was
-        last = [blob for commit in commits for _, _, blob in commit.changes if blob][:1]
-        id_ = next((notes.read(data).get("id") for data in _blobs(root, last).values()), "")
-    if not commits and id_ and (found := _names_of(root, id_)):  # renamed, and the new name is not committed yet
-        names += found
-        commits = _log(root, names)
-    asked: set[str] = set()
-    while len(names) < _MOST_NAMES:
-        # Where a name comes or goes, a rename may have given or taken it.
-        turns = [commit.id for commit in commits if commit.id not in asked and any(status in ("A", "D") for status, _, _ in commit.changes)]
-        asked.update(turns)
-        new = [name for name in _renames(root, turns, names, id_) if name not in names] if turns else []
-        if not new:
-            break
-        names += new
-        commits = _log(root, names)
-    return id_, names, commits
-
-
-def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) -> list[str]:
-    """The names that the note had before or after these commits. By its id where it has one, since that is what a
-    note is; by what git takes for a rename where it has none."""
-    how = "--no-renames" if id_ else "--find-renames"
-    arguments = ["diff-tree", "--stdin", "--root", "-r", how, "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--relative"]
-    output = git.run(root, arguments, timeout=_PATIENCE, stdin="".join(f"{commit}\n" for commit in commits).encode())
-    fields = iter(output.split(b"\0"))
-    found: list[str] = []
-    gone: dict[str, str] = {}
-    come: dict[str, str] = {}
-    for field in chain(fields, [b"end"]):
-        if not field.startswith(b":"):  # the next commit begins
-            if id_ and not gone.keys().isdisjoint(names):
-                found += _with_id(root, come, id_)
-            if id_ and not come.keys().isdisjoint(names):
-                found += _with_id(root, gone, id_)
-            gone, come = {}, {}
-            continue
-        _, _, before, after, status = field.decode("ascii", "replace").split(" ")
-        path = os.fsdecode(next(fields))
-        if status.startswith("R"):
-            pair = (path, os.fsdecode(next(fields)))
-            found += pair if pair[0] in names or pair[1] in names else ()
-        elif status == "D":
-            gone[path] = before
-        elif status == "A":
-            come[path] = after
-    return list(dict.fromkeys(found))
-
-
-def _with_id(root: str, blobs: dict[str, str], id_: str) -> list[str]:
-    """The paths of those blobs that are notes with this id."""
-    wanted = {path: blob for path, blob in blobs.items() if path.endswith(".md")}
-    if len(wanted) > _MOST_CANDIDATES:
-        wanted = {path: blob for path, blob in wanted.items() if path.endswith(f"{id_}.md")}
-    held = _blobs(root, list(wanted.values())[:_MOST_CANDIDATES])
-    return [path for path, blob in wanted.items() if notes.read(held.get(blob, b"")).get("id") == id_]
-
-
-def _blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of blobs; those too large to be notes are left out before they are read."""
-    sized = git.run(root, ["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin="".join(f"{id_}\n" for id_ in ids).encode())
-    small = [line.split()[0] for line in sized.splitlines() if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_SHOWN]
-    output = git.run(root, ["cat-file", "--batch"], stdin=b"".join(id_ + b"\n" for id_ in small), timeout=_PATIENCE)
-    found: dict[str, bytes] = {}
-    start = 0
-    while (end := output.find(b"\n", start)) >= 0:
-        id_, _, size = output[start:end].split(b" ")
-        start = end + 1 + int(size) + 1
-        found[id_.decode()] = output[end + 1 : start - 1]
+def _places(vault: Vault, ids: frozenset[str]) -> dict[str, str]:
+    """Where those of the events lie that are there."""
+    found: dict[str, str] = {}
+    for id_ in ids:
+        if events.is_event_id(id_):
+            place = next((path for path in (events.path_of(id_), layout.pending(id_)) if files.exists(vault.root, path)), "")
+            if place:
+                found[id_] = place
     return found
 
 
-def _log(root: str, names: Sequence[str]) -> list[_Commit]:
-    """The commits that touched these paths, newest first. Merges stay where both sides did; parents are the next
-    older commits of this list."""
-    arguments = [
-        "log", "--full-history", "--simplify-merges", "--parents", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
-        "--date-order", "--diff-merges=first-parent", "--relative", "--ignore-submodules=all", "-z", "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
-        "--format=%H%x00%P%x00%ad%x00%an%x00%s", "--end-of-options", "HEAD", "--", *names,
-    ]  # fmt: skip
-    ran = git.attempt(root, arguments, timeout=_PATIENCE, extra={"TZ": "UTC"})
-    fields = iter(ran.output.split(b"\0"))
-    commits: list[_Commit] = []
-    changes: list[tuple[str, str, str]] = []
-    for field in fields:
-        token = field.lstrip(b"\n")
-        if token.startswith(b":"):
-            blob, status = token.decode("ascii", "replace").split(" ")[3:5]
-            changes.append((status, os.fsdecode(next(fields, b"")), "" if status == "D" else blob))
-            commits[-1] = commits[-1]._replace(changes=tuple(changes))
-        elif token:
-            parents, date, author, subject = (next(fields, b"").decode("utf-8", "replace") for _ in range(4))
-            changes = []
-            commits.append(_Commit(token.decode("ascii", "replace"), tuple(parents.split()), date, author, subject, ()))
-    return commits
+def _text(vault: Vault, event: str, path: str) -> Text:
+    note = notes.read(files.read(vault.root, path, _MOST_READ), path)
+    said = _said(note)
+    return Text(event, note.get("at") or events.time_of(event), shorten(note.get("title") or said, 80), path, shorten(said, _PREVIEW))
 
 
-def _versions(commits: Sequence[_Commit]) -> Iterator[Version]:
-    """What each commit made of the note, oldest first."""
-    states: dict[str, dict[str, str]] = {}  # commit -> path -> blob
-    for commit in reversed(commits):
-        before = states.get(commit.parents[0], {}) if commit.parents else {}
-        after = dict(before)
-        for status, path, blob in commit.changes:
-            if status == "D":
-                after.pop(path, None)
-            else:
-                after[path] = blob
-        states[commit.id] = after
-        path = next((path for _, path, blob in commit.changes if blob), "") or next(iter(after or before), "")
-        blob = after.get(path, "")
-        sides: tuple[Side, ...] = ()
-        if len(commit.parents) > 1:
-            change = "merged"
-            held = [Side(parent, next(iter(states.get(parent, {}).values()), "")) for parent in commit.parents]
-            sides = tuple(side for side in held if side.blob != blob)
-        elif before.keys() == after.keys():
-            change = "changed"
-        else:
-            change = "renamed" if before and after else "added" if after else "deleted"
-        yield Version(commit.id, commit.date, commit.author, commit.subject, path, change, blob, sides)
+def _said(note: notes.Note) -> str:
+    said = events.raw_content(note.text)
+    return note.text if said is None else said
 
 
-def _text_at(root: str, commit: str, names: Sequence[str], id_: str) -> str:
-    """The note's text in a commit, under whichever of its names it had there."""
-    listed = git.run(root, ["ls-tree", "-z", "--end-of-options", commit, *names]).split(b"\0")
-    entries = [(os.fsdecode(path), head.split(b" ")) for head, _, path in (entry.partition(b"\t") for entry in listed if entry)]
-    blobs = {path: head[2].decode() for path, head in entries if head[0] in (b"100644", b"100755")}  # no link, no folder
-    held = _blobs(root, list(blobs.values()))
-    found = [held[blob] for blob in blobs.values() if blob in held]
+def _event_text(vault: Vault, answer: History, places: dict[str, str], at: str) -> History:
+    found = [event for event in places if event.startswith(at)]
     if not found:
-        raise NotFound(f"the note was not there at {commit[:12]}, or is larger than {MAX_SHOWN:,} bytes", "cortex history NOTE shows its commits")
-    data = next((data for data in found if id_ and notes.read(data).get("id") == id_), found[0])
-    return data.removeprefix(notes.BOM).decode("utf-8", "replace")
+        raise NotFound(
+            f"{answer.id or answer.path} has no text from an event {at}", "cortex history NOTE lists its texts; cortex show EVENT shows any event"
+        )
+    if len(found) > 1:
+        raise Conflict(f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", "give more of the id")
+    return answer._replace(text=_said(notes.read(files.read(vault.root, places[found[0]], _MOST_READ))), at=found[0])

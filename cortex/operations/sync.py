@@ -12,6 +12,7 @@ from cortex.core.problem import Conflict, CortexError, Problem
 from cortex.core.settle import Settled
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
+from cortex.operations.reunite import reunite
 from cortex.operations.settling import Step, carry_on, twins
 from cortex.vault import checkout, commits, drivers, git, layout, merging, objects, remotes, settings
 from cortex.vault.commits import Change
@@ -164,6 +165,7 @@ class _Sync:
 
     def _commit(self) -> None:
         """Heal and commit what is ours."""
+        self.settled += reunite(self.vault, self.caller)
         try:
             heal(self.vault, self.caller)
         except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
@@ -229,7 +231,7 @@ class _Sync:
 
     def _integrate(self, up: Upstream, theirs: str) -> None:
         """Bring in what the remote has and we have not."""
-        behind = self._count(f"HEAD..{theirs}") if self._born() else self._count(theirs)
+        behind = self._count(f"HEAD..{theirs}") if git.has_commit(self.root) else self._count(theirs)
         if not behind:
             return
         for attempt in range(_RETRIES):
@@ -248,7 +250,7 @@ class _Sync:
     def _merged(self, up: Upstream, theirs: str) -> str:
         """Merge or rebase as their git says; how."""
         self._check(up, theirs)
-        if not self._born() or self._is_ancestor("HEAD", theirs):
+        if not git.has_commit(self.root) or self._is_ancestor("HEAD", theirs):
             self._begin(Begun("merge", theirs, {}), ["--quiet", "--no-edit", "--no-autostash", "--no-squash", *self._straight(up, theirs)], [])
             return "fast-forward"
         how = "rebase" if up.rebase else "merge"
@@ -262,7 +264,7 @@ class _Sync:
         """How to move along a history that has not parted: as a merge commit only if that is what they want."""
         return (
             ["--no-ff", f"--message={_message(up)}", theirs]
-            if up.ff in ("false", "no", "off", "0") and not up.rebase and self._born()
+            if up.ff in ("false", "no", "off", "0") and not up.rebase and git.has_commit(self.root)
             else ["--ff-only", theirs]
         )
 
@@ -288,7 +290,7 @@ class _Sync:
 
     def _check(self, up: Upstream, theirs: str) -> None:
         """Stop before anything is touched when this cannot, or should not, be merged."""
-        if not self._born():
+        if not git.has_commit(self.root):
             return
         base = git.attempt(self.root, ["merge-base", "HEAD", theirs])
         if base.code:
@@ -314,9 +316,6 @@ class _Sync:
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
                 raise _Stop(f"you staged what {self.remote} has changed: {_listed(both)}", "commit it, or git restore --staged it, then cortex sync")
         return staged
-
-    def _born(self) -> bool:
-        return not git.attempt(self.root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
 
     def _is_ancestor(self, one: str, other: str) -> bool:
         return not git.attempt(self.root, ["merge-base", "--is-ancestor", one, other]).code

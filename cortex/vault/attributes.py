@@ -57,7 +57,7 @@ def problems(root: str) -> list[Problem]:
     if others := [path for path in strange(root) if path not in _PROBES] or strange(root):
         what = f"{others[0]} is" if len(others) == 1 else f"{others[0]} and {len(others) - 1} more are"
         found.append(Problem(".gitattributes", f"{what} merged without Cortex: git's attributes say otherwise", "cortex doctor --fix"))
-    if git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
+    if not git.has_commit(root):
         return found
     if not git.run(root, ["ls-tree", "--name-only", "HEAD", "--", ".gitattributes"]) and git.attempt(root, ["check-ignore", "-q", "--", "."]).code:
         found.append(Problem(".gitattributes", "is not committed, so other clones merge without Cortex", "git add .gitattributes and commit it"))

@@ -231,9 +231,18 @@ def _commit(root: str, paths: list[str], message: str) -> tuple[Kept, list[str]]
         if not _VANISHED.search(ran.complaint):  # else another process has normalized an event since we looked
             break
     _unname(root, [path for path in paths if prefix + os.fsencode(path) not in before])
-    if not {one.path for one in changes(root)} & set(paths):  # nothing differs from the last commit
+    left = [one for one in changes(root) if one.path in set(paths)]
+    mine = any(one.kind != "M" or prefix + os.fsencode(one.path) in before for one in left)
+    if not left or (not mine and _line_ends_alone(root, [one.path for one in left])):  # nothing differs from the last commit
         return Kept("", "", (), ()), gone
     raise declined(root, ran, "commit")
+
+
+def _line_ends_alone(root: str, paths: list[str]) -> bool:
+    """Whether these differ in line ends alone, which git takes off; it calls them changed until it looks again, here."""
+    if git.attempt(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
+        return False
+    return not patiently(lambda: git.attempt(root, ["add", "--pathspec-from-file=-", "--pathspec-file-nul"], stdin=objects.nul(paths))).code
 
 
 def _committed_only(root: str, here: list[str], paths: list[str], message: str) -> git.Ran:
@@ -249,7 +258,7 @@ def _committed_only(root: str, here: list[str], paths: list[str], message: str) 
 
 def _unname(root: str, paths: list[str]) -> None:
     """Take out of the index again what was only named for a commit that was not made."""
-    born = not git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
+    born = git.has_commit(root)
     prefix = objects.prefix(root)
     known = objects.files_of(root, "HEAD", [os.fsdecode(prefix) + path for path in paths]) if born and paths else {}
     named = [path for path in paths if prefix + os.fsencode(path) not in known]

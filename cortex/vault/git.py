@@ -138,6 +138,11 @@ def commit_id(directory: str, revision: str) -> str:
     return found[-1]
 
 
+def has_commit(directory: str) -> bool:
+    """Whether there is a commit that `HEAD` names."""
+    return not attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
+
+
 def _verb(arguments: Sequence[str]) -> str:
     """The command among what follows `git`: what stands behind the settings before it."""
     rest = iter(arguments)

@@ -50,7 +50,7 @@ def nul(paths: Iterable[str]) -> bytes:
 def staged(root: str) -> list[Staged]:
     """What differs between the index and the last commit, in the whole repository."""
     tree = "HEAD"
-    if git.attempt(root, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:  # no commit yet
+    if not git.has_commit(root):
         tree = git.run(root, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
     raw = git.run(root, ["diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "-z", tree, "--"])
     fields = raw.split(b"\0")
@@ -110,6 +110,17 @@ def files_of(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes,
             if path and meta.startswith(b"100"):
                 found[path] = meta.split(b" ")[2].decode()
     return found
+
+
+def committed(root: str, paths: Sequence[str]) -> dict[str, bytes]:
+    """What git's last commit has for the vault's paths; what it does not have is left out. Nothing without a commit."""
+    if not paths or not checkout.in_repository(root) or not git.has_commit(root):
+        return {}
+    before = prefix(root)
+    wanted = {before + os.fsencode(path): path for path in paths}
+    listed = {wanted[name]: blob for name, blob in files_of(root, "HEAD", [os.fsdecode(name) for name in wanted]).items() if name in wanted}
+    held = blobs(root, listed.values())
+    return {path: held[blob] for path, blob in listed.items() if blob in held}
 
 
 def ignored(root: str, paths: Iterable[str]) -> set[str]:

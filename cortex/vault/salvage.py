@@ -103,7 +103,7 @@ def _fetched(build: str, branch: str) -> list[str]:
             done.append(f"could not fetch from {remote}: {ran.reason}")
             continue
         done.append(f"fetched the history of {remote}")
-        if git.attempt(build, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
+        if not git.has_commit(build):
             remote_branch = f"refs/remotes/{remote}/{branch}"
             if not git.attempt(build, ["rev-parse", "--verify", "--quiet", remote_branch]).code:
                 git.run(build, ["update-ref", f"refs/heads/{branch}", remote_branch])

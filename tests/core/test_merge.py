@@ -7,6 +7,7 @@ CORTEX_UPDATE=1 writes the last two anew.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from pathlib import Path
@@ -15,12 +16,14 @@ import pytest
 import yaml
 from hypothesis import assume, event, given, strategies as st
 
-from cortex.core import event as events, note as notes
+from cortex.core import emit, event as events, merge_fields, note as notes
 from cortex.core.event import Event
+from cortex.core.known import Create, Fold, Known, Upsert
 from cortex.core.merge import Merged, merge_record
-from cortex.core.normalize import Create, Fold, Known, amend, normalize
+from cortex.core.normalize import amend, normalize, records_of
 from cortex.core.problem import CortexError, Invalid
 from cortex.core.record import Record, compose
+from cortex.core.upsert import upserted
 from cortex.vault.text_merge import merge_file
 
 CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir())
@@ -89,6 +92,7 @@ fields = {
     "updated": times.map(" {}\n".format),
     "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
     "provenance": event_ids.map(lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)),
+    "topic": st.sampled_from(["decision/storage", "bug/login"]).map(" {}\n".format),
     "extra": st.one_of(values.map(" {}\n".format), lists, st.just(" |\n  a: b\n   c\n")),
 }
 # What breaks YAML, or stands between the keys.
@@ -203,7 +207,7 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
     for side in map(notes.read, (ours, theirs)):
         other = notes.read(theirs if notes.write(side) == ours else ours)
         for line in side.body.splitlines():
-            if line.strip() and side.body.splitlines().count(line) > was.body.splitlines().count(line):
+            if line.strip() and "text: kept that of" not in told and side.body.splitlines().count(line) > was.body.splitlines().count(line):
                 assert line in result.body.splitlines()
         for key, value in side.fields.items():
             if value == was.fields.get(key) or key in ("updated", "created", "merge_conflicts"):
@@ -227,7 +231,7 @@ def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, byte
     result = merge(base, ours, theirs).data
     sides = [notes.read(one) for one in (base, ours, theirs)]
     for key in sides[0].fields:
-        spans = {one.block[slice(*notes._span(one.block, key))] for one in sides}
+        spans = {one.block[slice(*notes.span(one.block, key))] for one in sides}
         if len(spans) == 1:
             assert spans.pop().strip() in result
 
@@ -272,6 +276,30 @@ def test_a_session_that_began_on_two_clones_is_the_note_that_one_clone_writes(nu
     assert merge(b"", folded(b"", sorted(ours)), folded(b"", sorted(theirs))).data == folded(b"", sorted(turns))
 
 
+@given(st.permutations(range(6)), st.integers(0, 3), st.integers(0, 4), st.booleans())
+def test_a_session_that_ended_on_two_clones_is_the_note_that_one_clone_writes(order: list[int], known: int, cut: int, starts: bool) -> None:
+    kinds = ["session_end", "stop", "session_end", "prompt", "session_end", "session_end"]
+    turns = [
+        Event(
+            f"20261120t16451{number}z-aaaaaaaaaa",
+            kinds[number],
+            f"2026-11-20T16:45:1{number}Z",
+            f"### Accomplished\n\nturn {number}" if kinds[number] == "session_end" else f"turn {number}",
+            session="s-1",
+        )
+        for number in order
+    ]
+    begun = Event("20261120t164500z-aaaaaaaaaa", "session_start", "2026-11-20T16:45:00Z", "the goal", session="s-1")
+    base = folded(b"", [*([begun] if starts else []), *turns[:known]])
+    ours, theirs = turns[known : known + cut], turns[known + cut :]
+    if not starts and not known:
+        ours, theirs = ours or theirs[:1], theirs or ours[:1]
+    merged = merge(base, folded(base, ours), folded(base, theirs))
+    assert merged.clean
+    expected = notes.read(folded(base, [*ours, *(turn for turn in theirs if turn not in ours)]))
+    assert notes.read(merged.data).text == expected.text
+
+
 def folded(data: bytes, turns: list[Event]) -> bytes:
     """A session's note after some of its turns were normalized."""
     for turn in turns:
@@ -290,6 +318,173 @@ def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
     merged = merge(b"", ours.encode(), theirs.encode())
     assert merged.data.decode() == text.replace("[a]", "[a, b, c]")
     assert merged.clean
+
+
+# -- a topic that several clones saved
+
+SAVED = [f"2026112{day}t164512z-{letter * 10}" for day, letter in zip(range(9), "rqponmlkj", strict=True)]
+words_of_a_save = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["decision", "pattern"]),
+        "title": st.sampled_from(["Use SQLite", "Use Postgres", "One file"]),
+        "tags": st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=3, unique=True),
+        "body": bodies.filter(str.strip),
+        "status": st.sampled_from(["active", "archived"]),
+        "confidence": st.sampled_from(["0.5", "0.9"]),
+        "later": st.booleans(),  # edited by hand after it was saved, far beyond the time of its event
+    }
+)
+
+
+def saved(ids: list[str], words: dict, lacks: str = "") -> bytes:
+    """A record with a topic as it stands after these events; the text is of the greatest."""
+    updated = "2026-12-01T00:00:00Z" if words["later"] else events.time_of(max(ids))
+    fields = {
+        "id": "storage-k3f9q2", "type": words["type"], "title": words["title"], "status": words["status"], "topic": "decision/storage",
+        "tags": words["tags"], "created": events.time_of(min(ids)), "updated": updated, "confidence": words["confidence"],
+        "provenance": {"events": sorted(ids)},
+    }  # fmt: skip
+    return f"{emit.frontmatter({key: value for key, value in fields.items() if key != lacks})}\n{words['body']}".encode()
+
+
+@given(
+    st.lists(words_of_a_save, min_size=4, max_size=4),
+    st.permutations(SAVED),
+    st.booleans(),
+    st.sampled_from(["", "tags"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_the_latest_text_of_a_topic_stands_in_whatever_order_clones_merge(
+    texts: list[dict], ids: list[str], alone: bool, lacks: str, eol: str
+) -> None:
+    """Every clone has saved the topic twice since they parted; with `alone` they began it without knowing of each other."""
+    known = [] if alone else ids[:2]
+    base = b"" if alone else saved(known, texts[0]).replace(b"\n", eol.encode())
+    own = [ids[2:4], ids[4:6], ids[6:8]]
+    said = [
+        words if max(new) > max(known, default="") else texts[0] for new, words in zip(own, texts[1:], strict=True)
+    ]  # a late event's text never stood
+    sides = [saved([*known, *new], words, lacks).replace(b"\n", eol.encode()) for new, words in zip(own, said, strict=True)]
+    results = set()
+    for one, two, three in itertools.permutations(sides):
+        first = merge(base, one, two)
+        assert merge(base, two, one) == first
+        merged = merge(base, first.data, three)
+        assert first.clean
+        assert merged.clean
+        results.add(merged.data)
+    assert len(results) == 1
+    note = notes.read(results.pop())
+    assert problems(notes.write(note)) == []
+    assert note.provenance()[0] == tuple(sorted({*known, *itertools.chain(*own)}))
+    greatest = max(range(3), key=lambda side: max(known + own[side]))
+    assert (note.body, note.get("title"), note.get("type")) == (notes.read(sides[greatest]).body, said[greatest]["title"], said[greatest]["type"])
+
+
+observations = st.fixed_dictionaries(
+    {
+        "record": st.sampled_from(["decision", "pattern"]),
+        "title": st.sampled_from(["Use SQLite", "Use Postgres", "One file"]),
+        "text": st.sampled_from(["one", "two\n\nlines", "- [ ] three", "<<<<<<< no conflict"]),
+        "tags": st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=3, unique=True).map(tuple),
+        "branch": st.sampled_from(["", "main", "side"]),
+        "session": st.sampled_from(["", "s-1", "s-2"]),
+        "confidence": st.sampled_from(["", "0.5", "0.9"]),
+        "priority": st.sampled_from(["", "3"]),
+        "derived_from": st.lists(st.sampled_from(["x-aaaaaa", "y-bbbbbb"]), max_size=2, unique=True).map(tuple),
+    }
+)
+
+
+@given(st.lists(observations, min_size=9, max_size=9), st.permutations(range(9)), st.integers(0, 2))
+def test_a_topic_saved_on_three_clones_is_the_note_that_one_clone_writes(said: list[dict], order: list[int], known: int) -> None:
+    """`known` events were there before the clones parted; two came in on each since, some of them late."""
+    sent = [
+        Event(id_, "observation", events.time_of(id_), project="shop", topic="decision/storage", scope="project", **words)
+        for id_, words in zip(SAVED, said, strict=True)
+    ]
+    before = [sent[place] for place in order[:known]]
+    own = [[sent[place] for place in order[start : start + 2]] for start in (3, 5, 7)]
+    base = taken_in(b"", before, sent)
+    sides = [taken_in(base, new, sent) for new in own]
+    expected = taken_in(base, [*own[0], *own[1], *own[2]], sent)
+    for one, two, three in itertools.permutations(sides):
+        first = merge(base, one, two)
+        assert first.clean
+        assert merge(base, first.data, three).data == expected
+
+
+def taken_in(data: bytes, new: list[Event], sent: list[Event]) -> bytes:
+    """A topic's note after these events have come in, one after the other."""
+    said = {one.id: records_of(one) for one in sent}
+    for one in new:
+        (record,) = records_of(one)
+        if data:
+            done = upserted(data, Upsert("n.md", one, record), said.__getitem__)
+            assert done.edit is None
+            data = done.data
+        else:
+            data = compose(record).encode()
+    return data
+
+
+def test_what_lost_is_named_by_its_event() -> None:
+    words = {"type": "decision", "tags": [], "body": "text", "status": "active", "confidence": "0.5", "later": False}
+    one, two = saved(SAVED[:1], {**words, "title": "One"}), saved(SAVED[1:2], {**words, "title": "Two", "body": "other text"})
+    told = merge(b"", one, two).decisions
+    assert told[0] == (
+        f"text: kept that of {SAVED[1]}, not that of {SAVED[0]}: both sides saved the topic 'decision/storage'; cortex history storage-k3f9q2 shows both"
+    )
+    assert 'title: kept "Two" (it came with the later text), not "One"' in told[1]
+
+
+def test_the_order_of_keys_is_the_one_in_which_records_are_written() -> None:
+    keys = [line.partition(":")[0] for line in compose(full_record()).split("---\n")[1].splitlines() if line[0] not in " -"]
+    assert len(keys) >= 14
+    assert keys == [key for key in merge_fields.ORDER if key in keys]
+
+
+def full_record() -> Record:
+    """A record with something in every field."""
+    held = {"events": ("e",), "tags": ("a",), "relations": (("follows", "b-1"),), "aliases": ("c",), "supersedes": ("d-1",), "pinned": True}
+    return Record(**{field: held.get(field, "x") for field in Record._fields})
+
+
+def named(ids: list[str], body: str, eol: str = "\n") -> bytes:
+    record = Record(
+        "storage-k3f9q2", "decision", body.title(), body, "2026-11-20T16:00:00Z", tuple(sorted(ids)), topic="decision/storage", project="shop"
+    )
+    return compose(record).replace("\n", eol).encode()
+
+
+def many(letter: str, count: int) -> list[str]:
+    return [f"20261120t164512z-{letter}{f'{n:09d}'.translate(str.maketrans('0189', 'abcd'))}" for n in range(count)]
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("count", [990, 3_000])
+def test_a_topic_that_names_thousands_of_events_merges_as_any_other(count: int, eol: str) -> None:
+    base = named(many("e", count), "base", eol)
+    ours, theirs = (named(many("e", count) + many(letter, 30), letter * 3, eol) for letter in "fg")
+    merged = merge(base, ours, theirs)
+    note = notes.parse(merged.data, "n.md")
+    assert (merged.clean, note.text.strip(), note.get("title")) == (True, "ggg", "Ggg")
+    assert len(note.provenance()[0]) == count + 60
+    assert merge(base, theirs, ours) == merged
+
+
+def test_more_events_than_a_note_may_name_are_never_joined_into_one_that_nobody_reads() -> None:
+    base = named(many("e", 19_000), "base")
+    ours, theirs = (named(many("e", 19_000) + many(letter, 2_500), letter) for letter in "fg")
+    assert notes.read(merge(base, ours, theirs).data).provenance()[0]
+
+
+def test_a_name_that_is_no_event_does_not_make_a_side_the_latest() -> None:
+    base = named(["20261120t164512z-aaaaaaaaaa"], "base")
+    early = named(["20261120t164512z-aaaaaaaaaa", "20261120t164600z-aaaaaaaaaa", "minutes-of-monday"], "early")
+    late = named(["20261120t164512z-aaaaaaaaaa", "20261120t164700z-aaaaaaaaaa"], "late")
+    for sides in ((early, late), (late, early)):
+        assert notes.parse(merge(base, *sides).data, "n.md").text.strip() == "late"
 
 
 # -- bounds

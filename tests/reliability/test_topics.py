@@ -1,0 +1,312 @@
+"""One topic saved on several clones: after sync one record, the same bytes everywhere, every event in its provenance, every
+text within reach of `cortex history`. Whoever syncs first, and whatever else was done to the record meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core import note as notes
+from cortex.core.caller import Caller, silent
+from cortex.core.event import path_of
+from cortex.core.problem import Conflict
+from cortex.core.topic import record_id
+from cortex.operations.history import history
+from cortex.operations.init import init
+from cortex.operations.reunite import reunite
+from cortex.operations.save import Saved, save
+from cortex.operations.sync import sync
+from cortex.vault import files
+from cortex.vault.find import Vault
+from cortex.vault.lock import lock
+
+TOPIC = "decision/storage"
+ID = record_id("shop", "project", TOPIC)
+
+
+class Clone:
+    """A clone of a vault, and a person who works in it. A second passes with everything that anybody does."""
+
+    ticks = itertools.count(1)
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.vault = Vault(str(root))
+
+    def caller(self) -> Caller:
+        number = next(self.ticks)
+        return Caller(str(self.root), f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z", lambda size: number.to_bytes(size, "big"), "test", silent)
+
+    def save(self, title: str, text: str, **more: str) -> Saved:
+        return save(self.vault, self.caller(), title, body=text, **({"topic": TOPIC, "project": "shop"} | more))
+
+    def sync(self) -> None:
+        done = sync(self.vault, self.caller())
+        assert (done.trouble, done.problems, done.waiting) == ("", (), ())
+
+    @property
+    def path(self) -> Path:
+        """The one file that is the topic's record."""
+        (found,) = [path for path in self.root.rglob("*.md") if ".git" not in path.parts and notes.read(path.read_bytes()).get("id") == ID]
+        return found
+
+    def note(self) -> notes.Note:
+        return notes.parse(self.path.read_bytes(), ID)
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.path.read_text()
+        assert old in text
+        self.path.write_text(text.replace(old, new))
+
+    def held(self) -> dict[str, bytes]:
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("*.md") if ".git" not in path.parts}
+
+    def texts(self) -> dict[str, str]:
+        """Every text that history tells of, by its event, read with --at."""
+        return {text.event: history(self.vault, self.caller(), ID, at=text.event).text for text in history(self.vault, self.caller(), ID).texts}
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=60, check=True)
+
+
+@pytest.fixture
+def clones(ram: Path) -> Callable[..., list[Clone]]:
+    """As many clones of an empty vault as are asked for; they merge or rebase when they sync."""
+
+    def make(number: int, *, rebase: bool = False) -> list[Clone]:
+        Clone.ticks = itertools.count(1)
+        first = Clone(ram / "clone0")
+        git(ram, "init", "-q", "--bare", "remote")
+        git(ram, "init", "-q", "clone0")
+        init(first.caller(), str(first.root))
+        git(first.root, "remote", "add", "origin", "../remote")
+        git(first.root, "add", "-A")
+        git(first.root, "commit", "-qm", "begin")
+        git(first.root, "push", "-qu", "origin", "main")
+        others = [Clone(ram / f"clone{one}") for one in range(1, number)]
+        for one in others:
+            git(ram, "clone", "-q", "remote", one.root.name)
+        for one in (first, *others):
+            git(one.root, "config", "pull.rebase", str(rebase).lower())
+        return [first, *others]
+
+    return make
+
+
+def meet(*clones: Clone) -> None:
+    """All sync until all have everything; then all hold the same bytes."""
+    for clone in (*clones, *clones[:-1]):
+        clone.sync()
+    held = [clone.held() for clone in clones]
+    assert all(one == held[0] for one in held)
+    assert not [path for path, data in held[0].items() if b"<<<<<<<" in data or path.startswith("inbox/")]
+
+
+@pytest.mark.parametrize("rebase", [False, True])
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(number, rebase, clones):
+    every = clones(number, rebase=rebase)
+    saved = [
+        clone.save(f"Title {place}", f"text {place}", tags=f"all,tag{place}", type=type_)
+        for place, (clone, type_) in enumerate(zip(every, ["decision", "pattern", "gotcha"], strict=False))
+    ]
+    assert len({(one.id, one.path) for one in saved}) == 1
+    meet(*every)
+    note = every[0].note()
+    last = number - 1
+    assert (note.get("title"), note.get("type"), note.text.strip()) == (f"Title {last}", ["", "pattern", "gotcha"][last], f"text {last}")
+    assert note.provenance()[0] == tuple(sorted(one.event for one in saved))
+    assert note.texts("tags") == ("all", *(f"tag{place}" for place in range(number)))
+    assert "merge_conflicts" not in note.fields
+    for clone in every:
+        assert clone.texts() == {one.event: f"text {place}" for place, one in enumerate(saved)}
+        assert all((clone.root / path_of(one.event)).exists() for one in saved)
+        assert history(clone.vault, clone.caller(), ID).revisions == number
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
+def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(order, clones):
+    every = clones(3, rebase=order[0] == 1)
+    first = every[0].save("Begun", "begun", tags="a", confidence="0.5")
+    meet(*every)
+    saved = [clone.save(f"Title {place}", f"text {place}", tags=f"t{place}") for place, clone in enumerate(every)]
+    meet(*(every[place] for place in order))
+    assert every[0].path.read_text() == (
+        f"---\nid: {ID}\ntype: decision\ntitle: Title 2\nstatus: active\nscope: project\nproject: shop\nbranch: main\ntopic: decision/storage\n"
+        f"tags: [a, t0, t1, t2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nprovenance:\n  events:\n"
+        + "".join(f"    - {one.event}\n" for one in (first, *saved))
+        + "---\n\ntext 2\n"
+    )
+    assert sorted(every[1].texts().values()) == ["begun", "text 0", "text 1", "text 2"]
+
+
+def test_both_texts_are_in_the_answer_of_the_command(clones):
+    one, two = clones(2)
+    events = [one.save("One", "what one said").event, two.save("Two", "what two said").event]
+    meet(one, two)
+
+    def cortex(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "cortex", *words], cwd=one.root, capture_output=True, text=True, timeout=60, check=True, env={**os.environ, "CORTEX_VAULT": str(one.root)}
+        ).stdout  # fmt: skip
+
+    answer = json.loads(cortex("history", ID, "--json"))
+    assert {text["event"]: text["preview"] for text in answer["texts"]} == dict(zip(events, ["what one said", "what two said"], strict=True))
+    assert [cortex("history", ID, "--at", event) for event in events] == ["what one said\n", "what two said\n"]
+
+
+# -- what else happens to the record before the clones hear of each other
+
+
+def edited_by_hand(clone: Clone) -> None:
+    clone.edit("A line to leave.", "A line that I changed.")
+
+
+def tagged_by_hand(clone: Clone) -> None:
+    clone.edit("tags: [a]", "tags: [a, mine]")
+
+
+def retitled_by_hand(clone: Clone) -> None:
+    clone.edit("title: Begun", "title: My own title")
+
+
+def moved_by_hand(clone: Clone) -> None:
+    target = clone.root / "Ideas/my storage.md"
+    target.parent.mkdir()
+    clone.path.rename(target)
+
+
+def with_windows_line_ends(clone: Clone) -> None:
+    clone.path.write_bytes(clone.path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def deleted_softly(clone: Clone) -> None:
+    clone.edit("status: active", "status: deleted")
+
+
+def superseded(clone: Clone) -> None:
+    clone.save("Use Postgres", "instead", topic="", supersedes=ID)
+
+
+def removed_by_hand(clone: Clone) -> None:
+    clone.path.unlink()
+
+
+def saved_with_another_type(clone: Clone) -> None:
+    clone.save("Another", "another text", type="gotcha")
+
+
+def edited_and_saved(clone: Clone) -> None:
+    clone.edit("A line to leave.", "A line that I changed.")
+    clone.save("Another", "another text")
+
+
+EVENTS = [
+    edited_by_hand, tagged_by_hand, retitled_by_hand, moved_by_hand, with_windows_line_ends, deleted_softly, superseded, removed_by_hand,
+    saved_with_another_type, edited_and_saved,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("change", EVENTS, ids=lambda change: change.__name__)
+def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first, clones):
+    """The record is one, readable, and names every event; the new text stands, or the hand's lines beside it."""
+    one, two = clones(2, rebase=first)
+    begun = one.save("Begun", "A line to leave.\n\nAnother.", tags="a")
+    meet(one, two)
+    if first:
+        change(two)
+        anew = one.save("Anew", "A line to leave.\n\nAnother.\n\nAnd new.")
+    else:
+        anew = one.save("Anew", "A line to leave.\n\nAnother.\n\nAnd new.")
+        change(two)
+    meet(one, two)
+    note = one.note()
+    assert {begun.event, anew.event} <= set(note.provenance()[0])
+    assert one.texts()[begun.event] == "A line to leave.\n\nAnother."
+    assert one.texts()[anew.event] == "A line to leave.\n\nAnother.\n\nAnd new."
+    for event in note.provenance()[0]:
+        assert (one.root / path_of(event)).exists()
+    assert "merge_conflicts" not in note.fields
+    upserted = change in (saved_with_another_type, edited_and_saved)
+    later = upserted and not first
+    assert note.get("title") == ("Another" if later else "Anew")
+    assert note.text.strip().endswith("another text" if later else "And new.")
+    if change is edited_by_hand:
+        assert "A line that I changed." in note.text
+    if change is edited_and_saved:
+        assert "A line that I changed.\n\nAnother." in one.texts().values()
+    if change is tagged_by_hand:
+        assert note.texts("tags") == ("a", "mine")
+    if change is moved_by_hand:
+        assert str(one.path.relative_to(one.root)) == "Ideas/my storage.md"
+    if change is deleted_softly:
+        assert note.get("status") == "deleted"
+    if change is superseded:
+        assert note.get("status") == "superseded"
+    if change is saved_with_another_type:
+        assert note.get("type") == ("gotcha" if later else "decision")
+
+
+def test_long_apart_two_clones_say_it_again_and_again(clones):
+    one, two = clones(2)
+    said = {}
+    for number in range(3):
+        for clone in (one, two):
+            saved = clone.save(f"Title {number}", f"{clone.root.name} {number}")
+            said[saved.event] = f"{clone.root.name} {number}"
+        one.edit("clone0", "clone0, by hand,")
+    meet(one, two)
+    assert one.note().text.strip() == "clone1 2"
+    texts = one.texts()
+    assert said.items() <= texts.items()
+    assert {"clone0, by hand, 0", "clone0, by hand, 1"} <= set(texts.values())  # each stood when the next was saved
+
+
+def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeypatch):
+    """A save and this use one name for the file that they write beside the note."""
+    one, two = clones(2)
+    saved = [one.save("One", "what one said"), two.save("Two", "what two said")]
+    other = two.path.read_bytes()
+    moved_by_hand(one)
+    target = one.root / two.path.relative_to(two.root)
+    target.write_bytes(other)
+    (one.root / path_of(saved[1].event)).write_bytes((two.root / path_of(saved[1].event)).read_bytes())
+    real, refused = {name: getattr(files, name) for name in ("replace", "remove")}, []
+
+    def writing(name: str) -> Callable[..., None]:
+        def write(root, path, *rest):
+            with pytest.raises(Conflict), lock(os.path.join(one.vault.state(), "normalize.lock"), "inbox", wait=0.0):
+                pass
+            refused.append((name, path))
+            real[name](root, path, *rest)
+
+        return write
+
+    with monkeypatch.context() as patched:
+        for name in real:
+            patched.setattr(files, name, writing(name))
+        assert len(reunite(one.vault, one.caller())) == 1
+    assert [name for name, _ in refused] == ["replace", "remove"]
+    assert one.note().text.strip() == "what two said"
+
+
+@pytest.mark.parametrize("rebase", [False, True])
+def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
+    one, two = clones(2, rebase=rebase)
+    saved = [one.save("One", "what one said"), two.save("Two", "what two said")]
+    moved_by_hand(one)
+    git(one.root, "add", "Ideas")  # a folder of their own is theirs to commit
+    git(one.root, "commit", "-qm", "mine")
+    meet(one, two)
+    assert str(two.path.relative_to(two.root)) == "Ideas/my storage.md"
+    assert one.note().provenance()[0] == tuple(sorted(each.event for each in saved))
+    assert one.note().text.strip() == "what two said"
