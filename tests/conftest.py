@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,28 @@ def cortex(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
             timeout=120,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def terminal(vault: Vault) -> Callable[..., str]:
+    """The real command on a terminal of its own: what it writes there."""
+
+    def run(*words: str, **environment: str) -> str:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "cortex", *words]
+        with subprocess.Popen(
+            command, cwd=vault.root, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+            held = b""
+            with suppress(OSError):  # how a terminal ends whose other side is closed
+                while piece := os.read(ours, 65536):
+                    held += piece
+            process.wait(60)
+        os.close(ours)
+        return held.decode()
 
     return run
 

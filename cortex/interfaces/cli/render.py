@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TextIO
 
-from cortex.core.answer import MARK, UNMARK
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
+from cortex.core.answer import ASIDE, MARK, UNMARK
+from cortex.core.event import is_event_id
+from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
 from cortex.interfaces.cli.visible import visible
+from cortex.vault.files import chunks
 
 _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
 
@@ -27,13 +28,36 @@ def as_json(verb: str, answer: Any) -> object:
 
 
 def show(verb: str, answer: Any, out: TextIO) -> None:
-    """Print the answer. Colour only where a terminal will show it."""
+    """Print the answer. Colour only where a terminal will show it; where none is, a text that was asked for as it stands."""
+    if not out.isatty() and (pieces := _as_it_stands(verb, answer)) is not None:
+        for piece in pieces:
+            _write(out, piece)
+        return
     paint = out.isatty() and "NO_COLOR" not in os.environ
     text = "\n".join(_text_of(verb)(answer))
     for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
     if text:
         out.write(text + "\n")
+
+
+def _as_it_stands(verb: str, answer: Any) -> Iterable[bytes] | None:
+    """The bytes of the text that this answer is; None where it is a page about several things."""
+    if verb == "show":
+        return chunks(answer.file.removesuffix(answer.path), answer.path)
+    if verb == "history" and answer.at:
+        # What an event says is no file: a line end is only the end of what is printed.
+        end = "\n" if is_event_id(answer.at) and not answer.text.endswith("\n") else ""
+        return [f"{answer.text}{end}".encode("utf-8", "surrogateescape")]
+    return None
+
+
+def _write(out: TextIO, data: bytes) -> None:
+    if hasattr(out, "buffer"):
+        out.flush()
+        out.buffer.write(data)
+    else:
+        out.write(data.decode("utf-8", "surrogateescape"))
 
 
 def exit_code(verb: str, answer: Any) -> int:
@@ -44,10 +68,39 @@ def exit_code(verb: str, answer: Any) -> int:
 
 # verb -> the module beside this one with its `TEXT` and `NO`: most commands need none of them
 _ELSEWHERE = {
+    "relate": "render_graph",
+    "unrelate": "render_graph",
+    "graph": "render_graph",
+    "entities": "render_graph",
+    "save": "render_save",
+    "topic": "render_save",
+    "passive": "render_save",
+    "recall": "render_recall",
+    "timeline": "render_recall",
+    "context": "render_recall",
+    "actions": "render_recall",
+    "meetings": "render_recall",
+    "session": "render_session",
+    "status": "render_session",
+    "update": "render_edit",
+    "done": "render_edit",
+    "pin": "render_edit",
+    "unpin": "render_edit",
+    "supersede": "render_edit",
+    "archive": "render_edit",
+    "delete": "render_edit",
+    "forget": "render_edit",
+    "restore": "render_edit",
+    "consolidate": "render_edit",
     "sync": "render_git",
     "merge": "render_git",
     "history": "render_git",
     "git": "render_git",
+    "promote": "render_vaults",
+    "project": "render_vaults",
+    "score": "render_score",
+    "lifecycle": "render_score",
+    "prune": "render_score",
 }
 
 
@@ -86,15 +139,18 @@ def _search(found: Any) -> Iterable[str]:
     for number, hit in enumerate(found.hits):
         if number:
             yield ""
-        status = f"  {YELLOW}{visible(hit.status)}{OFF}" if hit.status in ("superseded", "archived", "failed") else ""
+        status = f"  {YELLOW}{visible(hit.status)}{OFF}" if hit.status in (*ASIDE, "failed") else ""
         yield f"{BOLD}{visible(hit.title)}{OFF}{status}"
-        yield f"  {DIM}{visible(hit.type) or 'note'}  {_day(hit.date)}  {visible(hit.path)}:{hit.line}{OFF}"
+        place = f"(personal) {found.personal}/{hit.path}" if hit.vault == "personal" else hit.path
+        yield f"  {DIM}{visible(hit.type) or 'note'}  {day(hit.date)}  {visible(place)}:{hit.line}{OFF}"
         if hit.snippet:
             yield "  " + visible(hit.snippet).replace(MARK, YELLOW).replace(UNMARK, OFF)
     if not found.hits:
         yield f"no hits for {visible(found.query)!s}"
-        if found.hint:
-            yield f"  {visible(found.hint)}"
+    elif found.hint:
+        yield ""
+    if found.hint:
+        yield f"{DIM if found.hits else '  '}{visible(found.hint)}{OFF if found.hits else ''}"
     if found.problems:
         yield ""
     yield from problem_lines(found.problems, _PROBLEMS_NAMED)
@@ -127,25 +183,6 @@ def _heal(healed: Any) -> Iterable[str]:
         yield "the briefings are as the notes give them"
 
 
-def _status(status: Any) -> Iterable[str]:
-    branch = f"  on {visible(status.branch)}" if status.branch else ""
-    yield f"{BOLD}{visible(status.vault)}{OFF}{branch}"
-    yield f"  {count(status.notes, 'note')}, {count(status.sessions, 'session')}, {count(status.open_actions, 'open action')}"
-    yield f"  {status.pending} waiting in the inbox, {len(status.failed)} failed"
-    if status.types:
-        yield "  " + ", ".join(f"{visible(name)} {number}" for name, number in status.types.items())
-    if len(status.projects) > 1:
-        yield "  projects: " + ", ".join(f"{visible(name)} {count}" for name, count in status.projects.items())
-    if status.recent:
-        yield "recent"
-    for note in status.recent:
-        yield f"  {_day(note.date)}  {visible(note.title)}  {DIM}{visible(note.path)}{OFF}"
-    for event in status.failed[:_PROBLEMS_NAMED]:
-        yield f"{YELLOW}failed: {visible(event)}{OFF}  cortex retry {visible(event)}"
-    if status.problems:
-        yield f"{YELLOW}{count(status.problems, 'problem')}{OFF}: cortex doctor"
-
-
 def _doctor(examined: Any) -> Iterable[str]:
     for line in examined.fixed:
         yield f"mended: {visible(line)}"
@@ -165,7 +202,9 @@ def _init(made: Any) -> Iterable[str]:
 
 
 def _shown(shown: Any) -> Iterable[str]:
-    yield visible(shown.text.removesuffix("\n"), lines=True)
+    yield visible(shown.text.removesuffix("\n"), lines=True)  # on a terminal alone: see _as_it_stands
+    if shown.vault == "personal":
+        yield f"{DIM}(personal) {visible(shown.file)}{OFF}"
     if shown.cut:
         yield f"{YELLOW}only the beginning is shown{OFF}: open {visible(shown.path)} in an editor"
 
@@ -180,14 +219,6 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "heal": _heal,
     "watch": lambda watched: map(visible, watched.lines()),
     "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
-    "status": _status,
     "doctor": _doctor,
     "rebuild": lambda rebuilt: [f"{count(rebuilt.notes, 'note')} indexed, {count(rebuilt.problems, 'problem')}"],
 }
-
-
-def _day(seconds: int) -> str:
-    try:
-        return time.strftime("%Y-%m-%d", time.gmtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        return "no date"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cortex.core.command import line
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
 from cortex.interfaces.cli.visible import visible
 
@@ -52,18 +53,35 @@ def drivers(answer: Any) -> Iterable[str]:
 
 def history(answer: Any) -> Iterable[str]:
     if answer.at:
-        yield visible(answer.text.removesuffix("\n"), lines=True)
+        yield visible(answer.text.removeprefix("\ufeff").removesuffix("\n"), lines=True)
         return
-    yield f"{BOLD}{visible(answer.path)}{OFF}"
-    for version in answer.versions:
-        yield f"  {YELLOW}{version.commit[:10]}{OFF}  {version.date[:16].replace('T', ' ')}  {visible(version.author)}  {version.change}: {visible(version.subject)}"
-        if version.path != answer.path:
-            yield f"              {DIM}as {visible(version.path)}{OFF}"
-        for side in version.sides:
-            what = "another version" if side.blob else "no such note"
-            yield f"              {DIM}one side had {what}: cortex history {visible(answer.id)} --at {side.commit[:10]}{OFF}"
+    yield f"{BOLD}{visible(answer.path or answer.id)}{OFF}"
+    both = [*((version.date, _version(answer, version)) for version in answer.versions), *((text.at, _text(text)) for text in answer.texts)]
+    for _, lines in sorted(both, key=lambda pair: pair[0], reverse=True):
+        yield from lines
     if answer.more:
         yield f"  {count(answer.more, 'older commit')}: --number {len(answer.versions) + answer.more}"
+    if answer.revisions > len(answer.texts):
+        yield f"  {count(answer.revisions - len(answer.texts), 'older text')}: --number {answer.revisions}"
+    if answer.hint:
+        yield f"  {DIM}{visible(answer.hint)}{OFF}"
+
+
+def _version(answer: Any, version: Any) -> list[str]:
+    """A commit of the note, and what a merge did not take."""
+    when = version.date[:16].replace("T", " ")
+    lines = [f"  {YELLOW}{version.commit[:10]}{OFF}  {when}  {visible(version.author)}  {version.change}: {visible(version.subject)}"]
+    if version.path != answer.path:
+        lines.append(f"              {DIM}as {visible(version.path)}{OFF}")
+    for side in version.sides:
+        what = "another version" if side.blob else "no such note"
+        lines.append(f"              {DIM}one side had {what}: {line('history', answer.id or answer.path, '--at', side.commit[:10])}{OFF}")
+    return lines
+
+
+def _text(text: Any) -> list[str]:
+    """What an event said: `--at` takes its id as it takes a commit."""
+    return [f"  {'event':<10}  {visible(text.at[:16].replace('T', ' '))}  {visible(text.title)}  {YELLOW}{visible(text.event)}{OFF}"]
 
 
 def merge(answer: Any) -> Iterable[str]:
