@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from benchmarks import sharing
+from benchmarks import knowledge, sharing
 from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
 from cortex.core.caller import Caller, silent
@@ -93,7 +93,7 @@ def mark(name): marks.append((name, time.process_time()))
 from cortex.interfaces.cli import main, render
 from cortex.core.caller import silent
 from cortex.core import query, snippet
-from cortex.operations import search
+from cortex.operations import hits, search
 from cortex.projections.refresh import views
 from cortex.vault.find import Vault
 mark("seal checked, stamps of all notes scanned and compared")
@@ -105,7 +105,7 @@ with views(Vault(os.getcwd()), silent) as now:
     mark("ten rows, ten snippets from the files")
     rows = now.catalogue.numbered(one.number for one in scored)
     for row in rows.values():
-        search._hit(Vault(os.getcwd()), row, 0.0, snippet.pattern_of(terms))
+        hits.hit(Vault(os.getcwd()), row, 0.0, snippet.pattern_of(terms))
     mark("")
 for (name, _), (_, end), start in zip(marks, marks[1:], [0.0] + [m[1] for m in marks[1:]]):
     print(f"{1000 * (end - start):.1f}|{name}")
@@ -194,6 +194,7 @@ def main() -> None:
         peers(root, work)
         in_process(work)
         sharing.tables(root, work)
+        knowledge.tables(work)
     finally:
         shutil.rmtree(work)
 

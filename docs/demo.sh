@@ -48,3 +48,5 @@ show status
 show search why not os.replace -n 2
 show search 'type:gotcha "power fails"' -n 2
 show search how do briefings merge -n 3
+show graph decision-topic-identity --depth 1
+show score decision-topic-identity

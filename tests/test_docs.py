@@ -1,0 +1,109 @@
+"""The command reference is what the declarations say, and each command of the capability table works."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from cortex.interfaces.cli import arguments, overview
+from cortex.interfaces.cli.declaration import Parameter, declaration_of
+from cortex.interfaces.cli.main import verb
+from cortex.operations import VERBS
+
+COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
+MARK = "<!-- From here on the declarations of the verbs speak: CORTEX_UPDATE=1 make test writes it anew. -->\n"
+
+
+def test_the_reference_is_what_the_declarations_say() -> None:
+    written, found, held = COMMANDS.read_text().partition(MARK)
+    assert found
+    wanted = "\n".join(reference())
+    if os.environ.get("CORTEX_UPDATE") == "1" and held != wanted:
+        COMMANDS.write_text(f"{written}{MARK}{wanted}")
+    else:
+        assert held == wanted
+
+
+def test_the_tour_is_what_the_commands_say(tmp_path) -> None:
+    """Every block of the tour is run, in order, in one new vault. `…` stands for lines that are left out."""
+    run = shell(tmp_path)
+    shown, wanted = [], []
+    text = COMMANDS.read_text()
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        steps = [step.split("\n") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+        said = [(command, run(command)) for command, *_ in steps]
+        if os.environ.get("CORTEX_UPDATE") == "1":
+            text = text.replace(
+                f"```console\n{block}```", "```console\n" + "\n".join(f"$ {command}\n{output}" for command, output in said) + "```", 1
+            )
+        for (command, output), (_, *lines) in zip(said, steps, strict=True):
+            shown.append(f"$ {command}\n{steady(output)}")
+            wanted.append(f"$ {command}\n" + steady("\n".join(lines)))
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        COMMANDS.write_text(text)
+    else:
+        for here, there in zip(shown, wanted, strict=True):
+            assert here == there
+
+
+def shell(folder: Path) -> Callable[[str], str]:
+    home, tools = folder / "shop", folder / "bin"
+    home.mkdir()
+    tools.mkdir()
+    (tools / "cortex").write_text(f'#!/bin/sh\nexec {sys.executable} -m cortex "$@"\n')
+    (tools / "cortex").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def run(command: str) -> str:
+        done = subprocess.run(["sh", "-c", command], cwd=home, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), (command, done.stderr)
+        return (done.stdout + done.stderr).replace(str(home), "~/shop").replace(os.environ["HOME"], "~")
+
+    return run
+
+
+def steady(text: str) -> str:
+    """The text without what differs from run to run; of notes made within one second the order does."""
+    text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
+    text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
+    text = re.sub(r"\d{20,}|(?<=rank  )( +\d\.\d{3})", "N", text)
+    return "\n".join(sorted(re.sub(r"-[a-z2-7]{6}\b", "-HASH", text).strip("\n").splitlines()))
+
+
+def test_the_tour_shows_every_verb() -> None:
+    text = COMMANDS.read_text().partition(MARK)[0]
+    assert {name for name in VERBS if not re.search(rf"cortex {name}\b", text)} == set()
+
+
+def reference() -> Iterator[str]:
+    for heading, names in overview.GROUPS.items():
+        yield from ("", f"## {heading}", "")
+        for name in names:
+            if name in VERBS:
+                yield from _of(name)
+
+
+def _of(name: str) -> Iterator[str]:
+    declared = declaration_of(verb(name))
+    given = [one for one in declared.parameters if not one.is_option]
+    words = [one.name.upper() if one.default is None else f"[{one.name.upper()}]" for one in given]
+    yield from (f"### cortex {name}", "", f"`{' '.join(['cortex', name, *words, '[options]'])}`", "")
+    yield from (declared.summary, "")
+    if declared.description:
+        yield from (declared.description, "")
+    for one in declared.parameters:
+        yield f"- `{_usage(one)}`: {one.meaning}"
+    if declared.parameters:
+        yield ""
+    yield from ("```sh", *declared.examples, "```", "")
+
+
+def _usage(one: Parameter) -> str:
+    if not one.is_option:
+        return one.name.upper()
+    flags = ", ".join(arguments.flags_of(one))
+    return flags if one.type == "bool" else f"{flags} {one.name.upper()}"
