@@ -139,6 +139,11 @@ def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex)
     assert "not a date" in wrong.stderr
 
 
+def test_a_filter_that_no_note_passes_lets_none_through(notes, caller) -> None:
+    assert search(notes, caller, "catalogue").hits
+    assert search(notes, caller, "type:nothing catalogue").hits == ()
+
+
 @pytest.mark.parametrize("query", ["", "* - ''", '"', "-", "()[]{}", "  "])
 def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query) -> None:
     with pytest.raises(Invalid, match="nothing to search for"):

@@ -933,3 +933,18 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     assert [name for turn in range(len(events) // 2) for name in (f"a{turn}", f"b{turn}") if name not in re.findall(r"\w+", tags)] == []
     assert "From a." in a.read("records/decision/turn003-aaaaaa.md")
     assert "From b." in a.read("records/decision/turn003-aaaaaa.md")
+
+
+def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(cortex, vault, git, tmp_path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "remote")
+    git(vault.root, "init", "-q")
+    git(vault.root, "remote", "add", "origin", str(tmp_path / "remote"))
+    cortex("capture", "Decision: use links")
+    assert cortex("sync").returncode == 0
+    (record,) = Path(vault.root, "records/decision").iterdir()
+    record.write_bytes(record.read_bytes().replace(b"\n", b"\r\n"))
+    for _ in range(2):
+        done = cortex("sync")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert b"\r\n" in record.read_bytes()
+    assert git(vault.root, "status", "--porcelain").strip() == ""
