@@ -159,7 +159,7 @@ def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(verb, m
     at = mounted("-t", "tmpfs", "-o", "size=1m", "tmpfs")
     monkeypatch.setenv("XDG_CACHE_HOME", str(at))
     codes = []
-    for room in range(0, 200, 12):  # KB
+    for room in range(0, 400, 12):  # KB
         subprocess.run(["rm", "-rf", str(at / "cortex")], check=True)
         with (at / "ballast").open("wb") as file:
             file.write(b"x" * (os.statvfs(at).f_bsize * os.statvfs(at).f_bavail - room * 1024))
