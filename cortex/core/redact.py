@@ -1,130 +1,25 @@
 """Secrets in a text become `[REDACTED:kind]` before the text is written anywhere.
 
-The shapes are those the vendors publish. A shape that cannot be told from prose (a password, 40 base64
+The shapes are those the vendors publish (`shapes`). A shape that cannot be told from prose (a password, 40 base64
 characters) is taken only with its name beside it. Where a doubt remains, more is hidden rather than less.
 
-Three rules make the cost linear and a second pass a no-op:
-a vendor pattern has no boundary on either side and runs on greedily: a match depends on nothing around it;
+Two rules make the cost linear and a second pass a no-op:
 a pattern that has to look far consumes what it looked at even if it finds nothing (then no group took part);
-marks of an earlier pass are read as NUL characters, which no pattern matches.
+marks of an earlier pass are read as NUL characters, which no pattern matches, and which end what is looked at around one.
 """
 
 from __future__ import annotations
 
-import re
+from cortex.core.shapes import COOKIE_PAIR, IGNORE_CASE, KINDS, LONG, NO_SECRETS, PROSE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # A secret pasted through a chat or a word processor may carry these invisible characters.
 HIDDEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
 _KEY_REACH = 65536  # characters; the longest key block, a PGP key with a photograph, is shorter
-
-# From a name to its value: `"password": `, `**token:** `, `secret => `, `\"token\": `, `apiKey: string = `.
-_GAP = (
-    r"""["'`*_\\]{0,4}[ \t]{0,8}"""
-    r"""(?::[ \t]{0,4}[a-z][a-z_.\[\]|]{0,40}[ \t]{0,4}=(?=[ \t]{0,4}["'`])|[:=]{1,2}>?)[*_]{0,2}[ \t]{0,8}"""
-)
-# What people write where a secret would stand, and code: `f(`, `xs[`. Consumed, never redacted.
-_STAND_IN = (
-    r"https?://|\$\{|\$\(|\{\{|<(?=[a-z][^<>\r\n\x00]{0,60}>)|%[a-z][a-z0-9_]{0,40}%"
-    r"|(?-i:\$[A-Z][A-Z0-9_]{0,40}(?!\w))|(?:[a-z]{1,8}[-_])?(?:xxxx|\*\*\*|\.\.\.|•••|…)"
-    r"|your[-_ ]|example|placeholder|redacted"
-)
-_CODE = r"(?-i:[a-z_][a-z0-9_.]*)[(\[]"
-_IN_DOUBLE = r"""[^"\\\r\n\x00]*(?:\\[^\r\n\x00][^"\\\r\n\x00]*)*"""
-_IN_SINGLE = _IN_DOUBLE.replace('"', "'")
-# An unquoted value ends at a space or a quote, and at `&`, `;` or `,` where another `name=` follows.
-_BARE = r"""[^\s\x00"'`,;&]*(?:[,;&](?![\w .-]{0,40}=|\s|$)[^\s\x00"'`,;&]*)*"""
-
-_VALUES = (
-    r"""[bfru@]{0,2}\\{0,3}["'`]{0,3}(?:""" + _STAND_IN + ")",
-    _CODE,
-    r"""\\{1,3}["'`]([^"'`\\\r\n\x00]*)""",
-    r'[bfru@]{0,2}"(?:"")?(' + _IN_DOUBLE + ')"',
-    r"[bfru@]{0,2}'(?:'')?(" + _IN_SINGLE + ")'",
-    r"`([^`\r\n\x00]*)`",
-    r"""["'`]?(""" + _BARE + ")",
-)
-_NAMED = r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?key)?(?:_base)?|token)\d?"
-_VALUE = f"{_GAP}(?:{'|'.join(_VALUES)})"
-_AWS_NAMED = (
-    r"(?:aws[ _-]?secret(?:[ _-]?access)?(?:[ _-]?key)?|secret[ _-]?access[ _-]?key)"
-    r"""(?: ?\[[^\]\r\n\x00]{0,24}\])?["'`*_\\]{0,3}[ \t]{0,8}[:=>]{1,2}[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
-    r"([a-z0-9/+=]{40,})"
-)
-_URL_LOGIN = (
-    r"://[^\s\x00:/?#@\"'`<>\[\]]*:(?:"
-    r"([^\s\x00/?#\"'`<>]+)@"  # up to the last @ before the path
-    r"|\d{1,5}(?=[/?#,;)\]}\s\"'`<>]|$)"  # a port
-    r"|([^\s\x00@\"'`<>]+)@"  # a password with an unescaped slash
-    r"|[^\s\x00@\"'`<>]*)"
-)
-_AUTHORIZATION = (
-    r"""authorization["'`*_\\]{0,3}[ \t]{0,8}[:=]{1,2}>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
-    r"(?:bearer|basic|token)[ \t]{1,8}(?!your|xxx|\.\.\.|(?:access_)?token\b)([a-z0-9._~+/-]{8,}={0,2})"
-)
-_BEARER = r"bearer[ \t]{1,8}(?=[a-z._~+/-]{0,200}[0-9])([a-z0-9._~+/-]{20,}={0,2})"
-_BEGIN_END = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-
-_A = re.ASCII
-_I = re.IGNORECASE | re.ASCII
-
-# (kind, hints, pattern, flags). A pattern is compiled only when one of its hints is in the text (the text in
-# lowercase where the flags ignore case). Where a pattern has groups, the group that took part is the secret.
-# Where finds overlap, the earlier row names the whole. The alphabet of a token holds that of its prefix, so
-# that a token never hides the start of the next one.
-KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
-    ("private", ("<private",), r"<(/?)private(?:\s[^<>\x00]{0,200})?>", _I),
-    ("private-key", ("PRIVATE KEY",), _BEGIN_END, _A),
-    ("private-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9-]{50,}", _A),
-    ("aws-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}", _A),
-    ("aws-secret", ("secret",), _AWS_NAMED, _I),
-    ("github-token", ("ghp_", "gho_", "ghu_", "ghr_"), r"gh[pour]_[A-Za-z0-9_]{36,}", _A),
-    ("github-token", ("ghs_",), r"ghs_[A-Za-z0-9._-]{36,}", _A),  # opaque, or ghs_<app>_<jwt> since 2026
-    ("github-token", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{36,}", _A),
-    (
-        "gitlab-token",
-        ("glpat-", "glptt-", "gldt-", "glrt-", "glrtr-", "glcbt-", "gloas-", "glsoat-", "glft-", "glimt-", "glagent-", "glffct-", "glwt-"),
-        r"gl(?:pat|ptt|dt|rt|rtr|cbt|oas|soat|ft|imt|agent|ffct|wt)-[A-Za-z0-9_.-]{20,}",
-        _A,
-    ),
-    ("gitlab-token", ("GR1348941",), r"GR1348941[A-Za-z0-9_-]{20,}", _A),
-    ("slack-token", ("xox",), r"xox[a-z]-[A-Za-z0-9-]{10,}", _A),
-    ("slack-token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _A),
-    ("slack-token", ("hooks.slack",), r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/._-]{20,}", _A),
-    (
-        "stripe-key",
-        ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
-        r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16}[A-Za-z0-9_]*",
-        _A,
-    ),
-    ("stripe-key", ("whsec_",), r"whsec_[A-Za-z0-9+/=_-]{24,}", _A),
-    ("anthropic-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}", _A),
-    ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"), r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{40,}", _A),
-    ("openai-key", ("sk-",), r"sk-[A-Za-z0-9]{48}[A-Za-z0-9-]*", _A),
-    ("google-key", ("AIza",), r"AIza[A-Za-z0-9_-]{35,}", _A),
-    ("google-key", ("AQ.",), r"AQ\.[A-Za-z0-9_.-]{40,}", _A),  # what Google issues since 2026
-    ("google-oauth", ("ya29.",), r"ya29\.[A-Za-z0-9_.-]{20,}", _A),
-    ("google-oauth", ("1//0",), r"1//0[A-Za-z0-9_/-]{30,}", _A),
-    ("google-oauth", ("GOCSPX-",), r"GOCSPX-[A-Za-z0-9_-]{28,}", _A),
-    ("npm-token", ("npm_",), r"npm_[A-Za-z0-9]{36}[A-Za-z0-9_]*", _A),
-    ("pypi-token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}", _A),
-    ("huggingface-token", ("hf_", "api_org_"), r"(?:hf|api_org)_[A-Za-z0-9]{34}[A-Za-z0-9_]*", _A),
-    ("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_.-]{43,}", _A),
-    ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}", _A),
-    ("azure-key", ("accountkey", "sharedaccesskey"), r"(?:account|sharedaccess)key[ \t]?=[ \t]?([a-z0-9+/=]{43,})", _I),
-    ("azure-key", ("sig=",), r"[?&;]sig=([A-Za-z0-9+/%]{43,})", _A),
-    ("jwt", ("eyJ",), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)|eyJ[A-Za-z0-9_-]*", _A),
-    ("url-password", ("://",), _URL_LOGIN, _A),
-    ("bearer-token", ("authorization",), _AUTHORIZATION, _I),
-    ("bearer-token", ("bearer ",), _BEARER, _I),
-    ("assigned-secret", ("passw", "passphrase", "secret", "token"), _NAMED + _VALUE, _I),
-    (
-        "assigned-secret",
-        ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey"),
-        r"(?:api|access|private)[_-]?key\d?" + _VALUE,
-        _I,
-    ),
-)
 
 _MARK = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
 _END_OF_LINE = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
@@ -147,6 +42,8 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
         for char in HIDDEN:
             seen = seen.replace(char, "")
     if "[REDACTED:" in seen:
+        import re  # noqa: PLC0415
+
         seen = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), seen)
     found = _find(seen)
     if not found:
@@ -169,11 +66,14 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 def _find(text: str) -> list[tuple[int, int, int]]:
     """(start, end, row of KINDS) of each secret, in order, overlapping ones united under the earliest row."""
     folded = text.lower()
+    long = " ".join([word for word in text.split() if len(word) >= LONG])
     spans: list[tuple[int, int, int]] = []
     for row, (kind, hints, source, flags) in enumerate(KINDS):
-        hay = folded if flags & re.IGNORECASE else text
+        hay = long if not flags else folded if flags & IGNORE_CASE else text
         for hint in hints:
             if hint in hay:
+                import re  # noqa: PLC0415  as said
+
                 pattern = re.compile(source, flags)
                 spans += [(start, end, row) for start, end in _FIND.get(kind, _tokens)(pattern, text)]
                 break
@@ -218,6 +118,8 @@ def _keys(pattern: re.Pattern[str], text: str) -> list[Span]:
     """
     if not pattern.groups:
         return _tokens(pattern, text)
+    import re  # noqa: PLC0415  as said
+
     line = re.compile(_KEY_LINE, re.ASCII)
     spans: list[Span] = []
     begun: list[re.Match[str]] = []
@@ -250,7 +152,7 @@ def _key_body(line: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Values of 8 characters or more that have both a letter and a digit."""
+    """Values of 8 characters or more that have both a letter and a digit, and passwords that are plain from their line."""
     spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
@@ -259,17 +161,149 @@ def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
             continue
         start, end = match.span(match.lastindex)
         value = text[start:end]
-        if text[start - 1] not in "\"'`":
+        quoted = text[start - 1] in "\"'`"
+        if not quoted:
             value = value.rstrip(".,:!?)]}>*_|")
-        lettered = value.lower() != value.upper()
-        if len(value) >= 8 and lettered and any(digit in value for digit in "0123456789"):
+        folder = match[0][:3].lower() == "pwd" and (value[:1] in "/~.$%" or value[1:2] == ":")
+        if not folder and ((len(value) >= 8 and _mixed(value)) or (text[end : end + 1] != "\0" and _plain(text, match.start(), start, value))):
             spans.append((start, start + len(value)))
         else:
-            at = max(start, end - 48)  # it may end in a name that has a value: `token: password: ...`
+            at = start if quoted else max(start, end - 48)  # it may end in a name that has a value: `token: password: ...`
     return spans
 
 
-_FIND = {"private": _private, "private-key": _keys, "assigned-secret": _assigned}
+def _mixed(value: str) -> bool:
+    return value.lower() != value.upper() and any(digit in value for digit in "0123456789")
+
+
+def _plain(text: str, name: int, start: int, value: str) -> bool:
+    """Whether a value that is short, or of letters alone, is a password: quoted, `name=value` or a line of settings."""
+    end = start + len(value)
+    after = text[end : end + 1]
+    said = text[name:start]
+    password = said.lower().startswith(("pass", "_pass", "pwd"))
+    if len(value) < 6 or not (password or said[:6].lower() == "secret"):
+        return False
+    quoted = text[start - 1] in "\"'`" and after in (text[start - 1], "\\")
+    attached = said.rstrip("\"'").endswith("=") and " " not in said and after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
+    if not (quoted or attached or _is_setting(text, name, end)):
+        return False
+    if _mixed(value) or (value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")):
+        return password and " " not in value
+    if " " in value:
+        return quoted and password and _is_passphrase(value)
+    if not value.replace("-", "").isalpha() or not _is_word(value):
+        return False
+    shouted = attached and said[:4].isupper()  # DB_PASSWORD=...
+    cased = value.islower() or value.isupper() or (quoted and not value.istitle())
+    return shouted or (cased and len(value) >= (8 if password else 12))
+
+
+def _is_word(value: str) -> bool:
+    """Whether letters alone may be a secret: no name of one, and no word that stands where one is explained."""
+    low = value.lower()
+    return f" {low} " not in NO_SECRETS and not low.startswith(("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your"))
+
+
+def _is_passphrase(value: str) -> bool:
+    words = value.split(" ")
+    return len(words) > 2 and all(len(one) > 2 and one.isalpha() and one.islower() and f" {one} " not in PROSE and _is_word(one) for one in words)
+
+
+def _is_setting(text: str, name: int, end: int) -> bool:
+    """Whether nothing but a setting stands on the line: `export DB_`, the name at `name`, the value that ends at `end`."""
+    before = text[max(0, name - 120) : name]
+    line = before.rpartition("\n")[2]
+    rest, more, _ = text[end : end + 40].partition("\n")
+    if (len(line) == 120 and name > 120) or "\0" in line or (not more and len(rest) == 40):
+        return False
+    words = line.split()
+    if words and not line[-1:].isspace():
+        words.pop()
+    return not rest.strip(" \t\r\"'`,;\\") and all(word in ("export", "set", "ENV", "-", "*", ">", "|", "const", "let", "var") for word in words)
+
+
+def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """What follows `--password`: letters with digits or signs; letters alone only where the option or the line ends."""
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        start, end = match.span(match.lastindex or 0)
+        at = start  # `--token --password X`
+        if text[end : end + 1] == "\0":
+            continue
+        value = text[start:end].rstrip(".,:!?)]}>*_|")
+        end = start + len(value)
+        after = text[end : end + 3]
+        if len(value) < 6 or _stands_in(value) or value.startswith(("-", "/", "id=", "type=")):
+            continue
+        ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in ("-", "|", "\\", "&", ">", ";")
+        lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
+        if _mixed(value) or lettered or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~")):
+            spans.append((start, end))
+    return spans
+
+
+def _stands_in(value: str) -> bool:
+    """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
+    named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in ("pass", "pwd")
+    return value[0] in "$<{%[*(=…•" or "***" in value or "..." in value or named or not (_mixed(value) or _is_word(value))
+
+
+def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """`-p`, `-a` and `-u user:` of programs that take a password there."""
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        start, at = match.span(match.lastindex or 0)
+        value = text[start:at]
+        program = _program(text, match.start())
+        if match[1] is None:
+            taken = program == "curl"
+        elif match[1] == "a":
+            taken = program == "redis-cli"
+        elif program in ("mysql", "mariadb"):
+            taken = not match[2] and not value.replace(":", "").isdigit()  # `-p name` is the database, `-p1:2` another's ports
+        else:
+            taken = program == "sshpass" or (program == "login" and not value.isdigit())
+        if taken and not _stands_in(value) and text[at : at + 1] != "\0":
+            spans.append((start, at))
+        else:
+            at = start  # an open quote may hold the next option
+    return spans
+
+
+def _program(text: str, end: int) -> str:
+    """Which program's options stand at `end`: the last one named in this command, within 400 characters."""
+    command = text[max(0, end - 400) : end].replace("\\\n", "  ")
+    for sign in ("\0", "\n", "&&", "; ", "| "):
+        command = command.rpartition(sign)[2]
+    place, program = max((command.rfind(name), name) for name in ("curl", "mysql", "mariadb", "sshpass", "login", "redis-cli"))
+    return program if place >= 0 else ""
+
+
+def _cookies(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """The values of cookies that log somebody in, by their names."""
+    import re  # noqa: PLC0415  as said
+
+    pair = re.compile(COOKIE_PAIR, pattern.flags)
+    spans: list[Span] = []
+    for line in pattern.finditer(text):
+        for match in pair.finditer(text, *line.span(1)):
+            value = match[1]
+            if (_mixed(value) or len(value) >= 16) and not _stands_in(value) and text[match.end() : match.end() + 1] != "\0":
+                spans.append(match.span(1))
+    return spans
+
+
+_FIND = {
+    "private": _private,
+    "private-key": _keys,
+    "assigned-secret": _assigned,
+    "cookie": _cookies,
+    "option-secret": _optional,
+    "login-password": _programs,
+}
 
 
 def clean(text: str) -> str:

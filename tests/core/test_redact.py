@@ -13,7 +13,9 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.redact import HIDDEN, KINDS, redact
+from cortex.core.redact import HIDDEN, redact
+from cortex.core.shapes import KINDS
+from tests.core.test_shapes import FORMS, VENDORS
 
 MIXED = "a1B2" * 30  # letters of both cases and digits
 HEX = "0f1e2d3c" * 8
@@ -102,6 +104,8 @@ SECRETS: list[Case] = [
     ("assigned-secret", 'token: "' + "Ab1cd2Ef3" + "\nnever closed", "Ab1cd2Ef3"),
     ("assigned-secret", "//registry.example.org/:_authToken=" + "Ab1cd2-Ef3", "Ab1cd2-Ef3"),
     ("assigned-secret", "token: password: " + "Ab1cd2Ef3", "Ab1cd2Ef3"),
+    *VENDORS,
+    *FORMS,
 ]
 
 
@@ -122,7 +126,8 @@ def test_every_kind_of_the_table_has_an_example() -> None:
 around = st.text() | st.text(alphabet="aA1_-./+= \n\t\"'`\\@:;,&<>(){}[]")
 
 
-@given(st.sampled_from(SECRETS), around, around)
+# What is hidden by its line alone, letters after a name, is no law of any surrounding.
+@given(st.sampled_from([case for case in SECRETS if case not in FORMS]), around, around)
 def test_no_secret_survives_in_any_surrounding(case: Case, before: str, after: str) -> None:
     _, text, secret = case
     clean, kinds = redact(before + text + after)
@@ -147,6 +152,19 @@ GLUE = [
     "eyJ",
     "sk-",
     "secret",
+    "curl -u a:",
+    "mysql -p",
+    " login -p ",
+    "--password ",
+    "Cookie: sid=",
+    "machine a login b password ",
+    "password = ",
+    "pwd=",
+    "okta: ",
+    "&lt;private&gt;",
+    "&lt;/private&gt;",
+    "correct horse battery",
+    "\n",
     "[REDACTED:jwt]",
     "[",
     "${",
@@ -226,7 +244,7 @@ def test_invisible_characters_elsewhere_stay() -> None:
         "token: xxxxxxxx1234",
         "secret = ********",
         "secret: %API_SECRET_1%",
-        "password: short12",
+        "the password: short12 is too short",
         "password: 1234567890",
         "token = generate_token_v2(user)",
         "api_key = os.environ['API_KEY_V2']",
@@ -273,7 +291,7 @@ def test_no_pattern_is_compiled_for_a_text_without_hints(monkeypatch: pytest.Mon
     monkeypatch.setattr(re, "compile", record)
     redact("The walk follows no link, stays inside the vault and reads 3 MB/s; " * 30)
     assert compiled == []
-    redact("npm_")
+    redact("npm_" + "x" * 20)
     assert len(compiled) == 1
 
 
@@ -378,6 +396,38 @@ HOSTILE = [
     "\u200b",
     "password=\u200b",
     "secret access key [",
+    " -p",
+    " -p a",
+    ' -p "',
+    "curl -u a:b ",
+    "curl -u a:",
+    "mysql ",
+    " login \\\n",
+    "--password ",
+    "--password a1",
+    "--a-b-c-password",
+    "cookie: ",
+    "sid=",
+    "cookie: sid=a ",
+    "machine a ",
+    "machine a login b ",
+    "okta",
+    "okta: a.",
+    "&lt;private ",
+    "password=abcdefgh ",
+    "password: 'ab cd ef' ",
+    "MTIz",
+    "MTIzNDU2Nzg5MDEyMzQ1Njc4.",
+    "12345678:AA",
+    "AAAA:",
+    ":APA91b",
+    "sl.a",
+    "dp.pt.a",
+    "hvs.",
+    ".atlasv1.",
+    "cioa",
+    "pata",
+    "fm2_a,",
 ]
 
 
@@ -400,4 +450,4 @@ def test_what_a_row_matches_has_its_hint(kind: str, hints: tuple[str, ...], sour
 def test_only_re_is_imported() -> None:
     code = "import __future__, re, sys; old = set(sys.modules); import cortex.core.redact; print(*set(sys.modules) - old)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"cortex", "cortex.core", "cortex.core.redact"}
+    assert set(run.stdout.split()) == {"cortex", "cortex.core", "cortex.core.redact", "cortex.core.shapes"}

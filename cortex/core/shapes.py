@@ -1,0 +1,229 @@
+"""The shapes of secrets: those that vendors publish, and the names and options that stand beside one.
+
+A pattern is compiled only when one of its hints is in the text: see `redact`. Two rules make a second pass a no-op:
+a vendor's pattern has no boundary on either side and runs on greedily, so that a match depends on nothing around it;
+its alphabet holds that of its prefix, so that a token never hides the start of the next one.
+"""
+
+from __future__ import annotations
+
+# From a name to its value: `"password": `, `**token:** `, `secret => `, `\"token\": `, `apiKey: string = `.
+_GAP = (
+    r"""["'`*_\\]{0,4}[ \t]{0,8}"""
+    r"""(?::[ \t]{0,4}[a-z][a-z_.\[\]|]{0,40}[ \t]{0,4}=(?=[ \t]{0,4}["'`])|[:=]{1,2}>?)[*_]{0,2}[ \t]{0,8}"""
+)
+# What people write where a secret would stand, and code: `f(`, `xs[`. Consumed, never redacted.
+_STAND_IN = (
+    r"https?://|\$\{|\$\(|\{\{|<(?=[a-z][^<>\r\n\x00]{0,60}>)|%[a-z][a-z0-9_]{0,40}%"
+    r"|(?-i:\$[A-Z][A-Z0-9_]{0,40}(?!\w))|(?:[a-z]{1,8}[-_])?(?:xxxx|\*\*\*|\.\.\.|•••|…)"
+    r"|your[-_ ]|example|placeholder|redacted"
+)
+_CODE = r"(?-i:[a-z_][a-z0-9_.]*)[(\[]"
+_IN_DOUBLE = r"""[^"\\\r\n\x00]*(?:\\[^\r\n\x00][^"\\\r\n\x00]*)*"""
+_IN_SINGLE = _IN_DOUBLE.replace('"', "'")
+# An unquoted value ends at a space or a quote, and at `&`, `;` or `,` where another `name=` follows.
+_BARE = r"""[^\s\x00"'`,;&]*(?:[,;&](?![\w .-]{0,40}[=\x00]|\s|$)[^\s\x00"'`,;&]*)*"""
+
+_VALUES = (
+    r"""[bfru@]{0,2}\\{0,3}["'`]{0,3}(?:""" + _STAND_IN + ")",
+    _CODE,
+    r"""\\{1,3}["'`]([^"'`\\\r\n\x00]*)""",
+    r'[bfru@]{0,2}"(?:"")?(' + _IN_DOUBLE + ')"',
+    r"[bfru@]{0,2}'(?:'')?(" + _IN_SINGLE + ")'",
+    r"`([^`\r\n\x00]*)`",
+    r"""["'`]?(""" + _BARE + ")",
+)
+_NAMED = r"(?:passw(?:or)?d|passphrase|_pass|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
+_VALUE = f"{_GAP}(?:{'|'.join(_VALUES)})"
+_AWS_NAMED = (
+    r"(?:aws[ _-]?secret(?:[ _-]?access)?(?:[ _-]?key)?|secret[ _-]?access[ _-]?key)"
+    r"""(?: ?\[[^\]\r\n\x00]{0,24}\])?["'`*_\\]{0,3}[ \t]{0,8}[:=>]{1,2}[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
+    r"([a-z0-9/+=]{40,})"
+)
+_URL_LOGIN = (
+    r"://[^\s\x00:/?#@\"'`<>\[\]]*:(?:"
+    r"([^\s\x00/?#\"'`<>]+)@"  # up to the last @ before the path
+    r"|\d{1,5}(?=[/?#,;)\]}\s\"'`<>]|$)"  # a port
+    r"|([^\s\x00@\"'`<>]+)@"  # a password with an unescaped slash
+    r"|[^\s\x00@\"'`<>]*)"
+)
+_AUTHORIZATION = (
+    r"""authorization["'`*_\\]{0,3}[ \t]{0,8}[:=,]{1,2}>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
+    r"(?:bearer|basic|token|bot)[ \t]{1,8}(?!your|xxx|\.\.\.|(?:access_)?token\b)([a-z0-9._~+/-]{8,}={0,2})"
+)
+_BEARER = r"bearer[ \t]{1,8}(?=[a-z._~+/-]{0,200}[0-9])([a-z0-9._~+/-]{20,}={0,2})"
+_BEGIN_END = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_LESS, _MORE = r"(?:<|&lt;|\\{1,2}u003c)", r"(?:>|&gt;|\\{1,2}u003e)"
+# The names of services whose keys have no shape of their own; beside one, 20 signs with a letter and a digit are a key.
+_SERVICE = (
+    r"(?:cloudflare|okta|auth0|vercel|snyk|circleci|mailgun|datadog|heroku|algolia|mapbox)"
+    r"""[a-z0-9_ .-]{0,24}["'`*_\\]{0,4}[ \t]{0,8}[:=]{1,2}>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
+    r"(?=[a-z_-]{0,40}[0-9])(?=[0-9_-]{0,40}[a-z])([a-z0-9_-]{20,})"
+)
+_OPTION_VALUE = r"""(?:\\?"([^"\r\n\x00\\]+)|\\?'([^'\r\n\x00\\]+)|([^\s\x00"'`\\|;&<>]+))"""
+# `--password X`, `--token "X"`, `"--api-key", "X"`; with `=` it is an assignment.
+_OPTION = (
+    r"(?:--|[ \t\"'`]-)(?:[a-z0-9]{1,20}-){0,3}(?:passw(?:or)?d|passphrase|secret(?:-key)?|(?:api|access|auth|private)-?key|token)"
+    r"""(?:["'],)?[ \t]{1,4}""" + _OPTION_VALUE
+)
+# What `-p`, `-u` and `-a` mean depends on the program before them.
+_LOGIN = (
+    r"[ \t](?:-(p|a)([ \t=]{0,4})" + _OPTION_VALUE + r"|-(?:u|-user|U|-proxy-user)[ \t=]{0,4}" + r"""["']?[^\s\x00:"']{0,100}:([^\s\x00"'`|;&<>]+))"""
+)
+_NETRC = (
+    r"machine\s{1,8}[^\s\x00]{1,253}\s{1,8}(?:(?:login|account)\s{1,8}[^\s\x00]{1,253}\s{1,8}){0,2}"
+    r"passw(?:or)?d\s{1,8}([^\s\x00]+)"
+)
+_COOKIE = r"""cookies?["'`*_\\]{0,3}[ \t]{0,8}[:=,]?>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}([^\r\n\x00]*)"""
+COOKIE_PAIR = r"(?:sess|sid|auth|token|jwt|remember|login|csrf|xsrf)[a-z0-9_.-]{0,40}=([^\s;,\"'`\\\x00]{6,})"
+
+# Between blanks, in lowercase.
+NO_SECRETS = (  # words in the place of a secret that are none
+    " required optional undefined disabled enabled incorrect invalid missing expected generated plaintext encrypted "
+    " protected forgotten mandatory unchanged changeme anything something nothing whatever argument parameter variable "
+    " property identifier attribute username description textfield charfield template function callback interface "
+    " component container application authentication authorization provider response request settings environment "
+    " default defaults credentials configuration getenv environ prompt interactive interactively necessary supplied "
+    " provided accepted rejected expired obtained returned verified validated strength management manager rotation "
+    " keyword operator comment literal whitespace punctuation boolean integer number nullable readonly hashed hashing "
+    " reversed resetting recovery unknown available "
+)
+PROSE = (  # words of a sentence, which no passphrase has
+    " the and you your this that with from for must not are was has have can cannot will should enter please invalid "
+    " incorrect required field value wrong empty too short long least characters contain contains match matches reset "
+    " forgot change new old confirm repeat again there when where what which into does did been its his her our their "
+    " but all any who how see ask use only "
+)
+
+_A = 256  # re.ASCII; `re` is loaded for a text that may hold a secret
+IGNORE_CASE = 2
+_I = _A | IGNORE_CASE
+LONG = 20  # characters; no pattern of TOKENS matches less, nor a blank
+
+# (kind, hints, pattern): tokens of vendors, one word each, in the alphabet that the vendor publishes or a wider one. Where a
+# pattern has groups, the group that took part is the secret.
+TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("aws-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
+    ("github-token", ("ghp_", "gho_", "ghu_", "ghr_"), r"gh[pour]_[A-Za-z0-9_]{36,}"),
+    ("github-token", ("ghs_",), r"ghs_[A-Za-z0-9._-]{36,}"),  # opaque, or ghs_<app>_<jwt> since 2026
+    ("github-token", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{36,}"),
+    (
+        "gitlab-token",
+        ("glpat-", "glptt-", "gldt-", "glrt-", "glrtr-", "glcbt-", "gloas-", "glsoat-", "glft-", "glimt-", "glagent-", "glffct-", "glwt-"),
+        r"gl(?:pat|ptt|dt|rt|rtr|cbt|oas|soat|ft|imt|agent|ffct|wt)-[A-Za-z0-9_.-]{20,}",
+    ),
+    ("gitlab-token", ("GR1348941",), r"GR1348941[A-Za-z0-9_-]{20,}"),
+    ("slack-token", ("hooks.slack",), r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/._-]{20,}"),
+    (
+        "stripe-key",
+        ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
+        r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16}[A-Za-z0-9_]*",
+    ),
+    ("stripe-key", ("whsec_",), r"whsec_[A-Za-z0-9+/=_-]{24,}"),
+    ("anthropic-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}"),
+    ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"), r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{40,}"),
+    ("openrouter-key", ("sk-or-",), r"sk-or-[A-Za-z0-9_-]{32,}"),
+    ("openai-key", ("sk-",), r"sk-[A-Za-z0-9]{48}[A-Za-z0-9-]*"),
+    ("google-key", ("AIza",), r"AIza[A-Za-z0-9_-]{35,}"),
+    ("google-key", ("AQ.",), r"AQ\.[A-Za-z0-9_.-]{40,}"),  # what Google issues since 2026
+    ("google-oauth", ("ya29.",), r"ya29\.[A-Za-z0-9_.-]{20,}"),
+    ("google-oauth", ("1//0",), r"1//0[A-Za-z0-9_/-]{30,}"),
+    ("google-oauth", ("GOCSPX-",), r"GOCSPX-[A-Za-z0-9_-]{28,}"),
+    ("npm-token", ("npm_",), r"npm_[A-Za-z0-9]{36}[A-Za-z0-9_]*"),
+    ("pypi-token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("huggingface-token", ("hf_", "api_org_"), r"(?:hf|api_org)_[A-Za-z0-9]{34}[A-Za-z0-9_]*"),
+    ("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_.-]{43,}"),
+    ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}"),
+    ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[A-Za-z0-9_]{40,}"),
+    ("telegram-token", (":AA",), r"[0-9]{8,16}:AA[A-Za-z0-9_-]{33,}"),
+    ("discord-webhook", ("/webhooks/",), r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[A-Za-z0-9_-]{30,}"),
+    (
+        "discord-token",  # the first part is the bot's number in base64, its digits in threes
+        ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
+        r"(?:M[Tjz]|N[DTjz]|O[DT])[AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{18,26}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}(?:\.[A-Za-z0-9_-]+)*",
+    ),
+    ("shopify-token", ("shpat_", "shpss_", "shpca_", "shppa_"), r"shp(?:at|ss|ca|pa)_[A-Za-z0-9_]{32,}"),
+    ("vault-token", ("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[A-Za-z0-9_-]{24,}(?:\.[A-Za-z0-9_-]+)*"),
+    ("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{0,14}\.atlasv1\.[A-Za-z0-9_=-]{40,}(?:\.[A-Za-z0-9_=-]+)*"),
+    ("databricks-token", ("dapi",), r"dapi[0-9a-f]{32}[A-Za-z0-9-]*"),
+    ("mailgun-key", ("key-",), r"key-[0-9a-f]{32}[A-Za-z0-9-]*"),
+    ("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9_]{32,}"),
+    ("atlassian-token", ("ATATT3", "ATCTT3", "ATBB"), r"AT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{28,}"),
+    ("square-token", ("sq0atp-", "sq0csp-", "sq0idp-"), r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}"),
+    ("square-token", ("EAAA",), r"EAAA[A-Za-z0-9_-]{60,}"),
+    ("facebook-token", ("EAA",), r"EAA[A-Za-z0-9]{80,}"),
+    ("newrelic-key", ("NRAK-", "NRII-", "NRIQ-", "NRRA-", "NRJS-"), r"NR(?:AK|II|IQ|RA|JS)-[A-Za-z0-9_-]{19,}"),
+    ("grafana-token", ("glsa_", "glc_"), r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}"),
+    ("grafana-token", ("eyJrIjoi",), r"eyJrIjoi[A-Za-z0-9+/=_-]{40,}"),
+    ("postman-key", ("PMAK-",), r"PMAK-[A-Za-z0-9-]{32,}"),
+    ("supabase-token", ("sbp_", "sb_secret_"), r"sb(?:p|_secret)_[A-Za-z0-9][A-Za-z0-9_-]{29,}"),
+    ("replicate-token", ("r8_",), r"r8_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
+    ("groq-key", ("gsk_",), r"gsk_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
+    ("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{40}[A-Za-z0-9-]*"),
+    ("tailscale-key", ("tskey-",), r"tskey-[A-Za-z0-9-]{16,}"),
+    ("docker-token", ("dckr_pat_", "dckr_oat_"), r"dckr_[po]at_[A-Za-z0-9_-]{24,}"),
+    ("netlify-token", ("nfp_", "nfc_", "nfo_", "nfu_", "nfb_"), r"nf[pcoub]_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
+    ("pulumi-token", ("pul-",), r"pul-[0-9a-f]{40}[A-Za-z0-9-]*"),
+    ("sentry-token", ("sntrys_", "sntryu_", "sntryi_"), r"sntry[sui]_[A-Za-z0-9+/=_]{40,}"),
+    ("planetscale-token", ("pscale_",), r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=-]{30,}(?:\.[A-Za-z0-9_=-]+)*"),
+    ("figma-token", ("figd_", "figu_"), r"fig[du]_[A-Za-z0-9_-]{30,}"),
+    ("notion-token", ("ntn_", "secret_"), r"(?:ntn|secret)_[A-Za-z0-9]{40}[A-Za-z0-9_]*"),
+    ("airtable-token", ("pat",), r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}[A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*"),
+    ("doppler-token", ("dp.",), r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}(?:\.[A-Za-z0-9_-]+)*"),
+    ("perplexity-key", ("pplx-",), r"pplx-[A-Za-z0-9]{32}[A-Za-z0-9-]*"),
+    ("crates-token", ("cio",), r"cio(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32,}"),
+    ("rubygems-key", ("rubygems_",), r"rubygems_[0-9a-f]{48}[A-Za-z0-9_]*"),
+    ("heroku-key", ("HRKU-",), r"HRKU-[A-Za-z0-9_-]{32,}"),
+    ("fly-token", ("fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"), r"f(?:o1|m2|m1[ra]?)_[A-Za-z0-9+/=_-]{40,}(?:,[A-Za-z0-9+/=_-]{40,})*"),
+    ("dropbox-token", ("sl.",), r"sl\.(?:[a-z]\.)?[A-Za-z0-9_=-]{60,}(?:\.[A-Za-z0-9_=-]+)*"),
+    ("firebase-key", (":APA91b",), r"[A-Za-z0-9_-]{8,22}:APA91b[A-Za-z0-9_-]{60,}"),
+    ("circleci-token", ("CCIPAT_", "CCIPRJ_"), r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{40,}"),
+    ("contentful-token", ("CFPAT-",), r"CFPAT-[A-Za-z0-9_-]{40,}"),
+    ("nvidia-key", ("nvapi-",), r"nvapi-[A-Za-z0-9_-]{40,}"),
+    ("brevo-key", ("xkeysib-",), r"xkeysib-[A-Za-z0-9-]{40,}"),
+    ("langsmith-key", ("lsv2_",), r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{32,}"),
+    ("pinecone-key", ("pcsk_",), r"pcsk_[A-Za-z0-9_]{40,}"),
+    ("posthog-key", ("phx_",), r"phx_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
+    ("azure-key", ("sig=",), r"[?&;]sig=([A-Za-z0-9+/%]{43,})"),
+)
+
+# (kind, hints, pattern, flags): 0 for tokens, whose hints are sought in the long words alone; else in the text, in lowercase
+# where the flags ignore case. Where finds overlap, the earlier row names the whole.
+KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
+    (
+        "private",
+        ("<private", "&lt;private", "u003cprivate"),
+        rf"{_LESS}(?:\\?(/))?private(?:\s[^<>\x00]{{0,200}}?)?{_MORE}",
+        _I,
+    ),
+    ("private-key", ("PRIVATE KEY",), _BEGIN_END, _A),
+    ("private-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9-]{50,}", _A),
+    ("aws-secret", ("secret",), _AWS_NAMED, _I),
+    *[(kind, hints, source, 0) for kind, hints, source in TOKENS],
+    ("slack-token", ("xox",), r"xox[a-z]-[A-Za-z0-9-]{10,}", _A),
+    ("slack-token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _A),
+    ("jwt", ("eyJ",), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)|eyJ[A-Za-z0-9_-]*", _A),
+    ("fly-token", ("FlyV1 ",), r"FlyV1 [A-Za-z0-9+/=_,-]{40,}", _A),
+    ("azure-key", ("accountkey", "sharedaccesskey"), r"(?:account|sharedaccess)key[ \t]?=[ \t]?([a-z0-9+/=]{43,})", _I),
+    ("url-password", ("://",), _URL_LOGIN, _A),
+    ("bearer-token", ("authorization",), _AUTHORIZATION, _I),
+    ("bearer-token", ("bearer ",), _BEARER, _I),
+    ("cookie", ("cookie",), _COOKIE, _I),
+    ("netrc-password", ("machine",), _NETRC, _I),
+    ("login-password", ("curl", "mysql", "mariadb", "sshpass", " login", "redis-cli"), _LOGIN, _A),
+    ("option-secret", ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"), _OPTION, _I),
+    ("assigned-secret", ("passw", "passphrase", "_pass", "pwd", "secret", "token"), _NAMED + _VALUE, _I),
+    (
+        "assigned-secret",
+        ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey",
+         "auth_key", "auth-key", "signing_key", "encryption_key", "account_key", "master_key", "app_key", 'auth"', "_auth"),
+        r"""(?:(?:(?:api|access|private)[_-]?|auth[_-]|(?:signing|encryption|account|master|app)_)key\d?|auth(?=")|_auth)""" + _VALUE,
+        _I,
+    ),
+    (
+        "assigned-secret",
+        ("cloudflare", "okta", "auth0", "vercel", "snyk", "circleci", "mailgun", "datadog", "heroku", "algolia", "mapbox"),
+        _SERVICE,
+        _I,
+    ),
+)  # fmt: skip
