@@ -18,7 +18,7 @@ from cortex.core.problem import Invalid
 from cortex.core.record import RECORD_TYPES
 from cortex.core.text import short_hash
 
-OURS = ("inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes")
+OURS = ("inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes", ".cortex-project")
 CONFLICTS = "merge_conflicts"  # the field in which the record driver names what it could not decide
 _LINE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,150}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cortex.core.caller import Caller
 from cortex.core.problem import Invalid
 from cortex.core.text import slug
+from cortex.operations.project_file import keep_name
 from cortex.vault import files, layout
 from cortex.vault.find import Vault, default_file
 from cortex.vault.templates import template
@@ -21,12 +22,15 @@ class Made(NamedTuple):
     """A vault and the files that were added to make it one."""
 
     root: str
-    added: tuple[str, ...]
+    added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
 
 
 def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
     """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
+
+    Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
+    clone, a move or a new remote does not make another project of it. Commit it.
 
     directory: the folder, made when missing; by default the working directory
     default: make it the vault that commands use where no other is found
@@ -39,6 +43,7 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
         raise Invalid(f"{root} lies in a git folder", "choose a folder outside .git")
+    new = not files.exists(root, layout.SETTINGS)
     added = []
     for name, source in _FILES.items():
         if not files.exists(root, name):
@@ -47,6 +52,8 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
     for path in (layout.PENDING, layout.RECORDS):
         with files.folder(root, path, create=True) as place:
             place.sync()
+    if named := keep_name(root, new=new):
+        added.append(os.path.relpath(named, root))
     if default:
         _set_default(root)
     return Made(Vault(root).root, tuple(added), default)

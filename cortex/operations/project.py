@@ -207,11 +207,14 @@ def identity_of(directory: str) -> Identity:
     name = checkout.project_of(directory)
     git = checkout.git_folder(directory)
     place = os.path.realpath(directory)
-    root = git[0] if git else place
+    main = checkout.main_work_tree(git) if git else ""
+    root = main or (git[0] if git else place)
     if not name:
         return Identity("", "none", f"{place} is your home or the root of the system, and neither is a project", "")
-    while place != os.path.dirname(place) and not (os.path.isfile(file := os.path.join(place, checkout.PROJECT_FILE)) and _says(file, name)):
+    while place != os.path.dirname(place) and not _says(os.path.join(place, checkout.PROJECT_FILE), name):
         place = os.path.dirname(place)
+    if place == os.path.dirname(place) and main and _says(os.path.join(main, checkout.PROJECT_FILE), name):
+        place = main
     if place != os.path.dirname(place):
         return Identity(name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name)
     if name == f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}":
@@ -220,6 +223,8 @@ def identity_of(directory: str) -> Identity:
 
 
 def _says(file: str, name: str) -> bool:
+    if not os.path.isfile(file):  # nor a pipe, which would hold us
+        return False
     try:
         with open(file, encoding="utf-8", errors="replace") as lines:
             return slug(lines.readline(1000).strip(), 64) == name

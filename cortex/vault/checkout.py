@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 
 from cortex.core.text import short_hash, slug
 
 PROJECT_FILE = ".cortex-project"
-_REMOTE = re.compile(r'^\[remote "([^"\n]{1,200})"\]\s*$')
-_URL = re.compile(r"^\s*url\s*=\s*(\S{1,2000})\s*$")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^/]*")
 # A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
 # is not recognised, and then looked at properly.
-_DRIVER = re.compile(r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) ')
+_DRIVER = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
 _MOST = 64_000  # bytes read of any file here
 # What git leaves in its folder while an operation waits for its end.
 _UNDER_WAY = {
@@ -41,7 +37,9 @@ def has_drivers(directory: str) -> bool:
     text = "\n".join(_lines(os.path.join(git[2], "config"))) if git else ""
     if git is None or ("[cortex]" in text and "removed" in text):
         return True
-    programs = _DRIVER.findall(text)
+    import re  # noqa: PLC0415  a hook asks for project and branch alone
+
+    programs = re.findall(_DRIVER, text)
     return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
 
 
@@ -53,16 +51,21 @@ def under_way(directory: str) -> str:
 
 def project_of(directory: str) -> str:
     """The project's name: what the nearest `.cortex-project` says, else the remote's repository name, else the root
-    folder's name with a short hash of its path. Never a bare home directory: then empty."""
+    folder's name with a short hash of its path. A linked worktree is the project of its main work tree.
+    Never a bare home directory: then empty."""
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
     for parent in _upwards(directory):
         if parent != home and (named := _first_line(os.path.join(parent, PROJECT_FILE))):
             return slug(named, 64)
     git = git_folder(directory)
+    main = main_work_tree(git) if git else ""
+    if main and main != home and (named := _first_line(os.path.join(main, PROJECT_FILE))):
+        return slug(named, 64)
     if git and (remote := _remote_name(git[2])):
         return slug(remote, 64)
     root = git[0] if git else directory
+    root = main if main not in ("", home) else root
     if root in (home, os.path.dirname(root)):
         return ""
     return f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}"
@@ -89,20 +92,30 @@ def git_folder(directory: str) -> tuple[str, str, str] | None:
     return None
 
 
+def main_work_tree(git: tuple[str, str, str]) -> str:
+    """The main work tree's root, asked from a linked one; empty for the main one itself, a submodule (its git folder is its
+    own common one) and a worktree of a bare repository."""
+    _, own, common = git
+    return os.path.realpath(os.path.dirname(common)) if common != own and os.path.basename(common) == ".git" else ""
+
+
 def _remote_name(common: str) -> str:
     """The repository's name in the URL of `origin`, or of the first remote."""
     urls: dict[str, str] = {}
     section = ""
     for line in _lines(os.path.join(common, "config")):
         if line.lstrip().startswith("["):
-            header = _REMOTE.match(line.strip())
-            section = header[1] if header else ""
-        elif section and (found := _URL.match(line)):
-            urls.setdefault(section, found[1])
+            kind, _, name = line.strip().partition(' "')
+            section = name.removesuffix('"]') if kind == "[remote" and name.endswith('"]') else ""
+        elif section:
+            key, _, value = line.partition("=")
+            if key.strip() == "url" and len(value.split()) == 1:
+                urls.setdefault(section, value.strip())
     chosen: str = urls.get("origin") or next(iter(urls.values()), "")
     # Only the path: what stands before it may hold a password.
-    with_scheme = _SCHEME.match(chosen)
-    path = chosen[with_scheme.end() :] if with_scheme else chosen.partition(":")[2] or chosen
+    scheme, found, rest = chosen.partition("://")
+    with_scheme = found and scheme[:1].isalpha() and "/" not in scheme
+    path = rest.partition("/")[2] if with_scheme else chosen.partition(":")[2] or chosen
     return path.rstrip("/").replace("\\", "/").rpartition("/")[2].removesuffix(".git")
 
 

@@ -1,6 +1,6 @@
 """Commits of exactly our paths: what changed in a vault, whether a commit may be made now, and the commit itself.
 
-Ours are the folders that Cortex writes, its two settings files, and a record that a person moved elsewhere in the
+Ours are the folders that Cortex writes, its three settings files, and a record that a person moved elsewhere in the
 vault. Whatever else is changed or staged stays as it is, and so does every lock of another git.
 """
 
@@ -21,7 +21,8 @@ from cortex.vault import checkout, files, git, layout, objects
 from cortex.vault.lock import lock
 
 FOLDERS = ("inbox", "events", "records", "sessions", "briefings")
-OURS = (*FOLDERS, layout.SETTINGS, ".gitattributes")
+SETTINGS = (layout.SETTINGS, ".gitattributes", checkout.PROJECT_FILE)
+OURS = (*FOLDERS, *SETTINGS)
 PATIENCE = 30.0  # seconds that we wait for another git, or another cortex, to finish
 HOOKED = 600.0  # seconds that a person's own hooks may take
 _CHECKED = ("records", "events", "sessions")  # their frontmatter is read by Cortex
@@ -80,14 +81,7 @@ def others(root: str, mine: Iterable[Change] = ()) -> list[str]:
 def summary(paths: Iterable[str]) -> str:
     """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever in the vault it went."""
     held: dict[str, set[str]] = {"event": set(), "record": set(), "session": set(), "briefing": set(), "settings": set()}
-    words = {
-        "inbox": "event",
-        "events": "event",
-        "sessions": "session",
-        "briefings": "briefing",
-        layout.SETTINGS: "settings",
-        ".gitattributes": "settings",
-    }
+    words = {"inbox": "event", "events": "event", "sessions": "session", "briefings": "briefing"} | dict.fromkeys(SETTINGS, "settings")
     for path in paths:
         word = words.get(path.split("/", 1)[0], "record")
         held[word].add(path if word == "briefing" else path.rpartition("/")[2].removesuffix(".md"))

@@ -375,3 +375,17 @@ def test_aliases_are_read_with_a_problem_for_each_that_is_none(vault, caller, te
         assert (held.aliases, len(held.problems)) == (good, problems)
         assert all("cortex.toml" in problem.where and problem.hint for problem in held.problems)
     assert project(vault, caller, "list").projects == ()
+
+
+def test_a_worktree_is_the_project_of_its_main_work_tree_and_says_why(tmp_path, git) -> None:
+    main = tmp_path / "shop"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "begin")
+    git(main, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    of_main, of_side = identity_of(str(main)), identity_of(str(tmp_path / "side"))
+    assert of_side == of_main
+    assert of_side.source == "folder"
+    (main / ".cortex-project").write_text("shop\n")
+    assert identity_of(str(tmp_path / "side")) == identity_of(str(main))
+    assert identity_of(str(tmp_path / "side")).source == "file"
