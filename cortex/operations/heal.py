@@ -80,7 +80,7 @@ def _differences(vault: Vault, caller: Caller) -> tuple[list[Difference], tuple[
         unread = [path for path in now.catalogue.unread() if not path.startswith(f"{FOLDER}/")]
         return briefings.pages(vault.root, now.catalogue, there), there, unread
 
-    pages, there, unread = look(vault, caller.progress, wanted)
+    pages, there, unread = look(vault, caller.progress, wanted, words=False)
     problems = [Problem(path, "cannot be read, so its lines in the briefings stay as they were", "check its permissions") for path in unread]
     wrong = briefings.differences(vault.root, pages, there)
     return wrong, (*problems, *(one.fault for one in wrong if one.fault))

@@ -11,6 +11,7 @@ from cortex.core.caller import Caller
 from cortex.core.known import Known
 from cortex.core.problem import Conflict, Invalid, NotFound, Problem
 from cortex.operations.consume import CREATED, DUPLICATE, UPDATED, Pass
+from cortex.operations.gather import send
 from cortex.operations.heal import heal_by_the_way
 from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
@@ -46,13 +47,14 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
     Example: cortex normalize --dry-run
     """
+    problems = () if dry_run else tuple(send(vault))  # what hooks could not put here for want of room
     with lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
         waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
         if waiting and not dry_run:
             forget(vault)  # a run that does not come to its end leaves briefings to heal
         done = Pass(vault, known(vault, caller) if waiting else Known(), dry_run=dry_run)
         done.run(waiting, caller)
-    problems = tuple(heal_by_the_way(vault, caller)) if moved(vault) and not dry_run else ()
+    problems += tuple(heal_by_the_way(vault, caller)) if moved(vault) and not dry_run else ()
     return Normalized(tuple(done.done), done.paths(CREATED), done.paths(UPDATED, DUPLICATE), tuple(done.failed), dry_run, problems)
 
 
@@ -85,7 +87,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
 
 def known(vault: Vault, caller: Caller) -> Known:
     """What exists, from a catalogue that has just been brought up to date."""
-    return look(vault, caller.progress, _known_of)
+    return look(vault, caller.progress, _known_of, words=False)
 
 
 def _known_of(now: Views) -> Known:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "catalogue.sqlite"
 _SCHEMA = """
 CREATE TABLE note (
-    number INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL, told BLOB NOT NULL,
     id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
     branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
     events TEXT NOT NULL, digest TEXT NOT NULL, scope TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL,
@@ -48,6 +48,7 @@ CREATE TABLE item (
     number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL,
     id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX item_note ON item (number);
+CREATE TABLE untold (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 """
 _COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
 _STANDING = (
@@ -147,18 +148,19 @@ class Catalogue:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def put(self, card: Card, content_hash: bytes, number: int | None = None) -> int:
-        """Add or renew a note's card; answers its number, a new one unless it is given."""
+    def put(self, card: Card, content_hash: bytes, told: bytes, number: int | None = None) -> int:
+        """Add or renew a note's card, with a digest of what the index is told of the note; answers its number: a new one,
+        which no note ever had, unless it is given."""
         self.drop(card.path)
         values = (
-            number, os.fsencode(card.path), content_hash, *(_storable(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
+            number, os.fsencode(card.path), content_hash, told, *(_storable(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
             _storable("\n".join(card.tags)), card.date, card.tier, _storable(card.created),
             _storable("\n".join(card.events)), card.digest,
             *(_storable(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
             card.pinned, card.confidence, card.priority,
         )  # fmt: skip
         given = self._db.execute(
-            "INSERT INTO note (number, path, hash, id, type, title, status, project, branch, tags, date, tier, created, events, digest,"
+            "INSERT INTO note (number, path, hash, told, id, type, title, status, project, branch, tags, date, tier, created, events, digest,"
             f" scope, topic, session, updated, due, owner, pinned, confidence, priority) VALUES ({','.join('?' * len(values))})",
             values,
         ).lastrowid
@@ -179,15 +181,36 @@ class Catalogue:
         self._db.executemany("INSERT INTO tick VALUES (?, ?)", [(given, _storable(id_)) for id_ in card.ticks])
         return given
 
-    def drop(self, path: str) -> int | None:
-        """Forget a note; answers the number it had."""
-        held = self._db.execute("SELECT number FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
+    def drop(self, path: str) -> tuple[int, bytes] | None:
+        """Forget a note; answers the number it had and the digest of what the index was told of it."""
+        held = self._db.execute("SELECT number, told FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
         if held is None:
             return None
-        for table in _PARTS:
-            self._db.execute(f"DELETE FROM {table} WHERE number = ?", held)
-        self._db.execute("DELETE FROM note WHERE number = ?", held)
-        return int(held[0])
+        for table in (*_PARTS, "note"):
+            self._db.execute(f"DELETE FROM {table} WHERE number = ?", held[:1])
+        return int(held[0]), bytes(held[1])
+
+    def to_tell(self, number: int) -> None:
+        """The index has still to be told of this note."""
+        self._db.execute("INSERT INTO untold VALUES (?, 0)", (number,))
+
+    def to_forget(self, number: int) -> None:
+        """The index has still to forget this number, should it ever have been told of it."""
+        if not self._db.execute("DELETE FROM untold WHERE number = ?", (number,)).rowcount:
+            self._db.execute("INSERT INTO untold VALUES (?, 1)", (number,))
+
+    def is_untold(self) -> bool:
+        """Whether the index is behind."""
+        return self._db.execute("SELECT 1 FROM untold LIMIT 1").fetchone() is not None
+
+    def untold(self) -> tuple[list[int], list[tuple[int, str]]]:
+        """The numbers that the index has still to forget; and the notes it has still to be told of, number and path."""
+        gone = [int(number) for (number,) in self._db.execute("SELECT number FROM untold WHERE gone ORDER BY number")]
+        come = self._db.execute("SELECT number, path FROM untold JOIN note USING (number) WHERE NOT gone ORDER BY number")
+        return gone, [(int(number), os.fsdecode(path)) for number, path in come]
+
+    def all_told(self) -> None:
+        self._db.execute("DELETE FROM untold")
 
     def touch(self, path: str, before: int, now: int) -> None:
         """A note was written anew with the same bytes: its date moves where it is its file's."""

@@ -7,7 +7,6 @@ from array import array
 from contextlib import suppress
 
 from cortex.projections.catalogue import FILE, Catalogue
-from cortex.projections.links import Links
 from cortex.projections.refresh import stamp_of
 
 _NAME = "degree"
@@ -23,6 +22,8 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
         if head == stamp:
             pairs = array("q", held)
             return dict(zip(pairs[::2], pairs[1::2], strict=True))
+    from cortex.projections.links import Links  # noqa: PLC0415  5 ms, and mostly they are counted
+
     counted = Links(catalogue).in_degree()
     pairs = array("q", [figure for pair in counted.items() for figure in pair])
     with suppress(OSError):  # no room: it is counted again the next time

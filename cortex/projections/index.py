@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cortex.core.answer import CURRENT, SET_ASIDE, TRAIL
 from cortex.core.query import Piece, Query
@@ -17,10 +17,8 @@ from cortex.projections.catalogue import Damaged, Scored
 from cortex.projections.postings import Codec
 from cortex.projections.ranking import Ranking
 from cortex.projections.row import Row
+from cortex.projections.segment import Document, segments
 from cortex.projections.whoosh_import import FileStorage, columns, fields, query as q
-
-if TYPE_CHECKING:
-    from cortex.core.card import Card
 
 SCHEMA = fields.Schema(
     number=fields.ID(unique=True),
@@ -34,21 +32,15 @@ TOO_FEW = 5  # notes that hold all words; below it, notes that hold some are sho
 MOST_EXPANSIONS = 500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
 
 
-def document(number: int, card: Card) -> dict[str, object]:
-    """What the index is told of a note."""
-    head = [card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)]
-    return {"number": str(number), "column": number, "tier": str(card.tier), "head": "\n".join(head), "body": card.body}
-
-
-def change(folder: str, dropped: Sequence[int], added: Iterable[tuple[int, Card]]) -> None:
+def change(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         writer = index.writer(codec=Codec(), limitmb=64, compound=False)
-        for number in dropped:
-            writer.delete_by_term("number", str(number))
-        for number, card in added:
-            writer.add_document(**document(number, card))
+        with writer.searcher() as searcher:
+            for number in dropped:
+                writer.delete_by_term("number", str(number), searcher=searcher)
+        writer.segments += segments(folder, SCHEMA, added)  # in a third of the time that the writer itself takes
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index

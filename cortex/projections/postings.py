@@ -103,6 +103,15 @@ class Matcher(whoosh3.W3LeafMatcher):
             self._read_ids()
         self._i = bisect_left(self._ids, targetid, self._i)
 
+    def documents(self) -> set[int]:
+        """The documents from this block on."""
+        found: set[int] = set()
+        while self.is_active():
+            self._read_ids()
+            found.update(self._ids)
+            self._next_block()
+        return found
+
     def places(self) -> dict[int, str]:
         """Where the term stands in each document from this block on, in the form that `packed` packs."""
         found: dict[int, str] = {}
@@ -136,6 +145,18 @@ def _places(postings: matching.Matcher) -> dict[int, str]:
         found[postings.id()] = "".join([chr(position + 1) for position in postings.value_as("positions")])
         postings.next()
     return found
+
+
+def documents(postings: matching.Matcher) -> set[int]:
+    """The documents of a term's postings, read a block at a time: positions and weights stay on disk."""
+    inner = postings.child if isinstance(postings, matching.FilterMatcher) else postings
+    if not isinstance(inner, Matcher):
+        return set(postings.all_ids())
+    found = inner.documents()
+    if inner is postings:
+        return found
+    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
+    return {document for document in found if (document in filtered) != exclude}
 
 
 class _Next(dict[int, int]):

@@ -7,18 +7,19 @@ stamps tells what has changed since the last look, and comes before every answer
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from cortex import __version__
 from cortex.core.caller import Progress
+from cortex.core.json_text import loads
 from cortex.core.problem import CortexError, Problem
+from cortex.core.value import NamedTuple
 from cortex.projections import snapshot as snapshots
 from cortex.projections.catalogue import FILE as CATALOGUE_FILE, Catalogue, Damaged
 from cortex.projections.snapshot import Snapshot, skip_of
@@ -27,7 +28,7 @@ from cortex.vault.lock import lock
 
 INDEX = "index"
 STATE, STAMPS = "state.json", "stamps"
-FORMAT = f"6/{__version__}"
+FORMAT = f"7/{__version__}"
 _MOST_CORES = 4  # that a build takes unasked
 _WAIT = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -36,7 +37,7 @@ class Views(NamedTuple):
     """Catalogue and index as of now. Valid inside the `with` that gave them, under its lock."""
 
     catalogue: Catalogue
-    words: str  # the folder of the Whoosh index
+    words: str  # the folder of the Whoosh index; behind in a look without words
     snapshot: Snapshot
     found: str  # how they were found: current, updated, built
     noted: tuple[Problem, ...]  # of the settings and of git
@@ -61,11 +62,11 @@ class State(NamedTuple):
 _T = TypeVar("_T")
 
 
-def look(vault: Vault, progress: Progress, at: Callable[[Views], _T]) -> _T:
-    """What `at` answers of the vault as it is now. Should catalogue or index turn out to be damaged where no stamp
+def look(vault: Vault, progress: Progress, at: Callable[[Views], _T], *, words: bool = True) -> _T:
+    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn out to be damaged where no stamp
     shows it, they are built anew and `at` is asked once more."""
     try:
-        with views(vault, progress) as now:
+        with views(vault, progress, words=words) as now:
             return at(now)
     except (Damaged, sqlite3.DatabaseError):
         try:
@@ -76,8 +77,9 @@ def look(vault: Vault, progress: Progress, at: Callable[[Views], _T]) -> _T:
 
 
 @contextmanager
-def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int = 0) -> Iterator[Views]:
-    """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date."""
+def views(vault: Vault, progress: Progress, *, rebuild: bool = False, words: bool = True, cores: int = 0) -> Iterator[Views]:
+    """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date. Without
+    `words` the index may stay behind: what it has still to be told is told at the next look that asks for words."""
     folder = vault.cache()
     lock_file = os.path.join(folder, "index.lock")
     if not rebuild:
@@ -87,18 +89,19 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, cores: int
                 seen = scan(vault.root, state.exclude, state.ignored)
                 if seen.rules == state.rules and render(seen) == read_stamps(folder):
                     with Catalogue(folder, writable=False) as catalogue:
-                        yield Views(catalogue, os.path.join(folder, INDEX), seen, "current", state.noted)
-                    return
+                        if not (words and catalogue.is_untold()):
+                            yield Views(catalogue, os.path.join(folder, INDEX), seen, "current", state.noted)
+                            return
     with lock(lock_file, "search index", wait=_WAIT):
         # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
         from cortex.projections.update import bring_up_to_date  # noqa: PLC0415
 
         many = cores or _cores()
         try:
-            found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=rebuild, cores=many)
+            found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=rebuild, words=words, cores=many)
         except (Damaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=True, cores=1)
+                found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=True, words=words, cores=1)
             except (Damaged, sqlite3.Error) as error:
                 raise CortexError(f"the search index cannot be written: {error}", f"make room in {folder}") from error
         with Catalogue(folder, writable=False) as catalogue:
@@ -161,12 +164,12 @@ def sealed_state(folder: str) -> State | None:
     """The state of the last look when every file is as it was left then; None when anything must be built anew."""
     try:
         with open(os.path.join(folder, STATE), "rb") as file:
-            table = json.loads(file.read())
+            table: Any = loads(file.read())  # `json` takes 2 ms to load
         if table.pop("format") != FORMAT or seal(folder) != table["sealed"]:
             return None
         return State(
             str(table["settings"]), tuple(table["exclude"]), str(table["rules"]), tuple(table["ignored"]),
             tuple(Problem(*one) for one in table["noted"]), table["sealed"],
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

@@ -42,7 +42,7 @@ def build(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> 
     """Write an index of the documents into an empty folder; answers how many there are. None of the `_boost` and
     `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where a further segment begins."""
     with _Whole(folder) as whole:
-        return whole.publish(schema, _write(folder, schema, documents))
+        return whole.publish(schema, segments(folder, schema, documents))
 
 
 def build_parallel(
@@ -68,7 +68,7 @@ def build_parallel(
     context = get_context("fork") if fork else get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
     shares: dict[Connection, Iterator[str]] = {}
-    segments: dict[Connection, tuple[whoosh3.W3Segment, ...]] = {}
+    made: dict[Connection, tuple[whoosh3.W3Segment, ...]] = {}
     with _Whole(folder) as whole:
         try:
             for part in range(procs):
@@ -77,16 +77,16 @@ def build_parallel(
                 worker.start()
                 sender.close()  # so that the end of the worker is the end of what it sends
                 workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
-            while len(segments) < procs:
-                ready = wait([receiver for receiver in workers if receiver not in segments])
+            while len(made) < procs:
+                ready = wait([receiver for receiver in workers if receiver not in made])
                 for receiver in [receiver for receiver in workers if receiver in ready]:
                     received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(receiver, workers[receiver])
                     if isinstance(received, tuple):
-                        segments[receiver] = received
+                        made[receiver] = received
                     else:
                         for aside, path in zip(received, shares[receiver], strict=False):
                             noted(path, aside)
-            return whole.publish(schema, [segment for receiver in workers for segment in segments[receiver]])
+            return whole.publish(schema, [segment for receiver in workers for segment in made[receiver]])
         finally:
             for each in workers.values():
                 each.terminate()
@@ -129,7 +129,7 @@ def _work(
             sender.send(asides)
 
     try:
-        sender.send(tuple(_write(folder, schema, documents())))
+        sender.send(tuple(segments(folder, schema, documents())))
     except (OSError, CortexError) as error:
         sender.send(error)
 
@@ -161,7 +161,8 @@ class _Whole:
                     os.unlink(os.path.join(place, name))
 
 
-def _write(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> list[whoosh3.W3Segment]:
+def segments(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> list[whoosh3.W3Segment]:
+    """Segments of the documents, which no table of contents names yet."""
     made: list[whoosh3.W3Segment] = []
     part, thresholds = None, gc.get_threshold()
     gc.set_threshold(*thresholds[:2], 1_000_000)  # lists only grow: searching all for garbage takes a sixth of the time

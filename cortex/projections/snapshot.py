@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from cortex.core.problem import Problem
+from cortex.core.value import NamedTuple
 from cortex.vault import checkout
 from cortex.vault.files import TEMP_SUFFIX
 
 # A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
 # keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
+_ODD = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
 
 
 class Snapshot(NamedTuple):
@@ -37,9 +37,13 @@ class Skip(NamedTuple):
     exclude: re.Pattern[str] | None
 
 
-def skip_of(ignored: Iterable[str], exclude: Iterable[str]) -> Skip:
+def skip_of(ignored: Iterable[str], exclude: Collection[str]) -> Skip:
+    if not exclude:
+        return Skip(frozenset(ignored), None)
+    import fnmatch  # noqa: PLC0415  half a millisecond, and most vaults exclude nothing
+
     patterns = [fnmatch.translate(one) for pattern in exclude for one in (pattern, f"{pattern.rstrip('/')}/*")]
-    return Skip(frozenset(ignored), re.compile("|".join(patterns)) if patterns else None)
+    return Skip(frozenset(ignored), re.compile("|".join(patterns)))
 
 
 def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
@@ -52,16 +56,18 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
     planted: list[str] = []
     leftovers: list[str] = []
     folders = [""]
+    ignored, exclude, lately_ns = skip.ignored, skip.exclude, now_ns - _COARSE_TICK_NS
     while folders:
         folder = folders.pop()
         try:
-            entries = os.scandir(os.path.join(root, folder))
+            # From an open folder a stat costs a sixth less than by its whole path.
+            at = os.open(os.path.join(root, folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             if not folder:
                 raise
             problems.append(Problem(folder, f"cannot be read: {error.strerror}", "check its permissions"))
             continue
-        with entries:
+        with _closing(at), os.scandir(at) as entries:
             for entry in entries:
                 name = entry.name
                 path = folder + name
@@ -72,13 +78,13 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                 if name[0] != "." and entry.is_symlink() and entry.is_dir():
                     problems.append(Problem(path, "is a link to a folder, which is not followed", "put a copy of the folder in its place"))
                     continue
-                if name == ".gitignore":
-                    rules.append(f"{path} {_stamp(entry.stat(follow_symlinks=False))}")
-                if name.endswith((".toc", ".seg")):
-                    planted.append(path)
-                elif name.endswith(TEMP_SUFFIX):
-                    leftovers.append(path)
-                if name[0] == "." or name[-3:].lower() != ".md" or path in skip.ignored or _excluded(path, skip):
+                if name[-3:].lower() != ".md":
+                    if name == ".gitignore":
+                        rules.append(f"{path} {_stamp(entry.stat(follow_symlinks=False))}")
+                    elif name.endswith(_ODD):
+                        (leftovers if name.endswith(TEMP_SUFFIX) else planted).append(path)
+                    continue
+                if name[0] == "." or path in ignored or (exclude is not None and exclude.match(path)):
                     continue
                 try:
                     status = entry.stat(follow_symlinks=False)
@@ -88,10 +94,19 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                     kind = "a link, which is not followed" if entry.is_symlink() else "no regular file"
                     problems.append(Problem(path, f"is {kind}", "put a copy of the file in its place"))
                     continue
-                stamps[path] = _stamp(status)
-                if now_ns - status.st_ctime_ns < _COARSE_TICK_NS and _is_racy(status.st_ctime_ns, now_ns):
+                changed_ns = status.st_ctime_ns
+                stamps[path] = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"  # `_stamp`; a call takes as long again
+                if changed_ns > lately_ns and _is_racy(changed_ns, now_ns):
                     racy.append(path)
     return Snapshot(stamps, frozenset(racy), "\n".join(sorted(rules)), tuple(problems), tuple(planted), tuple(leftovers))
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _is_racy(changed_ns: int, now_ns: int) -> bool:

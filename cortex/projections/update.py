@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cortex.core.answer import MAX_NOTE_BYTES
 from cortex.core.caller import Progress
@@ -24,10 +25,12 @@ Document: TypeAlias = "dict[str, object]"
 _WORTH_TWO = 400  # notes; below, a second process costs more than it saves
 
 
-def bring_up_to_date(root: str, folder: str, progress: Progress, *, rebuild: bool, cores: int) -> tuple[str, Snapshot, tuple[Problem, ...]]:
+def bring_up_to_date(
+    root: str, folder: str, progress: Progress, *, rebuild: bool, words: bool, cores: int
+) -> tuple[str, Snapshot, tuple[Problem, ...]]:
     """Bring what lies in `folder` up to the notes as they are; answers how it was found (updated, built), what lies
-    in the vault, and what is wrong with its settings and repository."""
-    return _Update(root, folder, progress, cores).run(rebuild=rebuild)
+    in the vault, and what is wrong with its settings and repository. Without `words`, an index that is there stays behind."""
+    return _Update(root, folder, progress, cores).run(rebuild=rebuild, words=words)
 
 
 class _Update:
@@ -41,7 +44,7 @@ class _Update:
         self.index = os.path.join(folder, INDEX)
         self.progress = progress
 
-    def run(self, *, rebuild: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
+    def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         state = None if rebuild else sealed_state(self.folder)
         wanted = settings.load(self.root)
         noted = list(wanted.problems)
@@ -57,7 +60,7 @@ class _Update:
         if state is not None:
             # From here until the new seal is written, what lies in the cache is in between: a crash means a rebuild.
             os.unlink(os.path.join(self.folder, STATE))
-            self._change(seen.stamps, held)
+            self._change(seen.stamps, held, words=words)
         else:
             self._build(seen.stamps)
         problems = tuple(noted)
@@ -91,12 +94,12 @@ class _Update:
         with Catalogue.create(self.folder) as catalogue:
             done = 0
 
-            def noted(path: str, card_and_hash: tuple[Card, bytes]) -> None:
+            def noted(path: str, read: _Read) -> None:
                 nonlocal done
                 done += 1
-                if not card_and_hash[1]:
+                if not read.hash:
                     self.unread.add(path)
-                catalogue.put(*card_and_hash, number=numbers[path])
+                catalogue.put(*read, number=numbers[path])
                 self.progress("indexing", done, len(paths))
 
             if self.cores > 1 and len(paths) >= _WORTH_TWO:
@@ -105,52 +108,102 @@ class _Update:
                 except BuildFailed as error:  # a process was killed, for want of memory perhaps
                     raise Damaged(str(error)) from error
             else:
-                build(self.index, SCHEMA, _told(paths, reading, noted))
+                build(self.index, SCHEMA, _each(paths, reading, noted))
             catalogue.commit()
 
-    def _change(self, stamps: dict[str, str], held: dict[str, str]) -> None:
-        """Only what differs from the last look; a note whose bytes are the same costs its reading, no more."""
+    def _change(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
+        """Only what differs from the last look. A note whose bytes are the same costs its reading, no more; one of which the
+        index knows everything by another path, or from before an edit, takes over the number that is free now."""
         gone = held.keys() - stamps.keys()
         touched = [path for path, stamp in stamps.items() if held.get(path) != stamp]
         with Catalogue(self.folder, writable=True) as catalogue:
-            dropped = [number for path in gone if (number := catalogue.drop(path)) is not None]
-            added: list[tuple[int, Card]] = []
+            changed: list[_Read] = []
             for count, path in enumerate(touched, start=1):
                 known = catalogue.hash_of(path)
                 card, content_hash = load(self.root, path, stamps[path], known[1] if known else None)
                 if not content_hash:
                     self.unread.add(path)
                 if card is not None:
-                    if known:
-                        dropped.append(known[0])
-                    added.append((catalogue.put(card, content_hash), card))
+                    changed.append(_Read(card if words else card._replace(body=""), content_hash, told(card)))
                 elif path in held:
                     catalogue.touch(path, _seconds(held[path]), _seconds(stamps[path]))
                 self.progress("indexing", count, len(touched))
-            if dropped or added:
+            # All that go let their numbers go before any comes: files may have swapped their names.
+            free: defaultdict[bytes, list[int]] = defaultdict(list)
+            for path in (*gone, *(read.card.path for read in changed)):
+                if dropped := catalogue.drop(path):
+                    free[dropped[1]].append(dropped[0])
+            cards: dict[int, Card] = {}
+            for read in changed:
+                if numbers := free.get(read.told):
+                    catalogue.put(*read, number=numbers.pop())
+                else:
+                    number = catalogue.put(*read)
+                    catalogue.to_tell(number)
+                    cards[number] = read.card
+            for numbers in free.values():
+                for number in numbers:
+                    catalogue.to_forget(number)
+            if words and catalogue.is_untold():
                 from cortex.projections import index  # noqa: PLC0415  as above
 
-                index.change(self.index, dropped, added)
+                dropped_numbers, added = catalogue.untold()
+                index.change(self.index, dropped_numbers, self._documents(catalogue, added, cards, stamps))
+                catalogue.all_told()
             catalogue.commit()
 
+    def _documents(self, catalogue: Catalogue, added: list[tuple[int, str]], cards: dict[int, Card], stamps: dict[str, str]) -> Iterator[Document]:
+        """What the index is told of notes; those that an earlier look has read are read again."""
+        for number, path in added:
+            card: Card | None = cards.get(number)
+            if card is None:
+                card, content_hash = load(self.root, path, stamps[path])
+                assert card is not None  # as below
+                if not content_hash:
+                    self.unread.add(path)
+                # It may have changed since the scan: then the catalogue has to say what the index says.
+                catalogue.put(card, content_hash, told(card), number=number)
+            yield document(number, card)
 
-def _told(
-    paths: list[str], reading: Callable[[str], tuple[Document, tuple[Card, bytes]]], noted: Callable[[str, tuple[Card, bytes]], None]
-) -> Iterator[Document]:
+
+class _Read(NamedTuple):
+    """A note as it was read: for the catalogue, so its text may be left out."""
+
+    card: Card
+    hash: bytes  # of its bytes; empty when it could not be read
+    told: bytes
+
+
+def document(number: int, card: Card) -> Document:
+    """What the index is told of a note."""
+    return {"number": str(number), "column": number, "tier": str(card.tier), "head": _head(card), "body": card.body}
+
+
+def told(card: Card) -> bytes:
+    """A digest of what the index is told of a note, but for its number."""
+    head = _head(card).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(b"%d %d\n%b" % (card.tier, len(head), head), digest_size=16)
+    digest.update(card.body.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _head(card: Card) -> str:
+    return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
+
+
+def _each(paths: list[str], reading: Callable[[str], tuple[Document, _Read]], noted: Callable[[str, _Read], None]) -> Iterator[Document]:
     """The documents of the paths, read one after the other, each noted before the index has it."""
     for path in paths:
-        document, card_and_hash = reading(path)
-        noted(path, card_and_hash)
-        yield document
+        known, read = reading(path)
+        noted(path, read)
+        yield known
 
 
-def _read_document(root: str, stamps: dict[str, str], numbers: dict[str, int], path: str) -> tuple[Document, tuple[Card, bytes]]:
+def _read_document(root: str, stamps: dict[str, str], numbers: dict[str, int], path: str) -> tuple[Document, _Read]:
     """A note for the index, and for the catalogue its card without the text: what a building process sends back."""
-    from cortex.projections.index import document  # noqa: PLC0415  as in `_build`
-
     card, content_hash = load(root, path, stamps[path])
     assert card is not None  # only a known hash gives none
-    return document(numbers[path], card), (card._replace(body=""), content_hash)
+    return document(numbers[path], card), _Read(card._replace(body=""), content_hash, told(card))
 
 
 def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> tuple[Card | None, bytes]:

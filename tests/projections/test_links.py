@@ -148,7 +148,7 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
     with Catalogue.create(str(folder)) as catalogue:
         for path, id_, targets in notes:
             front = f"---\nid: {id_}\n---\n" if id_ else ""
-            catalogue.put(card_of(f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0), b"x")
+            catalogue.put(card_of(f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0), b"x", b"x")
         numbers = [row.number for row in catalogue.rows()]
         out = {(one, other) for one in numbers for _, _, other, _ in Links(catalogue).out(one) if other is not None}
         back = {(one, other) for other in numbers for _, one, _ in Links(catalogue).back(other)}
