@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from cortex.core.value import NamedTuple
 
 
 class Problem(NamedTuple):

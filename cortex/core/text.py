@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
+import sys
 
+_MUCH = 100_000  # bytes
+SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_SPACE = re.compile(r"\s+")
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_IN_SLUGS = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256))  # the rest is a blank
 
 # Stems that Windows refuses as a file name, whatever the extension.
 RESERVED_STEMS = frozenset(["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))])
@@ -30,12 +30,12 @@ def hash_bytes(text: str, size: int) -> bytes:
 
 def digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
-    return _sha256(_SPACE.sub(" ", text.strip()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
+    return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
 
 
 def one_line(text: str) -> str:
     """`text` with every run of white space as one blank."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def shorten(text: str, limit: int) -> str:
@@ -50,8 +50,11 @@ def shorten(text: str, limit: int) -> str:
 
 def slug(text: str, limit: int = 48) -> str:
     """`text` as `[a-z0-9-]`, at most `limit` characters, never empty, never a name that Windows reserves."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    words = _NOT_SLUG.sub("-", plain).strip("-")
+    if not text.isascii():
+        from unicodedata import normalize  # noqa: PLC0415  most texts are plain already
+
+        text = normalize("NFKD", text)
+    words = b"-".join(text.encode("ascii", "ignore").lower().translate(_IN_SLUGS).split()).decode()
     if len(words) > limit:
         cut = words[:limit]
         words = cut[: cut.rfind("-")] if "-" in cut[limit // 2 :] and words[limit] != "-" else cut
@@ -60,6 +63,12 @@ def slug(text: str, limit: int = 48) -> str:
 
 
 def _sha256(data: bytes) -> bytes:
-    import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms, and few captures hash anything
+    # `hashlib` loads OpenSSL, 4 ms; the modules it falls back on do not. OpenSSL is faster where there is much to hash.
+    if len(data) < _MUCH:
+        try:
+            return bytes(__import__(SHA256_MODULE).sha256(data).digest())
+        except ImportError:
+            pass  # another Python
+    from hashlib import sha256  # noqa: PLC0415  as said
 
-    return hashlib.sha256(data).digest()
+    return sha256(data).digest()

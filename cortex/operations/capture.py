@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core import event as events
 from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.problem import Conflict, CortexError, NotFound
 from cortex.core.redact import clean
+from cortex.core.value import NamedTuple
 from cortex.vault import checkout, files, layout
 from cortex.vault.find import Vault
 

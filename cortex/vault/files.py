@@ -10,17 +10,16 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from cortex.core.problem import Conflict, Invalid, NotFound
+from cortex.core.value import NamedTuple
 
 TEMP_SUFFIX = ".cx-tmp"
 # Code points that a Mac's file system leaves out when it compares names, so that `.g\u200cit` is `.git` there.
-_HFS_IGNORES = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_HFS_IGNORES = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
@@ -49,7 +48,7 @@ def parts_of(path: str) -> list[str]:
     """The components of a vault-relative path; `Invalid` when it could leave the vault or reach into `.git`."""
     parts = path.split("/")
     for part in parts:
-        folded = _HFS_IGNORES.sub("", part).casefold().rstrip(". ")
+        folded = (part if part.isascii() else _as_compared(part)).casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
             raise Invalid(f"{path!r} is not a path inside the vault", "give a path as `cortex search` shows it")
     return parts
@@ -200,6 +199,12 @@ def names(root: str, path: str) -> list[str]:
 def notes_in(root: str, path: str) -> list[str]:
     """The names of the notes in a folder, sorted; hidden files are none."""
     return [name for name in names(root, path) if name.endswith(".md") and not name.startswith(".")]
+
+
+def _as_compared(part: str) -> str:
+    import re  # noqa: PLC0415  nearly every name is ASCII
+
+    return re.sub(_HFS_IGNORES, "", part)
 
 
 def _split(path: str) -> tuple[str, str]:

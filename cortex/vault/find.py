@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cortex.core.problem import NotFound, Problem
+from cortex.core.value import NamedTuple
 from cortex.vault import places
 from cortex.vault.layout import SETTINGS
 

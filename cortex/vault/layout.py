@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from cortex.core.text import RESERVED_STEMS
 
 SETTINGS = "cortex.toml"
@@ -11,7 +9,7 @@ PENDING = "inbox/pending"
 FAILED = "inbox/failed"
 RECORDS = "records"
 
-_WINDOWS_REFUSES = re.compile(r'[<>:"|?*\\\x00-\x1f]')
+_WINDOWS_REFUSES = frozenset('<>:"|?*\\') | frozenset(map(chr, range(32)))
 MAX_PATH = 200  # characters below the vault's root: Windows allows 260 for the whole path
 
 
@@ -32,7 +30,7 @@ def name_problem(path: str) -> str:
     if len(path) > MAX_PATH:
         return f"the path has {len(path)} characters; Windows may fail beyond {MAX_PATH}"
     for part in path.split("/"):
-        if _WINDOWS_REFUSES.search(part):
+        if not _WINDOWS_REFUSES.isdisjoint(part):
             return f"{part!r} holds a character that Windows refuses"
         if part.endswith((" ", ".")):
             return f"{part!r} ends with a blank or a dot, which Windows drops"

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import suppress
-from importlib import import_module
 
 from cortex.core.problem import Invalid
+from cortex.core.text import SHA256_MODULE
 
 _XDG = {"cache": ("XDG_CACHE_HOME", ".cache"), "state": ("XDG_STATE_HOME", ".local/state"), "config": ("XDG_CONFIG_HOME", ".config")}
 _MACOS = {"cache": "Library/Caches", "state": "Library/Application Support", "config": "Library/Application Support"}
@@ -43,10 +42,12 @@ def vault_path(kind: str, root: str) -> str:
 
 def _sha256(data: bytes) -> str:
     """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not, and a search through the watcher has none to spare."""
-    for name in ("_sha2", "_sha256"):  # since Python 3.12; before
-        with suppress(ImportError):
-            return str(import_module(name).sha256(data).hexdigest())
-    return str(import_module("hashlib").sha256(data).hexdigest())
+    try:
+        return str(__import__(SHA256_MODULE).sha256(data).hexdigest())
+    except ImportError:  # another Python
+        from hashlib import sha256  # noqa: PLC0415
+
+        return sha256(data).hexdigest()
 
 
 def check_private(path: str) -> None:

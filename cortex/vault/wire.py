@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
 
 from cortex import __version__
+from cortex.core.value import NamedTuple, Protocol
 from cortex.vault import places
 
 SOCKET = "watch.sock"

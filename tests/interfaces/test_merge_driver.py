@@ -75,7 +75,7 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
     }
     assert ours <= {
         "cortex.core.merge", "cortex.core.merge_fields", "cortex.core.merge_text", "cortex.core.merge_time", "cortex.core.chunk",
-        "cortex.core.chunk_value", "cortex.core.broken", "cortex.core.answer", "cortex.core.problem", "cortex.vault.text_merge", "cortex.interfaces.cli.visible",
+        "cortex.core.chunk_value", "cortex.core.broken", "cortex.core.answer", "cortex.core.problem", "cortex.core.value", "cortex.vault.text_merge", "cortex.interfaces.cli.visible",
     }  # fmt: skip
 
 

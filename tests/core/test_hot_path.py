@@ -1,0 +1,101 @@
+"""What stands in for slower parts of Python's library on the hot path says the same as they do."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core import emit, event, json_text, text
+from cortex.core.value import NamedTuple
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+SIGNS = "aZ0279:T-zt ./_@(,#'\"[]{}\n\t\x00é "
+NEAR = st.text(st.sampled_from(SIGNS), max_size=30) | st.from_regex(
+    r"[0-9]{8}t[0-9]{6}z-[a-z2-7]{9,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{7,9}Z)?", fullmatch=True
+)
+
+
+@given(VALUES)
+def test_json_is_read_and_written_as_json_does(value):
+    assert json_text.loads(json.dumps(value)) == value
+    assert json.loads(json_text.dumps(value)) == value
+    assert json_text.loads(f" \n{json.dumps(value, indent=1)}\t".encode()) == value
+
+
+@given(st.text(st.sampled_from('{}[]",:0-+.etrufalsn \\\n\x01'), max_size=20))
+def test_what_is_no_json_is_a_value_error(written):
+    try:
+        wanted = json.loads(written, strict=False)
+    except ValueError:
+        with pytest.raises(ValueError):
+            json_text.loads(written)
+    else:
+        assert repr(json_text.loads(written)) == repr(wanted)
+
+
+@given(NEAR)
+def test_names_are_told_by_their_signs_as_patterns_told_them(written):
+    assert event.is_tag(written) == bool(re.fullmatch(r"[^\s,#\[\]{}\"']{1,100}", written))
+    assert event.is_project(written) == bool(re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", written))
+    word = re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*", written)
+    stamp = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}", written)
+    plain = (word and written.lower() not in ("true", "false", "yes", "no", "on", "off", "null", "y", "n")) or stamp
+    assert (emit.scalar(written) == written) == bool(plain)
+
+
+@given(st.text(max_size=40))
+def test_slugs_and_lines_are_those_of_the_patterns(written):
+    assert text.one_line(written) == re.sub(r"\s+", " ", written).strip()
+    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*-?", text.slug(written))
+
+
+class Ours(NamedTuple):
+    """A value."""
+
+    name: str
+    size: int = 3
+
+    @property
+    def double(self) -> int:
+        return self.size * 2
+
+    def __bool__(self) -> bool:
+        return bool(self.name)
+
+
+class Theirs(typing.NamedTuple):
+    """A value."""
+
+    name: str
+    size: int = 3
+
+    @property
+    def double(self) -> int:
+        return self.size * 2
+
+    def __bool__(self) -> bool:
+        return bool(self.name)
+
+
+def test_a_value_is_a_named_tuple():
+    ours, theirs = Ours("a"), Theirs("a")
+    assert ours == theirs == ("a", 3)
+    assert (ours.double, bool(ours), bool(Ours(""))) == (6, True, False)
+    assert ours._replace(size=4)._asdict() == {"name": "a", "size": 4}
+    assert (Ours._fields, Ours._field_defaults, Ours.__doc__, Ours.__module__) == (
+        Theirs._fields,
+        Theirs._field_defaults,
+        Theirs.__doc__,
+        Theirs.__module__,
+    )
+    assert typing.get_type_hints(Ours) == typing.get_type_hints(Theirs)
+    with pytest.raises(TypeError):
+        Ours()
