@@ -23,13 +23,17 @@ settings.register_profile("soak", deadline=None, max_examples=2000, suppress_hea
 settings.load_profile("soak" if SOAK else "ci")
 
 NOW = "2026-11-20T16:45:12Z"
+_OF_THE_PERSON = (
+    "CORTEX_VAULT", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR",
+    "CORTEX_HOOK", "CORTEX_OFF", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CODEX_HOME", "CURSOR_VERSION",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _private(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing of the person who runs the tests is read or written."""
     home = tmp_path_factory.mktemp("home")
-    for variable in ("CORTEX_VAULT", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR"):
+    for variable in _OF_THE_PERSON:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from cortex.core import toml
 from cortex.core.problem import Invalid, NotFound
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS
@@ -57,8 +57,8 @@ def _write(root: str, change: Callable[[dict[str, Any]], None], candidates: Call
         return False
     for candidate in candidates(text):
         try:
-            right = tomllib.loads(candidate) == wanted
-        except tomllib.TOMLDecodeError:
+            right = toml.parsed(candidate) == wanted
+        except ValueError:
             continue
         if right:
             files.replace(root, SETTINGS, candidate.encode(), text.encode())
@@ -69,8 +69,8 @@ def _write(root: str, change: Callable[[dict[str, Any]], None], candidates: Call
 def _read(root: str) -> tuple[str, dict[str, Any]]:
     try:
         text = files.read(root, SETTINGS).decode()
-        return text, tomllib.loads(text)
-    except (OSError, NotFound, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        return text, toml.parsed(text)
+    except (OSError, NotFound, ValueError) as error:
         raise Invalid(f"{SETTINGS} cannot be read: {error}", "mend it, then run the command again") from error
 
 

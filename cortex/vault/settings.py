@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import NamedTuple
 
+from cortex.core import toml
 from cortex.core.problem import CortexError, Problem
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS
@@ -14,6 +14,7 @@ FORMAT = 1
 _MOST_STEPS = 20  # from one alias to the next
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/event.py
 _MAX_BYTES = 64 * 1024
+_MOST_PHRASES, _LONGEST_PHRASE = 50, 60  # for one type; characters
 
 
 class Settings(NamedTuple):
@@ -24,6 +25,9 @@ class Settings(NamedTuple):
     autocommit: bool | None = None  # whether the watcher commits; None: where the vault is a repository of its own
     push: bool | None = None  # whether `cortex sync` pushes; None: the same
     aliases: tuple[tuple[str, str], ...] = ()  # projects that were merged, each with the one that it is part of now
+    hooks: bool = True  # whether the hooks of agent hosts capture and answer here
+    prompts: bool = False  # whether they keep what the user asks
+    phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()  # record type -> words at the beginning of a line that say so, the team's own
 
     def project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
@@ -33,9 +37,9 @@ class Settings(NamedTuple):
 def load(root: str) -> Settings:
     """The settings, with defaults in the place of what cannot be read, and a problem for each of those."""
     try:
-        table = tomllib.loads(files.read(root, SETTINGS, _MAX_BYTES).decode())
-    except (CortexError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
+        table = toml.parsed(files.read(root, SETTINGS, _MAX_BYTES).decode())
+    except (CortexError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
         return Settings(problems=(Problem(SETTINGS, f"cannot be read: {reason}", "mend it; defaults are used meanwhile"),))
     problems = []
     if table.get("format", FORMAT) != FORMAT:
@@ -45,9 +49,11 @@ def load(root: str) -> Settings:
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
         problems.append(Problem(SETTINGS, "[index] exclude is not a list of patterns", 'write exclude = ["private/*"]'))
         exclude = []
-    switches = {key: _switch(table.get("sync", {}), key, problems) for key in ("autocommit", "push")}
+    switches = {key: _switch(table, "sync", key, problems) for key in ("autocommit", "push")}
     aliases = _aliases(table.get("projects", {}), problems)
-    return Settings(tuple(exclude), tuple(problems), **switches, aliases=aliases)
+    hooks, prompts = (_switch(table, "hooks", key, problems) for key in ("enabled", "prompts"))
+    phrases = _phrases(table.get("extract", {}), problems)
+    return Settings(tuple(exclude), tuple(problems), **switches, aliases=aliases, hooks=hooks is not False, prompts=bool(prompts), phrases=phrases)
 
 
 def is_project(name: str) -> bool:
@@ -77,11 +83,29 @@ def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str],
     return tuple(found)
 
 
-def _switch(section: object, key: str, problems: list[Problem]) -> bool | None:
-    """What `[sync]` says of `key`: true, false, or nothing."""
-    value = section.get(key) if isinstance(section, dict) else None
+def _phrases(table: object, problems: list[Problem]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The pairs of `[extract]`: a record type and the words that say it."""
+    if not isinstance(table, dict):
+        problems.append(Problem(SETTINGS, "[extract] is no table", 'write [extract] and below it decision = ["we agreed to"]'))
+        return ()
+    found = []
+    for type_, words in table.items():
+        listed = [word.strip() for word in words if isinstance(word, str)] if isinstance(words, list) else []
+        good = tuple(word for word in listed if 0 < len(word) <= _LONGEST_PHRASE)[:_MOST_PHRASES]
+        if not is_project(type_) or not isinstance(words, list) or len(good) < len(words):
+            why = f"[extract] {type_[:40]} is no list of at most {_MOST_PHRASES} phrases of at most {_LONGEST_PHRASE} characters"
+            problems.append(Problem(SETTINGS, why, 'write decision = ["we agreed to"]'))
+        if is_project(type_) and good:
+            found.append((type_, good))
+    return tuple(found)
+
+
+def _switch(table: dict[str, object], section: str, key: str, problems: list[Problem]) -> bool | None:
+    """What a section says of `key`: true, false, or nothing."""
+    held = table.get(section, {})
+    value = held.get(key) if isinstance(held, dict) else None
     if isinstance(value, bool):
         return value
-    if value is not None or not isinstance(section, dict):
-        problems.append(Problem(SETTINGS, f"[sync] {key} is neither true nor false", f"write {key} = true, {key} = false, or neither"))
+    if value is not None or not isinstance(held, dict):
+        problems.append(Problem(SETTINGS, f"[{section}] {key} is neither true nor false", f"write {key} = true, {key} = false, or neither"))
     return None

@@ -1,0 +1,74 @@
+"""TOML of strangers: what is refused is what nobody writes, and nothing takes long or ends in another error."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core import manifest
+from cortex.core.toml import DEEPEST, MOST_DOTS, parsed
+
+pieces = st.sampled_from(
+    ["a", "b.c", ".", "=", "1", "1.5", "'", '"', "'''", '"""', "\\", "#", "\n", "[", "]", "{", "}", ",", "'x.[y'", '"x.\\"["', "é", "\r\n", " "]
+)
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
+    try:
+        wanted = tomllib.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):
+            parsed(text)
+    else:
+        assert parsed(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "versions = [" + "1.5, " * 500 + "]",
+        'requires = ["' + "a.b.c.d, " * 500 + '"]',
+        "x = 1 # " + "." * 500 + "[" * 500,
+        "x = '''\n" + '.[{"' * 500 + "'''",
+        'x = """\n' + ".[{'\\\"" * 500 + '"""',
+        "[" + ".".join("a" * (MOST_DOTS + 1)) + "]\nb = 1",
+        "x = " + "[" * DEEPEST + "]" * DEEPEST,
+        "[[a.b]]\nc = 1\n" * 500,
+    ],
+)
+def test_what_is_long_but_plain_is_read(text) -> None:
+    assert parsed(text) == tomllib.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n" + "a." * 20_000 + "a = 1", "line 2: a key has more than 50 dots"),
+        ("[" + "'a'. " * 20_000 + "a]", "line 1: a key has more than 50 dots"),
+        ("x = {" + "a." * 20_000 + "a = 1}", "line 1: a key has more than 50 dots"),
+        ("x = " + "[" * 20_000, "line 1: is nested more than 100 deep"),
+        ("x = " + "{a=" * 20_000, "line 1: is nested more than 100 deep"),
+        ('x = """' + '\\"""' * 100_000, "line 1: a quote has no end"),
+        ("x = 'a\n", "line 1: a quote has no end"),
+        ("x = " + "9" * 5000, "Exceeds the limit"),
+    ],
+)
+def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
+    start = time.process_time()
+    with pytest.raises(ValueError, match=said):
+        parsed(text)
+    assert time.process_time() - start < 0.5  # 3 s and more for the first of them, read by Python
+
+
+@pytest.mark.parametrize("file", ["pyproject.toml", "Cargo.toml", "package.json"])
+@pytest.mark.parametrize("text", ["a." * 20_000 + "a = 1", "x = " + "[" * 20_000, "[" * 20_000, "9" * 5000, "#" * 600_000])
+def test_a_manifest_of_a_stranger_says_why_it_is_none(file, text) -> None:
+    start = time.process_time()
+    said = manifest.read(file, text)
+    assert said.problem
+    assert not said.names
+    assert time.process_time() - start < 0.5

@@ -1,0 +1,50 @@
+"""What `cortex.toml` says of hooks and of a team's own words; what is wrong there is a problem and a default."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.vault import settings
+
+
+def loaded(tmp_path, text: str):
+    (tmp_path / "cortex.toml").write_text(f"format = 1\n{text}", encoding="utf-8")
+    return settings.load(str(tmp_path))
+
+
+def test_hooks_capture_and_prompts_are_not_kept_unless_it_is_said(tmp_path):
+    said = loaded(tmp_path, "")
+    assert (said.hooks, said.prompts, said.phrases, said.problems) == (True, False, (), ())
+
+
+def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
+    said = loaded(tmp_path, "[hooks]\nenabled = false\nprompts = true\n")
+    assert (said.hooks, said.prompts, said.problems) == (False, True, ())
+
+
+def test_a_team_has_words_of_its_own(tmp_path):
+    said = loaded(tmp_path, '[extract]\ndecision = ["we agreed to", "ADR:"]\ngotcha = ["watch out:"]\n')
+    assert said.phrases == (("decision", ("we agreed to", "ADR:")), ("gotcha", ("watch out:",)))
+    assert said.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('[hooks]\nenabled = "no"\n', "[hooks] enabled"),
+        (f"number = {'9' * 5000}\n", "cannot be read"),
+        (f"{'a.' * 60}a = 1\n", "more than 50 dots"),
+        ("hooks = 3\n", "[hooks] enabled"),
+        ("extract = 3\n", "[extract]"),
+        ('[extract]\ndecision = "we agreed to"\n', "[extract] decision"),
+        ("[extract]\ndecision = [1]\n", "[extract] decision"),
+        ('[extract]\n"De cision" = ["x"]\n', "[extract] De cision"),
+        (f'[extract]\ndecision = ["{"x" * 61}"]\n', "[extract] decision"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_default_holds(tmp_path, text, where):
+    said = loaded(tmp_path, text)
+    assert said.hooks
+    assert said.phrases == ()
+    assert all(where in problem.message for problem in said.problems[:1])
+    assert said.problems
