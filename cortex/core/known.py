@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.event import Event
 from cortex.core.record import Record
 from cortex.core.text import digest
+
+Phrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"  # record type -> a team's own words at the beginning of a line
 
 TWIN_WINDOW = 15 * 60  # seconds within which equal content is the same record (engram's and seed 001's window)
 
@@ -22,7 +25,7 @@ class Create(NamedTuple):
     project: str
     at: str
     digest: str
-    record: Record | None = None  # of a topic: what joins the note that lies there, should the catalogue not know of it
+    record: Record | None = None  # what joins the note that lies there, should the catalogue not know of it: of a topic, or of an extracted text
     title: str = ""
 
 
@@ -31,6 +34,8 @@ class Grow(NamedTuple):
 
     path: str
     event: Event
+    pinned: bool = False  # the event says that it is permanent
+    sure: str = ""  # the layer that says it with full confidence; empty when it is no surer than before
 
 
 class Fold(NamedTuple):
@@ -63,6 +68,7 @@ class Known:
     """What the vault holds already, as far as normalizing must know it; grows as changes are applied."""
 
     def __init__(self) -> None:
+        self.phrases: Phrases = ()  # of the vault's settings
         self.events: dict[str, str] = {}  # event id -> path of the first note that names it
         self.paths: dict[str, str] = {}  # record id -> path, wherever a person has moved it
         self.topics: dict[tuple[str, str, str], str] = {}  # project, scope, topic -> path: the id may tell of another project

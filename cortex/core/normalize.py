@@ -8,19 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cortex.core import emit, event as events, note as notes, session as sessions, topic as topics
+from cortex.core import emit, event as events, note as notes, session as sessions, stretch, topic as topics
 from cortex.core.answer import ASIDE
 from cortex.core.edit import letting_go, set_aside, touched, with_fields, with_relation
 from cortex.core.event import Event
 from cortex.core.extract.passive import learnings
-from cortex.core.known import Change, Create, Fold, Grow, Known, Retire, Upsert, seconds_of
+from cortex.core.extract.records import TITLE_LIMIT, found_in, record_of, titled
+from cortex.core.known import Change, Create, Fold, Grow, Known, Phrases, Retire, Upsert, seconds_of
 from cortex.core.problem import Invalid
-from cortex.core.record import LEADING_WORDS, RECORD_TYPES, SCOPES, Record, begun_as, compose, is_type, record_id, scope_of
+from cortex.core.record import LEADING_WORDS, RECORD_TYPES, SCOPES, Record, begun_as, compose, is_type, record_id, scope_of, type_named
 from cortex.core.session import ORNAMENT
 from cortex.core.text import digest, one_line, shorten
 
-TITLE_LIMIT = 80  # of a title that Cortex takes from a text
 SAVED_TITLE_LIMIT = 200  # of one that somebody gave
+
+ONLY_TAGS = ("prompt", "post_compact", "session_end")
+TURNS = ("stop", "pre_compact", "subagent_stop", *ONLY_TAGS)  # of a session, whose texts the layers of extraction read
 
 _LEAD = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -84,6 +87,8 @@ def amend(data: bytes, change: Grow | Fold | Retire) -> bytes:
     before, rest = note.provenance()
     if change.event.id in before:
         return data
+    if surer := isinstance(change, Grow) and change.sure and "layer" in rest and note.get("confidence") != "1":
+        rest["layer"] = change.sure  # a tag makes sure what was only found by its words
     block: dict[str, emit.Value] = {"events": sorted((*before, change.event.id)), **rest}
     note = notes.set_field(note, "provenance", emit.field("provenance", block))
     if change.event.at > note.get("updated"):
@@ -93,6 +98,10 @@ def amend(data: bytes, change: Grow | Fold | Retire) -> bytes:
         note = notes.set_field(note, "tags", emit.field("tags", (*tags, *more)))
     if isinstance(change, Grow):
         note = _related(note, change.event)
+        if change.pinned and note.fields.get("pinned") is not True:
+            note = with_fields(note, {"pinned": True})
+        if surer:
+            note = with_fields(note, {"confidence": "1"})
     return notes.write(sessions.fold(note, change.event) if isinstance(change, Fold) else note)
 
 
@@ -107,12 +116,17 @@ def _related(note: notes.Note, event: Event) -> notes.Note:
     return note
 
 
-def records_of(event: Event) -> list[Record]:
-    """What an event says by itself, before anybody asks what the vault holds already. Of a meeting, its minutes."""
+def records_of(event: Event, phrases: Phrases = ()) -> list[Record]:
+    """What an event says by itself, before anybody asks what the vault holds already. Of a meeting, its minutes; of a turn of a
+    session, what the layers of extraction find worth a record. `phrases` are a team's own words."""
     if event.type == "observation":
         return [_observed(event)]
-    if event.type in ("passive", "subagent_stop") and (found := _learned(event)):
+    if event.type in TURNS:
+        return _told(event, phrases)
+    if event.type == "passive" and (found := _learned(event) or _told(event, phrases)):
         return found
+    if event.type == "manual" and (tagged := _tagged(event)):
+        return [tagged]
     type_, title = _type_and_title(event)
     return [_begun(event)._replace(id=record_id(title, event.id), type=type_, title=title, status=begun_as(type_))]
 
@@ -134,13 +148,22 @@ def _observation(event: Event, known: Known) -> list[Change]:
 
 
 def _passive(event: Event, known: Known) -> list[Change]:
-    """What was learned, each a record of its own topic. Where nothing was, the text is of its session; without one it is
-    kept as it came."""
-    if found := _learned(event):
+    """What was learned, each a record of its own topic, else what the layers of extraction find. Where that is nothing, the text is
+    of its session; without one it is kept as it came."""
+    found = _learned(event) or _told(event, known.phrases)
+    if found and (not event.session or found[0].topic):
         return [_place(record, event, known) for record in found]
-    if event.session or event.type == "subagent_stop":
-        return _session(event, known)
+    if event.session:
+        return [*(_place(record, event, known) for record in found), *_session(event, known)]
     return [_place(record._replace(type="note", status=begun_as("note")), event, known) for record in records_of(event)]
+
+
+def _turn(event: Event, known: Known) -> list[Change]:
+    """A turn of a session: its line in the session's note, and what it says that is worth a record of its own."""
+    found = _told(event, known.phrases)
+    if event.type == "subagent_stop" and any(record.type == "learning" and record.topic for record in found):
+        return [_place(record, event, known) for record in found]
+    return [*_session(event, known), *(_place(record, event, known) for record in found)]
 
 
 def _session(event: Event, known: Known) -> list[Change]:
@@ -164,7 +187,7 @@ def _meeting(event: Event, known: Known) -> list[Change]:
     children: list[Record] = []
     for ordinal, part in enumerate(parts, start=1):
         text = one_line(part.text)
-        child = _begun(event)._replace(id=record_id(text, event.id, ordinal), title=_titled(text), relations=(("derived_from", meeting_id),))
+        child = _begun(event)._replace(id=record_id(text, event.id, ordinal), title=titled(text), relations=(("derived_from", meeting_id),))
         if isinstance(part, Action):
             child = child._replace(type="action", status="done" if part.done else "open", owner=part.owner, due=part.due)
             why = ""
@@ -179,15 +202,16 @@ def _meeting(event: Event, known: Known) -> list[Change]:
 
 HANDLERS: dict[str, Callable[[Event, Known], list[Change]]] = {
     "manual": _manual,
-    "stop": _session,
-    "pre_compact": _session,
+    "stop": _turn,
+    "pre_compact": _turn,
+    "post_compact": _turn,
     "meeting": _meeting,
     "observation": _observation,
     "passive": _passive,
-    "subagent_stop": _passive,
-    "prompt": _session,
+    "subagent_stop": _turn,
+    "prompt": _turn,
     "session_start": _session,
-    "session_end": _session,
+    "session_end": _turn,
 }
 
 
@@ -201,10 +225,12 @@ def _place(record: Record, event: Event, known: Known) -> Change:
         path = topics.path(record.project, record.scope, record.topic)
         return Create(path, compose(record), record.id, record.type, record.project, record.created, key, record)
     if record.id in known.paths:
-        return Grow(known.paths[record.id], event)
+        return Grow(known.paths[record.id], event, pinned=record.pinned, sure=record.layer if record.confidence == "1" else "")
+    path = f"records/{record.type}/{record.id}.md"
+    if record.layer:  # its id says what it says: no other record is its twin
+        return Create(path, compose(record), record.id, record.type, record.project, record.created, key, record, record.title)
     if twin := known.twin(record.type, record.project, key, record.created, event.title):
         return Grow(twin, event)
-    path = f"records/{record.type}/{record.id}.md"
     return Create(path, compose(record), record.id, record.type, record.project, record.created, key, title=record.title)
 
 
@@ -221,7 +247,7 @@ def _observed(event: Event) -> Record:
     told, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
     title = shorten(event.title, SAVED_TITLE_LIMIT) or title
     topic = topics.normal(event.topic) if event.topic else ""
-    type_ = event.record if is_type(event.record) else topics.type_of(topic) or told
+    type_ = type_named(event.record) if is_type(event.record) else topics.type_of(topic) or told
     scope = event.scope if event.scope in SCOPES else scope_of(event.project)
     relations = (*(("supersedes", id_) for id_ in event.supersedes), *(("derived_from", id_) for id_ in event.derived_from))
     record = _begun(event)._replace(
@@ -234,7 +260,32 @@ def _observed(event: Event) -> Record:
 def _learned(event: Event) -> list[Record]:
     scope = scope_of(event.project)
     begun = _begun(event)._replace(type="learning", scope=scope)
-    return [_of_topic(begun._replace(title=one.title, body=one.text, topic=one.topic)) for one in learnings(event.text)]
+    said = stretch.read(event.text).said if stretch.MARK in event.text else event.text
+    return [_of_topic(begun._replace(title=one.title, body=one.text, topic=one.topic)) for one in learnings(said)]
+
+
+def _told(event: Event, phrases: Phrases) -> list[Record]:
+    """What an event of a session says that is worth a record: learnings below their heading, and what the layers find."""
+    tags_only = event.type in ONLY_TAGS
+    if tags_only and not stretch.is_tagged(event.text):
+        return []
+    found = [
+        _of_topic(one) if one.topic else one
+        for one in found_in(event.text, _begun(event), phrases, tags_only=tags_only, plan=event.type != "subagent_stop")
+    ]
+    learned = [] if tags_only or event.type == "passive" else _learned(event)
+    said = {digest(one.body) for one in learned}
+    return [*learned, *(one for one in found if digest(one.body) not in said)]
+
+
+def _tagged(event: Event) -> Record | None:
+    """The record of a capture that is one memory tag with what it says."""
+    if not event.text.lstrip().lower().startswith(stretch.TAG):
+        return None
+    from cortex.core.extract import tags  # noqa: PLC0415  its patterns take their time to compile, and few captures are tags
+
+    one = tags.alone(event.text)
+    return record_of(one, _begun(event)) if one else None
 
 
 def _of_topic(record: Record) -> Record:
@@ -254,14 +305,7 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     sentence = _SENTENCE.search(title)
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]
-    return tagged or word or "note", _titled(title.rstrip(".:")) or "note"
-
-
-def _titled(text: str) -> str:
-    """`text` as a title: short, and begun with a capital unless its first word is a name such as `iPhone`."""
-    title = shorten(text, TITLE_LIMIT)
-    first = title.partition(" ")[0]
-    return title[0].upper() + title[1:] if first.islower() and first.isalpha() else title
+    return tagged or word or "note", titled(title.rstrip(".:")) or "note"
 
 
 def _link_text(title: str) -> str:

@@ -22,6 +22,11 @@ LEADING_WORDS = {
     "decided": "decision", "rejected": "rejection", "learned": "learning", "lesson": "learning", "til": "learning",
     "discovered": "discovery", "bug": "bugfix", "fix": "bugfix", "fixed": "bugfix", "todo": "action",
 }  # fmt: skip
+# And the words that say a type where one is asked for; an `Error:` that begins a text is none of them.
+_TYPE_WORDS = {
+    **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning", "lessons": "learning",
+    "error": "bugfix", "convention": "pattern",
+}  # fmt: skip
 
 
 _BLANK_LINES = "\n"  # around a body; the blanks that begin a line of code are part of it
@@ -50,11 +55,18 @@ class Record(NamedTuple):
     priority: str = ""  # 1 to 10, the same
     supersedes: tuple[str, ...] = ()  # record ids
     relations: tuple[tuple[str, str], ...] = ()  # (kind, record id)
+    pinned: bool = False
+    layer: str = ""  # of extraction, that found it in what an event says; such a record's id is made of its text
 
 
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
     """The id of the `ordinal`-th record of an event: the same on every clone, unlike a counter."""
     return f"{slug(title)}-{short_hash(f'{event}/{ordinal}')}"
+
+
+def type_named(word: str) -> str:
+    """The type that a word names, as `rejected` names the rejection; a word that nobody knows is a type of its own."""
+    return _TYPE_WORDS.get(word, word)
 
 
 def is_type(word: str) -> bool:
@@ -97,10 +109,10 @@ def begun_as(type_: str) -> str:
     return "open" if type_ == "action" else "active"
 
 
-def provenance(events: tuple[str, ...], session: str) -> dict[str, emit.Value]:
+def provenance(events: tuple[str, ...], session: str, layer: str = "") -> dict[str, emit.Value]:
     """The block that says which events a record came from; oldest first, so that its lines merge."""
     block: dict[str, emit.Value] = {"events": sorted(events)}
-    return block | {"session": session} if session else block
+    return block | ({"session": session} if session else {}) | ({"layer": layer} if layer else {})
 
 
 def relation_fields(relations: tuple[tuple[str, str], ...]) -> list[emit.Value]:
@@ -124,8 +136,9 @@ def compose(record: Record) -> str:
         "updated": record.updated or record.created,
         "confidence": record.confidence,
         "priority": record.priority,
+        "pinned": record.pinned or None,
         "supersedes": record.supersedes,
         "relations": relation_fields(record.relations),
-        "provenance": provenance(record.events, record.session),
+        "provenance": provenance(record.events, record.session, record.layer),
     }
     return f"{emit.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"

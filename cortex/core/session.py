@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from cortex.core import emit, event as events, note as notes
+from cortex.core import emit, event as events, note as notes, stretch
 from cortex.core.edit import with_fields
 from cortex.core.event import Event
 from cortex.core.note import Note
 from cortex.core.record import Record, compose
+from cortex.core.stretch import Command, Stretch
 from cortex.core.text import short_hash, shorten, slug
 
 HEADING, SUMMARY = "## Events", "## Summary"
@@ -28,6 +29,8 @@ PARTS = {
     "next_steps": "Next steps", "files": "Relevant files",
 }  # fmt: skip
 GIST_LIMIT = 240
+_DONE_LIMIT = 130  # of these, for files and failures
+_READ = 4000  # characters of what was said from which its gist is made
 
 # What stands around the words of a line: quote and heading marks, bullets, emphasis, brackets of links.
 ORNAMENT = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
@@ -130,9 +133,51 @@ def composed(parts: dict[str, str]) -> str:
 
 def _line(event: Event) -> str:
     """One line for one event; it ends with the event's id, by which the lines are ordered."""
-    lines = [ORNAMENT.sub("", line) for line in event.text.splitlines()]
-    told = gist(event.text, GIST_LIMIT) if event.type == END else shorten(" ".join(line for line in lines if line.strip()), GIST_LIMIT)
-    return f"- {event.at[:10]} {event.at[11:16]} {event.type}: {told} [[{event.id}]]"
+    return f"- {event.at[:10]} {event.at[11:16]} {event.type}: {_told(event)} [[{event.id}]]"
+
+
+def _told(event: Event) -> str:
+    """What was said, in short, then what was done."""
+    if event.type == END:
+        return gist(event.text.partition(stretch.MARK)[0].replace("<!--", "<!- -"), GIST_LIMIT)
+    said, done = event.text, ""
+    if stretch.MARK in said:
+        held = stretch.read(said)
+        said, done = held.said or " ".join(held.asked), _done(held)
+    lines = [ORNAMENT.sub("", line) for line in said[:_READ].splitlines()]
+    told = shorten(" ".join(line for line in lines if line.strip()).replace("<!--", "<!- -"), GIST_LIMIT - len(done) - 3 * bool(done))
+    return " · ".join(part for part in (told, done) if part) or "(nothing said)"
+
+
+def failed(command: Command) -> bool:
+    return command.outcome.lower().startswith("fail")
+
+
+def _done(held: Stretch) -> str:
+    """Files and failures, what does not fit being counted. A file without a folder stands in backticks: else nothing would tell
+    its name from a word."""
+    names = [name if "/" in name else f"`{name}`" for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed)]
+    failures = list(dict.fromkeys(f"{_short(one.line)} failed" for one in held.ran if failed(one)))
+    files = _fitting("changed ", names, " files", _DONE_LIMIT - (40 if failures else 0))
+    return " · ".join(part for part in (files, _fitting("", failures, " commands failed", _DONE_LIMIT - len(files) - 3)) if part)
+
+
+def _fitting(head: str, names: list[str], otherwise: str, limit: int) -> str:
+    """The first of the names, as many as fit, and how many there are beside these; `otherwise` says it where none fits."""
+    shown, length = 0, len(head)
+    for place, name in enumerate(names, start=1):
+        length += len(name) + 2
+        if length - 2 + (len(f" and {len(names)} more") if place < len(names) else 0) > limit:
+            break
+        shown = place
+    if not shown:
+        return f"{head}{len(names)}{otherwise}" if names else ""
+    return head + ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if shown < len(names) else "")
+
+
+def _short(command: str) -> str:
+    line = " ".join(command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -").split())
+    return line if len(line) <= 40 else f"{line[:39].rstrip()}…"
 
 
 def _place_of(note: Note, event_id: str) -> int:
@@ -182,7 +227,7 @@ def _standing(note: Note, event: Event, before: str) -> Note:
 def _summarised(note: Note, event: Event) -> Note:
     """The note with the summary of this event where it is the latest end: in the place of the earlier one, but below a
     line where somebody has changed that."""
-    wanted = list(_summary_lines(event.text)) if event.type == END else []
+    wanted = list(_summary_lines(event.text.partition(stretch.MARK)[0])) if event.type == END else []
     if not wanted:
         return note
     wanted.append("")

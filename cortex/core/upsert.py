@@ -58,7 +58,8 @@ def upserted(data: bytes, change: Upsert, said: Said, *, instead: bool = False) 
         if not any(_text(one) == _text(held) for id_ in sorted(before, reverse=True) for one in said(id_)):
             edit = kept(held, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, edit.id})))
-        status = begun_as(change.record.type) if held.status == begun_as(held.type) else held.status
+        stands = held.status == begun_as(held.type) or (change.record.layer and held.status in ("active", "done"))  # a plan is done by its steps
+        status = change.record.status if stands else held.status
         joined = _with_text_of(joined, change.record)._replace(status=status)
     elif wins:
         joined = joined._replace(session=change.record.session)  # all that the latest event alone says and that is no text
@@ -90,7 +91,7 @@ def replaced(note: Note, find: Callable[[str], Note | None], gone: Collection[st
 def record_of(note: Note) -> Record:
     """What a note says, as far as a record can."""
     events, rest = note.provenance()
-    session = rest.get("session")
+    session, layer = rest.get("session"), rest.get("layer")
     relations = ((kind, target_in(text)) for kind, text in relations_in(note.fields.get("relations") or []))
     return Record(
         id=note.get("id"), type=note.get("type"), title=note.get("title"), body=body_of(note),
@@ -98,6 +99,7 @@ def record_of(note: Note) -> Record:
         branch=note.get("branch"), topic=note.get("topic"), session=session if isinstance(session, str) else "", tags=note.texts("tags"),
         owner=note.get("owner"), due=note.get("due"), updated=note.get("updated"), confidence=note.get("confidence"),
         priority=note.get("priority"), supersedes=note.texts("supersedes"), relations=tuple(relations),
+        pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ class Pass:
         self.root = vault.root
         self.known = known
         self.settings = settings.load(self.root)
+        known.phrases = self.settings.phrases
         self.dry_run = dry_run
         self.done: list[str] = []  # ids of events
         self.outcomes: list[tuple[str, str]] = []  # path of a record, what became of it
@@ -146,7 +147,7 @@ class Pass:
         """What an event said that has been normalized; nothing when somebody has made it unreadable."""
         for path in (events.path_of(id_), layout.pending(id_)):  # there, where a crash came before it was let go
             try:
-                return records_of(self._event(path))
+                return records_of(self._event(path), self.settings.phrases)
             except (CortexError, OSError):
                 continue
         return []
@@ -161,7 +162,8 @@ class Pass:
         elif change.type == "session":
             self._amend(Fold(change.path, event))
         elif change.record and note.get("id") == change.id:
-            self._amend(Upsert(change.path, event, change.record))
+            again = Upsert(change.path, event, change.record) if change.record.topic else Grow(change.path, event, pinned=change.record.pinned)
+            self._amend(again)
         else:
             raise Invalid(f"{change.path} exists and is not from this event", f"rename it, then cortex retry {event.id}")
 

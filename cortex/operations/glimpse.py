@@ -72,6 +72,8 @@ class _Glimpse:
         self.catalogue = catalogue
         self.event = event
         self.records = records_of(event)
+        if any(record.layer for record in self.records):
+            raise Unsure  # an id that is made of a text may be that of any note
         self.found = Known()
 
     def known(self) -> Known:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core import event as events, note as notes
 from cortex.core.caller import Caller
-from cortex.core.problem import Conflict, NotFound
+from cortex.core.normalize import TURNS, read_event, records_of
+from cortex.core.problem import Conflict, CortexError, NotFound
 from cortex.core.record import scope_of
 from cortex.core.session import id_of
 from cortex.core.text import short_hash, shorten
@@ -15,7 +18,7 @@ from cortex.core.topic import record_id
 from cortex.operations import naming
 from cortex.projections.catalogue import Catalogue, Row
 from cortex.projections.refresh import look
-from cortex.vault import checkout, files, git, layout, lineage
+from cortex.vault import checkout, files, git, layout, lineage, settings
 from cortex.vault.find import Vault
 from cortex.vault.lineage import Version
 
@@ -23,6 +26,7 @@ _PREVIEW = 300  # characters
 _MOST_READ = events.MAX_BYTES + notes.MAX_FRONTMATTER_BYTES
 _MOST_ASKED = 100_000  # newest events of which one may have made a record that is gone; half a second
 _MOST_ORDINALS = 40  # records of one meeting that are tried after the first
+_MOST_READ_AGAIN = 2000  # events of sessions, about a millisecond each
 _SHORTEST = 4  # signs of an id that may stand for it, as in `naming`
 _EVENT = re.compile(r"\d{8}t[0-9a-z-]*")
 _MADE_ONCE = re.compile(r".*-[a-z2-7]{6}")
@@ -76,7 +80,7 @@ def history(vault: Vault, caller: Caller, note: str, *, at: str = "", number: in
     Example: cortex history publish-by-link-k3f7q2 --at 20261120t164512z-k3f7q2abcd
     """
     why = _no_git(vault)
-    named = look(vault, caller.progress, lambda now: _named(now.catalogue, note))
+    named = look(vault, caller.progress, lambda now: _named(now.catalogue, note) or _extracted(vault, now.catalogue, note))
     if why and not named:
         raise NotFound(f"there is no note {note!r}; {why.message}", why.hint)
     id_, path, names, commits = _committed(vault, note, named) if not why else (named.id if named else "", named.path if named else "", [], [])
@@ -158,6 +162,22 @@ def _made(catalogue: Catalogue, name: str) -> dict[str, set[str]]:
         if of_ordinal:
             return {name: set(of_ordinal)}
     return {}
+
+
+def _extracted(vault: Vault, catalogue: Catalogue, name: str) -> _Named | None:
+    """The record that was extracted from what sessions said and is gone: its id is made of its words, so only these tell."""
+    id_ = name.rpartition("/")[2].removesuffix(".md")
+    if not _MADE_ONCE.fullmatch(id_):
+        return None
+    phrases = settings.load(vault.root).phrases
+    query = f"SELECT id, path FROM note WHERE tier = 2 AND type IN {TURNS} ORDER BY id DESC LIMIT ?"
+    said_by = set()
+    for event, path in catalogue.asked(query, (_MOST_READ_AGAIN,)):
+        with suppress(CortexError, OSError):  # somebody has made it unreadable, or it moved on just now
+            where = os.fsdecode(path)
+            if any(record.id == id_ for record in records_of(read_event(files.read(vault.root, where), where), phrases)):
+                said_by.add(event)
+    return _Named(id_, "", frozenset(said_by)) if said_by else None
 
 
 def _committed(vault: Vault, note: str, named: _Named | None) -> tuple[str, str, list[str], list[lineage.Commit]]:

@@ -9,7 +9,7 @@ from cortex.core import event as events
 from cortex.core.caller import Caller
 from cortex.core.event import Event
 from cortex.core.problem import Conflict, Invalid
-from cortex.core.record import RECORD_TYPES, Record, compose, record_id
+from cortex.core.record import RECORD_TYPES, Record, compose, record_id, type_named
 from cortex.core.redact import clean
 from cortex.core.text import shorten
 from cortex.operations.heal import heal_by_the_way
@@ -38,20 +38,21 @@ def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "
 
     Example: $EDITOR "$(cortex new decision Publish by link)"
     """
-    if type not in RECORD_TYPES:
+    named = type_named(type)
+    if named not in RECORD_TYPES:
         raise Invalid(f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}")
     stamp = caller.now.replace("-", "").replace(":", "").lower()
     seed = events.event_id(stamp, caller.random(7))  # a person's record has no event; its id is made as if it had
     title = shorten(clean(title), 120)
-    text = clean(body) if body else template(f"{type if type in template_names() else 'note'}.md").replace("{{cursor}}", "")
+    text = clean(body) if body else template(f"{named if named in template_names() else 'note'}.md").replace("{{cursor}}", "")
     record = Record(
-        id=record_id(title, seed), type=type, title=title, body=text, created=caller.now, events=(),
-        status="open" if type == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
+        id=record_id(title, seed), type=named, title=title, body=text, created=caller.now, events=(),
+        status="open" if named == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
         branch=checkout.branch_of(caller.cwd), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
     )  # fmt: skip
     # What holds for a capture holds here: a text, a project, tags, a size.
     events.check(Event(seed, "manual", caller.now, title and f"{title}\n{text}", project=record.project, tags=record.tags))
-    path = layout.record(type, record.id)
+    path = layout.record(named, record.id)
     try:
         files.publish(vault.root, path, compose(record).encode())
     except FileExistsError:

@@ -26,7 +26,7 @@ from cortex.operations.retire import aside_again, in_its_place
 from cortex.operations.supersede import letting_go
 from cortex.projections.catalogue import Row
 from cortex.projections.refresh import Views, look
-from cortex.vault import files, objects
+from cortex.vault import files, objects, settings
 from cortex.vault.find import Vault
 from cortex.vault.moved import forget
 
@@ -188,6 +188,7 @@ def _grown(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> t
     """The record's place and bytes after one more of its events."""
     event = _event(vault, event_path)
     known = Known()
+    known.phrases = settings.load(vault.root).phrases
     if event is None:
         return path, data
     if path:

@@ -13,7 +13,7 @@ from cortex.core.command import line
 from cortex.core.event import Event
 from cortex.core.normalize import SAVED_TITLE_LIMIT, records_of
 from cortex.core.problem import Conflict, CortexError, Invalid, Problem
-from cortex.core.record import SCOPES, confidence_of, is_type, priority_of, scope_of
+from cortex.core.record import SCOPES, confidence_of, is_type, priority_of, scope_of, type_named
 from cortex.core.redact import clean
 from cortex.core.relation import target_in
 from cortex.core.similar import SUGGESTED, similarity
@@ -94,7 +94,7 @@ def save(
             id=new_id(caller), type="observation", at=caller.now, text=_text(clean(body), clean(what), clean(why), clean(where), clean(learned)),
             session=clean(session), project=project_here(vault, caller, project), branch=clean(checkout.branch_of(caller.cwd)),
             tags=tuple(dict.fromkeys(clean(tag.strip()) for tag in tags.split(",") if tag.strip())), source=caller.source, title=_title(title),
-            record=clean(type).strip().lower(), topic=topics.normal(clean(topic)) if topic else "", scope=scope.strip().lower(),
+            record=type_named(clean(type).strip().lower()), topic=topics.normal(clean(topic)) if topic else "", scope=scope.strip().lower(),
             confidence=confidence_of(confidence), priority=priority_of(priority),
         )
     )  # fmt: skip
@@ -178,7 +178,7 @@ def _related(vault: Vault, caller: Caller, event: Event, derived_from: str, supe
     def ids(now: Views, names: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(edits.record(naming.one(now.catalogue, name)).id for name in names.replace(",", " ").split()))
 
-    old, sources = look(vault, caller.progress, lambda now: (ids(now, supersedes), ids(now, derived_from)))
+    old, sources = look(vault, caller.progress, lambda now: (ids(now, supersedes), ids(now, derived_from)), words=False)
     return event._replace(supersedes=old, derived_from=sources)
 
 

@@ -106,6 +106,8 @@ def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex) 
         ({"title": "Use links", "topic": "bug/x"}, "bugfix", "Use links"),
         ({"title": "Use links", "topic": "x"}, "note", "Use links"),
         ({"title": "Use links", "type": "Love-Letter"}, "love-letter", "Use links"),
+        ({"title": "Use links", "type": "Rejected"}, "rejection", "Use links"),
+        ({"title": "Use links", "type": "error"}, "bugfix", "Use links"),
         ({"title": "Use links", "body": "## All\n\n    of it\n"}, "note", "## All\n\n    of it"),
         ({"title": "Use links", "why": " no copy "}, "note", "**Why.** no copy"),
         ({"title": "Use links", "type": "action"}, "action", "Use links"),

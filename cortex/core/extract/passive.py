@@ -12,6 +12,7 @@ TITLE_LIMIT = 60
 _LEAST_SIGNS, _LEAST_WORDS = 20, 4
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
 _LEARNINGS = re.compile(r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*", re.IGNORECASE)
+_HEADED = re.compile(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)  # without which there is no such heading
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
@@ -29,6 +30,8 @@ class Learning(NamedTuple):
 
 def learnings(text: str) -> tuple[Learning, ...]:
     """What the last such section of a text says was learned: its numbered items, else its bullets; each once."""
+    if not _HEADED.search(text):
+        return ()
     numbered, bullets = _items(_section(text))
     found: dict[str, Learning] = {}
     topics: set[str] = set()

@@ -1,0 +1,202 @@
+"""The layers of extraction: what each finds, how sure it is, where it stands; and that no text breaks them or takes long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.extract import candidates, is_record
+from cortex.core.extract.candidate import PROJECTED, Candidate
+from cortex.core.stretch import Command, Step, Stretch, compose
+
+
+def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Candidate:
+    (found,) = candidates(text, phrases)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "confidence", "found", "reason"),
+    [
+        ("We chose SQLite over Postgres because it is one file.", "decision", 0.95, "We chose SQLite over Postgres", "it is one file."),
+        ("I decided to read the tests.", "decision", 0.3, "I decided to read the tests.", ""),
+        ("Decision: use `ruff`, because it is fast", "decision", 0.85, "use `ruff`", "it is fast"),
+        ("- **Rejected:** tox (because nox is there)", "rejection", 0.85, "tox", "nox is there"),
+        ("Decision: one table\nReason: fewer joins", "decision", 0.85, "one table", "fewer joins"),
+        ("Fixed: the pager", "bugfix", 0.75, "the pager", ""),
+        ("Error resolved: the import cycle", "bugfix", 0.7, "the import cycle", ""),
+        ("TIL: `os.link` never overwrites", "learning", 0.7, "`os.link` never overwrites", ""),
+        ("Preference: short answers", "preference", 0.8, "short answers", ""),
+        ("Should we use tabs instead of blanks because of Make?", "decision", 0.3, "Should we use tabs instead of blanks", "Make?"),
+        ("The tests use tabs instead of blanks.", None, 0, "", ""),
+        ("### Decision\nKeep the monolith.", "decision", 0.7, "Keep the monolith.", ""),
+        ("**Decision**\n\nWe keep it (because it works).", "decision", 0.7, "We keep it", "it works"),
+        ("## Rejected\n\nA daemon.\n\nMore text.", "rejection", 0.7, "A daemon.", ""),
+        ("**Root cause:**\n\nThe cache key lacks the locale.", "discovery", 0.7, "The cache key lacks the locale.", ""),
+        ("#### Lesson\nNever push on Fridays.", "learning", 0.7, "Never push on Fridays.", ""),
+        ("__Gotcha__\n\nThe port is 8080.", "gotcha", 0.7, "The port is 8080.", ""),
+        ("## Decision\n\n- Keep the monolith", "decision", 0.75, "Keep the monolith", ""),
+        ("## Decision\n\nOne of these:\n\n- Keep the monolith", "decision", 0.75, "Keep the monolith", ""),
+        ("## Decision\n\nShould we keep it? Tell me.", "decision", 0.3, "Should we keep it? Tell me.", ""),
+        ("## Root cause\n\nProbably the cache.", "discovery", 0.3, "Probably the cache.", ""),
+        ("## Decision\n\n<what was decided>", None, 0, "", ""),
+        ("## Decision\n\n| a | b |", None, 0, "", ""),
+        ("## Decision\n\n```\nx = 1\n```\n\nThe code above runs.", None, 0, "", ""),
+        ("Decision\n\nKeep the monolith.", None, 0, "", ""),
+        ("## Findings\n\nThe code is old.", None, 0, "", ""),
+        (
+            "The types come for free, so I'll use Zod for validation.",
+            "decision",
+            0.55,
+            "The types come for free, so I'll use Zod for validation.",
+            "",
+        ),
+        ("I'll use Zod for validation.", None, 0, "", ""),
+        ("So I'll use a mock for now.", None, 0, "", ""),
+        ("Let's use tabs instead of spaces.", "decision", 0.65, "Let's use tabs instead of spaces.", ""),
+        (
+            "I went ahead and used SQLite rather than Postgres (because it is one file).",
+            "decision",
+            0.85,
+            "I went ahead and used SQLite rather than Postgres",
+            "it is one file",
+        ),
+        ("Going with ruff over flake8.", "decision", 0.85, "Going with ruff over flake8.", ""),
+        ("We'll stick with make.", "decision", 0.6, "We'll stick with make.", ""),
+        ("We settled on ruff.", "decision", 0.75, "We settled on ruff.", ""),
+        ("TIL that `os.link` never overwrites", "learning", 0.65, "`os.link` never overwrites", ""),
+        ("Wait til the build is done", None, 0, "", ""),
+        ("**Important:** never amend a pushed commit", "gotcha", 0.6, "never amend a pushed commit", ""),
+        ("Important: restart the server.", None, 0, "", ""),
+        ("The user decided to leave early.", "decision", 0.3, "The user decided to leave early.", ""),
+        ("We decided to leave the old endpoint as it is.", "decision", 0.9, "We decided to leave the old endpoint as it is.", ""),
+        ("I decided to go with pnpm.", "decision", 0.9, "I decided to go with pnpm.", ""),
+        ("I chose to read the file first because it is short.", "decision", 0.3, "I chose to read the file first", "it is short."),
+        ("I'll use the Read tool instead of cat because it is faster.", "decision", 0.3, "I'll use the Read tool instead of cat", "it is faster."),
+        ("I'm using `Grep` rather than a loop because it is faster.", "decision", 0.3, "I'm using `Grep` rather than a loop", "it is faster."),
+        ("We use `curl` instead of requests because it is there.", "decision", 0.75, "We use `curl` instead of requests", "it is there."),
+        ("I'll go with your suggestion.", "decision", 0.3, "I'll go with your suggestion.", ""),
+        ("I've ruled out the network.", None, 0, "", ""),
+        ("fix(parser): keep trailing commas", None, 0, "", ""),
+        ("[MEMORY] We deploy from main only", "learning", 1, "We deploy from main only", ""),
+        ("- **[MEMORY decision]** Ship on Tuesdays", "decision", 1, "Ship on Tuesdays", ""),
+        ("[MEMORY permanent, gotcha] The port is 8080", "gotcha", 1, "The port is 8080", ""),
+        ("The [MEMORY] badge is red", None, 0, "", ""),
+        ("[memory] heap at 90 percent", None, 0, "", ""),
+        ("[MEMORY usage] heap at 90 percent", None, 0, "", ""),
+        ("[MEMORY]: https://example.org/memory", None, 0, "", ""),
+        ("[MEMORY: rejected] A daemon", "rejection", 1, "A daemon", ""),
+        ("[memory: Permanent, decision] Never on Fridays", "decision", 1, "Never on Fridays", ""),
+    ],
+)
+def test_what_a_line_says_and_how_sure_it_is(text: str, type_: str | None, confidence: float, found: str, reason: str) -> None:
+    held = candidates(text)
+    assert [(each.type, each.confidence, each.text, each.reason) for each in held] == ([(type_, confidence, found, reason)] if type_ else [])
+
+
+def test_a_claim_that_two_layers_find_is_that_of_the_surer_one() -> None:
+    text = "Decision: keep the queue\n\n[MEMORY: decision] keep the queue"
+    assert [(each.layer, each.line) for each in candidates(text)] == [("tag", 3)]
+
+
+def test_words_of_the_team_s_own_say_a_type() -> None:
+    phrases = (("decision", ("we hereby",)), ("runbook", ("On call:",)))
+    assert [(each.type, each.confidence, each.text) for each in candidates("- We hereby drop IE\nOn call: page Ann", phrases)] == [
+        ("decision", 0.75, "We hereby drop IE"), ("runbook", 0.75, "On call: page Ann"),
+    ]  # fmt: skip
+    assert candidates("As was said, we hereby drop IE", phrases) == ()
+    assert candidates("    we hereby drop IE", phrases) == ()
+
+
+def test_what_was_done_is_found_with_its_line_and_only_the_plan_is_a_record() -> None:
+    text = compose(
+        Stretch(
+            "Done.",
+            ("[MEMORY: decision] UTC everywhere",),
+            ("a/b.py",),
+            (Command("make test", "failed: 2 errors"), Command("ls")),
+            (Step("one", True), Step("two", False)),
+        )
+    )
+    lines = text.split("\n")
+    found = [(each.layer, each.type, each.text, is_record(each), lines[each.line - 1]) for each in candidates(text)]
+    assert found == [
+        ("tag", "decision", "UTC everywhere", True, "- [MEMORY: decision] UTC everywhere"),
+        ("structural", "progress", "changed a/b.py", False, "- a/b.py"),
+        ("structural", "progress", "failed: make test: failed: 2 errors", False, "- `make test` failed: 2 errors"),
+        ("structural", "plan", "[x] one; [ ] two", True, "Plan:"),
+        ("structural", "progress", "done: one", False, "- [x] one"),
+    ]
+
+
+def test_tags_alone_are_read_where_only_tags_count() -> None:
+    assert [each.layer for each in candidates("Decision: a thing\n\n[MEMORY: a thing of its own]", tags_only=True)] == ["tag"]
+
+
+PIECES = st.sampled_from([
+    "Decision: ", "we chose A over B because C", "decided to use ", "[MEMORY: ", "decision", "]", "permanent", "```", "~~~", "`", "\n", "\n\n", "- ", "> ", "**",
+    "    ", "\t", "turns out ", "## Decisions\n", "?", ". ", '"', "<!-- cortex: what was done -->", "Plan:\n- [x] a", "Files changed:\n- a.py", "é", "İ", "’",
+    "\x01", "\x0c", "\u2028", "if ", "not ", "rejected ", "the fix was to flush", "Lessons learned:", "word ", "**Decision**\n", "### Root cause\n\n", "so I'll use ", " for ", "Let's use ", "TIL ", "Important: never ", "[MEMORY] ", "[MEMORY decision] ",
+    "over ",
+])  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".join))
+
+
+@given(TEXTS)
+def test_nothing_breaks_the_layers_and_the_same_text_gives_the_same(text: str) -> None:
+    found = candidates(text, (("decision", ("word", "é")),))
+    assert found == candidates(text, (("decision", ("word", "é")),))
+    for each in found:
+        assert 0 < each.confidence <= 1
+        assert each.text.strip()
+        assert "\n" not in each.text
+        assert 1 <= each.line <= text.count("\n") + 1
+
+
+def _words(text: str) -> list[str]:
+    return "".join(sign if sign.isalnum() else " " for sign in text.casefold()).split()
+
+
+@given(st.lists(PIECES.filter(lambda piece: not piece.startswith("<!--")), max_size=40).map("".join))
+def test_the_line_of_a_find_begins_or_holds_what_it_says(text: str) -> None:
+    lines = text.split("\n")
+    for each in candidates(text):
+        there = _words(" ".join(lines[each.line - 1 : each.line + 3]))
+        first = _words(each.text)[:1]
+        assert all(word in there for word in first), each
+
+
+HOSTILE = {
+    "chose": "chose ", "over": "we chose over over over ", "ticks": "`` ", "fences": "```\n", "tags": "[memory:", "brackets": "[memory: [a][b]", "tagged": "[memory: a]",
+    "bullets": "- ", "quotes": "> ", "markers": "Decision: x y z\n", "sections": "decisions\n- a b c\n", "comments": "<!--", "code": "    we decided to use x\n",
+    "wraps": "and we decided to\n", "reject": "we rejected ", "prefer": "we prefer prefer ", "fixed": "fixed the the ", "root": "root cause of of ",
+    "heading": "## decision\n\n", "below": "**decision**\nso we", "let us": "let's use ", "so use": "so i'll use it for ", "stuck": "we'll stick with ", "tool": "i'll use the read ",
+    "leave": "we decided to leave the old ", "bare": "[MEMORY ", "bare tags": "[MEMORY a, ", "important": "important: never ", "til": "TIL TIL ", "until": "so until i'll use ",
+    "example": "i went with the one as ", "ours": "i'll use a small small script instead of over ",
+    "letters": "İ", "one line": "a", "plan": "- [x] a\n", "long": "x" * 5000 + " we decided to use y ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_text_takes_a_time_that_its_length_says(piece: str) -> None:
+    size = 200_000
+    start = time.process_time()
+    candidates((piece * (size // len(piece) + 1))[:size], (("decision", ("a", "- ")),))
+    assert time.process_time() - start < 2, "a fifth of a megabyte: quadratic patterns take minutes"
+
+
+def test_the_limit_is_where_it_says() -> None:
+    assert PROJECTED == 0.5
+    assert is_record(one("We always use tabs here."))
+    assert not is_record(one("I decided to look at the logs."))
+
+
+def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
+    script = "import sys, cortex.operations.inbox; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "passive" in loaded
+    assert not any(name in loaded for name in ("keyword", "phrasing", "tags", "prose"))
