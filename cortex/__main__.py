@@ -1,5 +1,5 @@
 """`python -m cortex` is the same program as the `cortex` command."""
 
-from cortex.interfaces.cli.main import console
+from cortex.interfaces.entry import console
 
 console()

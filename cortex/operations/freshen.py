@@ -1,19 +1,26 @@
-"""What a verb that reads does first: what waits becomes records, and what may be stale is healed."""
+"""What a verb that reads does first: what hooks left is captured, what waits becomes records, what may be stale is healed."""
 
 from __future__ import annotations
 
 from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Problem
+from cortex.operations.gather import due, gather
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
 from cortex.vault.moved import moved
 
 
 def freshen(vault: Vault, caller: Caller) -> list[Problem]:
-    """Normalize what waits in the inbox, then heal the briefings if git was at work since the last heal: a merge may
-    have left one stale where git asks no driver. Where that cannot be, it is a problem and no more."""
+    """Capture what hooks have left behind, normalize what waits in the inbox, then heal the briefings if git was at work
+    since the last heal: a merge may have left one stale where git asks no driver. Where that cannot be, it is a problem
+    and no more."""
     problems: list[Problem] = []
+    if due(vault):
+        try:
+            problems += gather(vault, caller)
+        except (CortexError, OSError) as error:
+            problems.append(Problem("hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"))
     if files.notes_in(vault.root, layout.PENDING):
         from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
 

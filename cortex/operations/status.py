@@ -14,6 +14,7 @@ from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
 from cortex.vault.access import seconds
 from cortex.vault.find import Vault
+from cortex.vault.waiting import waiting
 
 _RECENT, _FEW, _MOST = 5, 5, 12  # notes, things that want a look, kinds of things
 _FAILED = 20
@@ -82,7 +83,7 @@ def _status(vault: Vault, now: Views, at: str) -> Status:
         vault=vault.root,
         branch=checkout.branch_of(vault.root),
         notes=catalogue.count(),
-        pending=len(files.notes_in(vault.root, layout.PENDING)),
+        pending=len(files.notes_in(vault.root, layout.PENDING)) + len(waiting(vault).unsent),
         failed=tuple(_bounded("failed", failed, _FAILED, more)),
         types=_most("types", catalogue.counts("type"), more),
         projects=_most("projects", catalogue.counts("project"), more),

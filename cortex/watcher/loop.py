@@ -18,6 +18,7 @@ from typing import NamedTuple
 from cortex import __version__
 from cortex.core.caller import Caller, silent
 from cortex.core.problem import CortexError
+from cortex.operations.gather import due, gather, is_behind
 from cortex.projections.refresh import Views, look, render, stamp_of
 from cortex.vault import checkout, files
 from cortex.vault.find import Vault
@@ -201,6 +202,7 @@ class Loop:
                 self.trigger.hint()  # the vault is being replaced
         self._step("drivers", self._register, needed=not checkout.has_drivers(self.vault.root))
         busy = checkout.under_way(self.vault.root)
+        self._step("gather", self._gather, needed=due(self.vault))
         self._step("normalize", self._normalize, needed=not busy and bool(files.notes_in(self.vault.root, PENDING)))
         self._step("look", self._look)
         self._step("heal", self._heal, needed=not busy and self._healed != (self._stamps, self._git_stamps()))
@@ -224,6 +226,13 @@ class Loop:
         from cortex.vault import drivers  # noqa: PLC0415  once for each clone
 
         drivers.register(self.vault.root)
+
+    def _gather(self) -> None:
+        problems = gather(self.vault, self._now())
+        if problems:
+            raise CortexError(problems[0].message)
+        if is_behind(self.vault):
+            self.trigger.hint()  # a long transcript is taken bit by bit
 
     def _normalize(self) -> None:
         from cortex.operations.inbox import normalize  # noqa: PLC0415  25 ms, and most passes need none

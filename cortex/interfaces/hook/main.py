@@ -1,0 +1,36 @@
+"""What an agent's host calls: `cortex hook EVENT --host HOST`, or this file by `python -I -S main.py EVENT --host HOST`.
+
+Python compiles this file at each run where it is run as a file, so it is short.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def console(words: list[str]) -> None:
+    """Run the hook and end the process, with 0 whatever happens: another code would stop the agent."""
+    try:
+        import gc  # noqa: PLC0415
+
+        gc.disable()  # a hook ends before there is anything to collect
+        from cortex.interfaces.hook.run import run  # noqa: PLC0415
+
+        run(words)
+    except BaseException as error:  # noqa: BLE001  the last line of defence
+        _say(f"cortex hook: {type(error).__name__}")
+    os._exit(0)  # everything is written; taking the interpreter apart costs half a hook
+
+
+def _say(line: str) -> None:
+    try:
+        os.write(2, f"{line}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        return  # nobody listens
+
+
+if __name__ == "__main__":
+    # Behind Python's own modules: none of what lies beside ours may take their place.
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
+    console(sys.argv[1:])

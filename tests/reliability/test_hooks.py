@@ -1,0 +1,427 @@
+"""Hooks in bad company: many at once, killed, without room, and with secrets in every field. And what they load."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortex.core.caller import Caller, silent
+from cortex.interfaces.hook import main
+from cortex.operations import gather
+from cortex.vault import cursor, hook_log, waiting
+from cortex.vault.find import Vault
+
+FILE = str(Path(main.__file__))
+COMMAND = [sys.executable, "-I", "-S", FILE]
+
+# The parts of a secret are put together here, so that no scanner of repositories takes this file for a leak.
+S = "s3cr3tV4lu3"
+SECRETS = [
+    "gh" + "p_" + "a1B2" * 9 + "0000", "github_" + "pat_" + "a1B2" * 10, "gl" + "pat-" + "a1B2c3" * 4, "xo" + "xb-1234567890-" + "a1B2" * 5,
+    "sk_" + "live_" + "a1B2" * 6, "wh" + "sec_" + "a1B2" * 8, "sk-" + "ant-" + "a1B2" * 8, "sk-" + "proj-" + "a1B2" * 12, "AI" + "za" + "a1B2c" * 7,
+    "ya" + "29." + "a1B2" * 8, "GOC" + "SPX-" + "a1B2" * 7, "npm" + "_" + "a1B2" * 9, "pypi-" + "AgE" + "a1B2" * 15, "h" + "f_" + "a1B2" * 9,
+    "SG" + "." + "a1" * 11 + "." + "b2" * 22, "S" + "K" + "0a1b2c3d" * 4, "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.a1B2c3D4e5F6",
+    "AK" + "IA" + "ABCDEFGH2345IJKL", f"postgres://user:{S}pg@db.example.org/x", f"password={S}", f"api_key: {S}77", f"<private>{S}</private>",
+]  # fmt: skip
+
+
+@pytest.fixture
+def vault(tmp_path, cortex_in) -> Vault:
+    """A vault that three projects share."""
+    for name in ("one", "two", "three"):
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / ".cortex-project").write_text(f"{name}\n")
+    cortex_in(tmp_path, "init", "vault")
+    return Vault(str(tmp_path / "vault"))
+
+
+@pytest.fixture
+def cortex_in():
+    def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "cortex", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
+
+
+def started(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [*COMMAND, event, "--host", "claude"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, **how
+    )
+    process.stdin.write(json.dumps(told).encode())
+    process.stdin.close()
+    return process
+
+
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
+    with process:
+        return process.wait(60), process.stdout.read(), process.stderr.read()
+
+
+def called(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> tuple[int, bytes, bytes]:
+    return ended(started(event, told, cwd, **how))
+
+
+def line(text: str, number: int = 0) -> str:
+    message = {"role": "assistant", "id": text[:60], "content": [{"type": "text", "text": text}]}
+    moment = f"2026-11-20T10:{number // 60:02}:{number % 60:02}.000Z"
+    return json.dumps({"type": "assistant", "uuid": text[:60], "timestamp": moment, "message": message}) + "\n"
+
+
+def notes(vault: Vault, kind: str) -> list[str]:
+    """The events of one type, in their order."""
+    paths = [*Path(vault.root, "inbox").rglob("*.md"), *Path(vault.root, "events").rglob("*.md")]
+    texts = (path.read_text() for path in sorted(paths, key=lambda path: path.name))
+    return [text for text in texts if f"\ntype: {kind}\n" in text]
+
+
+def said(notes: list[str]) -> str:
+    return "\n\n".join(text.partition("## Raw Content\n\n")[2].strip() for text in notes)
+
+
+def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
+    sessions = {"s0": "one", "s1": "one", "s2": "two", "s3": "three", "s4": "three"}
+    running = []
+    for number in range(10):
+        for session, project in sessions.items():
+            transcript = tmp_path / f"{session}.jsonl"
+            with transcript.open("a") as file:
+                file.write(line(f"{session} did step {number}", number))
+            told = {"session_id": session, "transcript_path": str(transcript), "cwd": str(tmp_path / project / "src")}
+            running.append(started("stop", told | {"last_assistant_message": f"{session} did step {number}"}, tmp_path))
+    assert [ended(process) for process in running] == [(0, b"", b"")] * 50
+    for session, project in sessions.items():  # what a hook has left for the next one
+        called(
+            "session-end", {"session_id": session, "cwd": str(tmp_path / project), "transcript_path": str(tmp_path / f"{session}.jsonl")}, tmp_path
+        )
+    told = notes(vault, "stop")
+    counted = Counter(re.findall(r"s\d did step \d", said(told)))
+    assert counted == {f"{session} did step {number}": 1 for session in sessions for number in range(10)}
+    for note in told:
+        session = re.search(r"\nsession: (.*)\n", note)[1]
+        assert f"\nproject: {sessions[session]}\n" in note
+        assert set(re.findall(r"(s\d) did", note)) == {session}
+    assert len(notes(vault, "session_end")) == 5
+    assert cursor.behind(vault) == []
+
+
+def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "x"}
+    called("stop", told, tmp_path)
+    for process in [started("session-end", told | {"reason": "other"}, tmp_path) for _ in range(4)]:
+        assert ended(process)[0] == 0
+    assert len(notes(vault, "session_end")) == 1
+
+
+def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, cortex_in):
+    chance = random.Random(7)
+    transcript = tmp_path / "t.jsonl"
+    killed = 0
+    for number in range(60):
+        text = f"Step {number} is done."
+        told = {"session_id": "s", "transcript_path": str(transcript), "cwd": str(tmp_path / "one"), "last_assistant_message": text}
+        if number % 3:
+            with transcript.open("a") as file:
+                file.write(line(text, number))
+        process = started("stop", told, tmp_path)
+        time.sleep(chance.uniform(0.01, 0.06))
+        process.send_signal(signal.SIGKILL)
+        killed += ended(process)[0] == -signal.SIGKILL
+        if not number % 3:
+            with transcript.open("a") as file:
+                file.write(line(text, number))
+        if chance.random() < 0.5:
+            assert called("stop", told, tmp_path)[0] == 0  # the host, or the person, repeats it
+    assert killed > 5
+    cortex_in(tmp_path, "search", "step", "--vault", vault.root)  # whoever reads takes what is left
+    called("session-end", told, tmp_path)
+    counted = Counter(int(number) for number in re.findall(r"Step (\d+) is done", said(notes(vault, "stop"))))
+    assert counted == dict.fromkeys(range(60), 1)
+
+
+def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp_path):
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(tmp_path / "t.jsonl")}
+    (tmp_path / "t.jsonl").write_text(line("Said meanwhile."))
+    begun = time.monotonic()
+    with cursor.held(vault, cursor.key_of("claude", "s")):
+        assert called("session-end", told, tmp_path) == (0, b"", b"")
+    assert time.monotonic() - begun < 1.5
+    assert [one.message.partition("Z: ")[2] for one in hook_log.problems(vault)] == ["another hook of the session was at work"]
+    assert called("session-end", told, tmp_path) == (0, b"", b"")
+    assert said(notes(vault, "stop")) == "Said meanwhile."
+    assert hook_log.problems(vault) == []
+
+
+def test_a_hook_whose_time_is_over_ends_with_what_says_nothing(vault, tmp_path):
+    command = [*COMMAND, "session-end", "--host", "gemini"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path / "one") as process:
+        time.sleep(0.2)  # it waits for its input, which never comes
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.2)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(5) == 0
+        assert process.stdout.read() == b"{}\n"
+        assert process.stderr.read() == b"cortex hook: was ended after 1.2 seconds\n"
+
+
+def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_path):
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    (tmp_path / "t.jsonl").write_text(line("Said on a full disk."))
+    told = {
+        "session_id": "s",
+        "transcript_path": str(tmp_path / "t.jsonl"),
+        "cwd": str(tmp_path / "one"),
+        "last_assistant_message": "And so was this.",
+    }
+    for event in ("session-start", "user-prompt-submit", "stop", "post-compact", "session-end"):
+        code, out, err = called(event, told | {"prompt": "[MEMORY] x", "compact_summary": "y"}, tmp_path, preexec_fn=full)
+        assert (code, out) == (0, b"")
+        assert b"File too large" in err or event == "session-end"
+        assert err.count(b"\n") <= 1
+    assert notes(vault, "stop") == []
+    assert not list(Path(vault.root).rglob(".*cx-tmp"))
+    assert called("stop", told, tmp_path) == (0, b"", b"")
+    assert said(notes(vault, "stop")) == "Said on a full disk.\n\nAnd so was this."
+
+
+def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex_in):
+    inbox = Path(vault.root, "inbox")
+    aside = tmp_path / "inbox-aside"
+    inbox.rename(aside) if inbox.exists() else aside.mkdir()
+    inbox.write_text("no folder\n")
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "Decision: wait here."}
+    for _ in range(2):
+        assert called("stop", told, tmp_path) == (0, b"", b"")
+    assert [one.message for one in hook_log.problems(vault)] == ["1 events found no room in the vault and wait beside it"]
+    inbox.unlink()
+    aside.rename(inbox)
+    cortex_in(tmp_path, "search", "wait", "--vault", vault.root)
+    assert said(notes(vault, "stop")) == "Decision: wait here."
+    assert hook_log.problems(vault) == []
+
+
+def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
+    secret_lines = "\n".join(SECRETS)
+    place = tmp_path / "one" / SECRETS[0]
+    place.mkdir()
+    git(place, "init", "-q")
+    (place / ".git/HEAD").write_text(f"ref: refs/heads/{SECRETS[4]}\n")
+    with Path(vault.root, "cortex.toml").open("a") as file:
+        file.write("\n[hooks]\nprompts = true\n")
+    outside = tmp_path.parent / f"{tmp_path.name}-host"
+    outside.mkdir()
+    transcript = outside / f"{SECRETS[2]}.jsonl"
+    run = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"curl -H 'x: {SECRETS[1]}' https://u:{S}pg@example.org"}}
+    edit = {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": str(place / f"{SECRETS[6]}.py")}}
+    calls = {
+        "type": "assistant",
+        "uuid": "c",
+        "timestamp": "2026-11-20T10:00:00.000Z",
+        "message": {"role": "assistant", "id": "c", "content": [run, edit]},
+    }
+    answers = [{"type": "tool_result", "tool_use_id": id_, "content": f"Exit code 1\n{SECRETS[3]}", "is_error": True} for id_ in ("t1", "t2")]
+    result = {"type": "user", "uuid": "r", "timestamp": "2026-11-20T10:00:01.000Z", "message": {"role": "user", "content": answers}}
+    transcript.write_text(line(f"In the transcript: {secret_lines}") + json.dumps(calls) + "\n" + json.dumps(result) + "\n")
+    fields = ("prompt", "last_assistant_message", "compact_summary", "source", "reason", "trigger", "agent_id", "agent_type", "prompt_id", "turn_id")
+    told = dict.fromkeys(fields, secret_lines) | {"transcript_path": str(transcript), "agent_transcript_path": str(transcript), "cwd": str(place)}
+    for number, event in enumerate(("session-start", "user-prompt-submit", "stop", "subagent-stop", "pre-compact", "post-compact", "session-end")):
+        for secret in (SECRETS[0], SECRETS[number + 3]):
+            assert called(event, told | {"session_id": secret, event: secret}, place, env=os.environ | {"CORTEX_VAULT": vault.root})[0] == 0
+    assert cortex_in(tmp_path, "search", "transcript", "--vault", vault.root).returncode in (0, 1)
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "all of it")
+    assert len(notes(vault, "stop")) >= 2
+    values = [re.sub(r"^.*?(?=s3cr3t)|<.*?>|@.*", "", secret).encode() for secret in SECRETS]
+    looked = 0
+    for folder in (vault.root, os.environ["HOME"]):
+        for path in Path(folder).rglob("*"):
+            held = path.read_bytes() if path.is_file() else b""
+            if "objects" in path.parts and path.is_file() and "pack" not in path.parts:
+                held = subprocess.run(["git", "cat-file", "-p", path.parent.name + path.name], cwd=vault.root, capture_output=True, check=True).stdout
+            looked += 1
+            for value in values:
+                assert value not in held, f"{value!r} is in {path}"
+                assert value.decode() not in str(path.relative_to(folder))
+    assert looked > 50
+
+
+def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
+    parent = cursor.key_of("claude", "s")
+    agents = [name for name in map(str, range(400)) if int(cursor.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64]
+    told = {"session_id": "s", "cwd": str(tmp_path / "one")}
+    called("session-start", told | {"source": "startup"}, tmp_path)
+    for name in agents[:3]:
+        called("subagent-stop", told | {"agent_id": name, "last_assistant_message": f"Agent {name} is done."}, tmp_path)
+    assert len(notes(vault, "subagent_stop")) == len(agents[:3]) == 3
+    assert len(notes(vault, "session_start")) == 1
+    assert hook_log.problems(vault) == []
+
+
+def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(vault, tmp_path, cortex_in):
+    (tmp_path / "t.jsonl").write_text(line("Said at the very end."))
+    told = {"session_id": "new", "cwd": str(tmp_path / "one"), "transcript_path": str(tmp_path / "t.jsonl")}
+    with cursor.held(vault, cursor.key_of("claude", "new")):  # nothing is known of this session yet
+        called("session-end", told, tmp_path)
+    assert gather.is_behind(vault)
+    cortex_in(tmp_path, "search", "end", "--vault", vault.root)
+    assert said(notes(vault, "stop")) == "Said at the very end."
+    assert "project: one" in notes(vault, "stop")[0]
+    assert not gather.is_behind(vault)
+    with cursor.held(vault, cursor.key_of("gemini", "g")):  # this host has no transcript to leave
+        command = [*COMMAND, "stop", "--host", "gemini"]
+        told = json.dumps({"session_id": "g", "cwd": str(tmp_path / "one"), "prompt_response": "Said without a transcript."})
+        subprocess.run(command, input=told, text=True, cwd=tmp_path, capture_output=True, timeout=30, check=True)
+    assert "Said without a transcript." in said(notes(vault, "stop"))
+
+
+@pytest.mark.parametrize("reader", ["search", "session-start of another session"])
+def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, tmp_path, cortex_in):
+    path = tmp_path / "t.jsonl"
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    path.write_text(line("Said in time."))
+    called("stop", told, tmp_path)
+    half = line("Written late, and in halves.", 1)
+    with path.open("a") as file:
+        file.write(half[:40])
+    called("session-end", told, tmp_path)
+    with path.open("a") as file:
+        file.write(half[40:])
+    if reader.startswith("session-start"):
+        called("session-start", {"session_id": "other", "cwd": str(tmp_path / "one"), "source": "startup"}, tmp_path)
+    else:
+        cortex_in(tmp_path, "search", "late", "--vault", vault.root)
+    assert said(notes(vault, "stop")).count("Written late, and in halves.") == 1
+    assert said(notes(vault, "stop")).count("Said in time.") == 1
+
+
+def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not_parted(vault, tmp_path):
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    path = tmp_path / "t.jsonl"
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    called("session-start", told | {"source": "startup"}, tmp_path)
+    called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
+    path.write_text(line("In the middle of a turn."))
+    assert gather.gather(vault, caller) == []
+    assert notes(vault, "stop") == []
+    long_ago = time.time() - 700
+    os.utime(path, (long_ago, long_ago))
+    mark = Path(waiting.path_of(vault.state(), cursor.key_of("claude", "s"), waiting.RECENT))
+    os.utime(mark, (long_ago, long_ago))
+    assert gather.gather(vault, caller) == []
+    assert said(notes(vault, "stop")) == "In the middle of a turn."
+    assert len(notes(vault, "session_start")) == 1
+    assert not mark.parent.exists()  # nothing waits, nothing is looked at
+    assert not gather.due(vault)
+
+
+def test_looking_for_what_waits_is_cheap(vault, tmp_path):
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    for number in range(80):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(line(f"Said by {number}."))
+        key = cursor.key_of("claude", str(number))
+        with cursor.held(vault, key) as held:
+            held.keep(cursor.Cursor(host="claude", session=str(number), transcript=str(path), root=str(tmp_path), project="one"))
+            held.may_grow()
+    started = time.process_time()
+    gather.gather(vault, caller)
+    gather.gather(vault, caller)
+    assert time.process_time() - started < 2.0
+    assert len(notes(vault, "stop")) == 48  # a call takes 24 parts
+    assert gather.due(vault)
+    assert not gather.is_behind(vault)  # the watcher has no reason to come back at once
+    for _ in range(2):
+        gather.gather(vault, caller)
+    assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [str(number) for number in range(80)]
+
+
+def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(vault, tmp_path):
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    event = "20261120t164512z-k3f7q2abcd"
+    assert waiting.put_aside(vault, event, b"---\nid: x\n---\n", 5)
+    (Path(waiting.folder_of(vault.state())) / ".DS_Store").touch()
+    seen = waiting.waiting(vault).unsent
+    assert gather.send(vault, seen) == gather.send(vault, seen) == []
+    assert Path(vault.root, "inbox/pending", f"{event}.md").is_file()
+    assert gather.gather(vault, caller) == []
+    assert not gather.due(vault)
+
+
+@pytest.mark.parametrize("taker", ["normalize", "search", "sync", "hook", "session-start"])
+def test_what_waits_beside_the_vault_is_counted_and_taken_by(taker, vault, tmp_path, cortex_in, git):
+    inbox = Path(vault.root, "inbox")
+    aside = tmp_path / "inbox-aside"
+    inbox.rename(aside) if inbox.exists() else aside.mkdir()
+    inbox.write_text("no folder\n")
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "Decision: wait here."}
+    called("stop", told, tmp_path)
+    inbox.unlink()
+    aside.rename(inbox)
+    assert json.loads(cortex_in(tmp_path, "status", "--json", "--vault", vault.root).stdout)["pending"] == 1
+    if taker == "sync":
+        git(vault.root, "init", "-q")
+    if taker == "hook":
+        called("user-prompt-submit", told | {"prompt": "hello"}, tmp_path)
+    elif taker == "session-start":
+        called("session-start", {"session_id": "t", "cwd": str(tmp_path / "one")}, tmp_path)
+    else:
+        cortex_in(tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root)
+    assert said(notes(vault, "stop")) == "Decision: wait here."
+    assert waiting.waiting(vault).unsent == ()
+
+
+def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_path, cortex_in):
+    path = tmp_path / "t.jsonl"
+    long = "Decision: keep the long one. " + "many words " * 80_000
+    path.write_text(line("Before.", 1) + line(long, 2) + line("After.", 3))
+    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    for _ in range(2):
+        called("stop", told, tmp_path)
+    assert said(notes(vault, "stop")) == "Before."
+    cortex_in(tmp_path, "search", "words", "--vault", vault.root)
+    assert [text in said(notes(vault, "stop")) for text in ("Decision: keep the long one.", "After.")] == [True, True]
+    assert hook_log.problems(vault) == []
+    with path.open("a") as file:
+        file.write(line("x" * 4_500_000, 4) + line("At last.", 5))
+    called("stop", told, tmp_path)
+    cortex_in(tmp_path, "search", "words", "--vault", vault.root)
+    assert "At last." in said(notes(vault, "stop"))
+    assert "1 line of more than 4 MB in a transcript was left out" in cortex_in(tmp_path, "doctor", "--vault", vault.root).stdout
+    hook_log.note(vault, "2026-01-01T10:00:00Z", "claude", hook_log.TRANSCRIPT, 0, "long ago")  # nobody is told for ever
+    assert hook_log.problems(vault) == []
+
+
+FORBIDDEN = [
+    "whoosh", "yaml", "frontmatter", "git", "click", "asyncio", "mcp", "markdown_it", "sqlite3", "pathlib", "dataclasses", "inspect", "subprocess", "socket",
+    "ssl", "logging", "tempfile", "urllib", "email", "http", "tomllib", "datetime", "hashlib", "threading", "multiprocessing", "random", "site", "typing", "re",
+    "json", "enum", "signal",
+]  # fmt: skip
+NOT_OURS = [
+    "cortex.projections", "cortex.core.note", "cortex.core.card", "cortex.core.normalize", "cortex.core.extract", "cortex.vault.git", "cortex.vault.settings",
+    "cortex.operations.inbox", "cortex.operations.search", "cortex.operations.brief", "cortex.interfaces.cli", "cortex.importers.transcripts.codex",
+]  # fmt: skip
+
+
+def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
+    (tmp_path / "t.jsonl").write_text(line("Something new was said."))
+    told = {"session_id": "s", "transcript_path": str(tmp_path / "t.jsonl"), "cwd": str(tmp_path / "one"), "last_assistant_message": "Done."}
+    command = [sys.executable, "-I", "-S", "-X", "importtime", FILE, "stop", "--host", "claude"]
+    done = subprocess.run(command, input=json.dumps(told), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    loaded = {one.rpartition("|")[2].strip() for one in done.stderr.splitlines() if one.startswith("import time:")}
+    assert said(notes(vault, "stop")) == "Something new was said.\n\nDone."
+    assert {"cortex.core.redact", "cortex.importers.transcripts.tail", "cortex.vault.cursor"} <= loaded
+    assert not {name for name in loaded if any(name == one or name.startswith(f"{one}.") for one in (*FORBIDDEN, *NOT_OURS))}
