@@ -10,7 +10,7 @@ from cortex.core.problem import NotFound
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # In the wheel they lie in the package; in a checkout beside it, where people look for them.
 _FOLDERS = (os.path.join(_PACKAGE, "templates"), os.path.join(os.path.dirname(_PACKAGE), "templates"))
-_NAME = re.compile(r"[a-z][a-z.-]{0,30}")
+_NAME = re.compile(r"(?:agent/)?[a-z][a-z.-]{0,30}")
 
 
 def template(name: str) -> str:

@@ -1,0 +1,173 @@
+"""What a text claims of files and packages: what is said plainly, and nothing that is not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.claim import MOST_FILES, MOST_PACKAGES, claim_of
+
+
+def files(text: str) -> list[str]:
+    return list(claim_of("x", "", text, "", "").files)
+
+
+def packages(text: str) -> dict[str, bool]:
+    return {said.name: said.used for said in claim_of("x", "", text, "", "").packages}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is in `src/app.py`.", ["src/app.py"]),
+        ("It is in src/app.py, and (docs/guide.md); see **tests/test_a.py**.", ["src/app.py", "docs/guide.md", "tests/test_a.py"]),
+        ("`./src/app.py:12` and src/b.ts#L3-L9 and `tests/a.py::test_x`", ["src/app.py", "src/b.ts", "tests/a.py"]),
+        ("src/app.py's loop, in `app/[slug]/page.tsx` and app/(auth)/login.tsx", ["src/app.py", "app/[slug]/page.tsx", "app/(auth)/login.tsx"]),
+        ("`pyproject.toml`, setup.cfg and package.json", ["pyproject.toml", "setup.cfg", "package.json"]),
+        ("The `Makefile` and ops/Dockerfile build it.", ["Makefile", "ops/Dockerfile"]),
+        (".github/workflows/ci.yml runs them", [".github/workflows/ci.yml"]),
+        ("Ändern in `src/größe.py`.", ["src/größe.py"]),
+        ("Twice: a/b.py and a/b.py.", ["a/b.py"]),
+        ("[the loop](../elsewhere/loop.md) in a/b.py, [[notes/x.md]]", ["a/b.py"]),
+        # near misses
+        ("/etc/hosts.py, ~/x/a.py, ../x/a.py, a/../b.py, C:\\\\x\\\\a.py, $HOME/a.py", []),
+        ("*.py, src/**/a.py, src/{a,b}.py, src/<name>.py, src/a?.py, %s/a.py", []),
+        ("https://example.org/src/a.py and github.com/a/b.py and www.example.org/x.html", []),
+        ("e.g. this, i.e. that, v1.2.3, 3.11, 2026-11-20, node.js, Vue.js, os.path, a.b", []),
+        ("and/or, client/server, text/html, feature/x, origin/main, I/O, 1/2", []),
+        ("the makefile of the project", []),
+        ("We removed src/app.py.", []),
+        ("src/app.py was renamed to src/b.py", []),
+        ("Moved src/app.py into src/core/app.py. The rest is in src/c.py.", ["src/c.py"]),
+        ("src/app.py no longer exists; the old src/b.py neither", []),
+        ("For example `src/app.py`.", []),
+        ("We could put it into src/app.py", []),
+        ("## Rejected\n\nA cache in src/cache.py.\n\n- or src/b.py\n\n## Where\n\nsrc/c.py", ["src/c.py"]),
+        ("**Rejected.** A cache in src/cache.py.\n\nIn src/c.py.", ["src/c.py"]),
+        ("```\nsrc/app.py\n```\n~~~text\nsrc/b.py\n~~~\nsrc/c.py", ["src/c.py"]),
+        ("~~src/app.py~~", []),
+        (".git/config.py", []),
+        # folders
+        ("All UI under web/, in `src/app/` and (docs/api/).", ["web/", "src/app/", "docs/api/"]),
+        ("~/x/ and ../x/ and / and 1/2/ and example.com/ and https://x.org/y/ and .git/", []),
+        ("web/ was removed", []),
+    ],
+)
+def test_files(text: str, expected: list[str]) -> None:
+    assert files(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We use redis.", {"redis": True}),
+        ("we use `redis` for sessions", {"redis": True}),
+        ("The API depends on fastapi and uvicorn.", {"fastapi": True, "uvicorn": True}),
+        ("Uses the `@tanstack/react-query` package", {"@tanstack/react-query": True}),
+        ("Built on `github.com/gorilla/mux`.", {"github.com/gorilla/mux": True}),
+        ("pinned to django 4", {"django": True}),
+        ("Pinned `django==4.2.*`", {"django": True}),
+        ("requires `celery[redis] >= 5`", {"celery": True}),
+        ("Added tenacity to retry.", {"tenacity": True}),
+        ("Notes are read with python-frontmatter.", {"python-frontmatter": True}),
+        ("The index is Whoosh 2.7.4, behind one module", {"Whoosh": True}),
+        ("switched from requests to httpx", {"requests": False, "httpx": True}),
+        ("Migrated from `moment` to `date-fns@3`.", {"moment": False, "date-fns": True}),
+        ("Replaced requests with httpx.", {"requests": False, "httpx": True}),
+        ("httpx instead of requests, as it is async", {"httpx": True, "requests": False}),
+        ("We chose httpx over requests because it is async", {"httpx": True, "requests": False}),
+        ("Use httpx rather than requests.", {"httpx": True, "requests": False}),
+        ("Do not use requests.", {"requests": False}),
+        ("Never use `left-pad` here", {"left-pad": False}),
+        ("We don't use celery any more", {"celery": False}),
+        ("Dropped redis.", {"redis": False}),
+        ("celery was removed in May", {"celery": False}),
+        ("celery has been dropped", {"celery": False}),
+        # near misses
+        ("We use the requests library, and the `httpx` client", {"requests": True}),
+        ("We use rich snippets and black magic.", {}),
+        ("We use the cache for it. It uses a server. Use the `data` property.", {}),
+        ("Users agree with Redis. Add pages to it.", {}),
+        ("When using `ghost` the button is hidden.", {}),
+        ("We would use redis if it were faster.", {}),
+        ("Should we use redis?", {}),
+        ("We tried redis; it might use celery", {}),
+        ("We have not used redis", {}),
+        ("Rejected: redis, celery", {}),
+        ("Alternatives considered: use redis.", {}),
+        ("We use redis. Later we dropped redis.", {}),
+        ("We use it for all of them", {}),
+        ("This uses the same cache", {}),
+        ("because redis is fast", {}),
+        ("```\npip install redis\n```", {}),
+    ],
+)
+def test_packages(text: str, expected: dict[str, bool]) -> None:
+    assert packages(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Work on branch feat/x until March.", ("feat/x",)),
+        ("It is on the branch `feat/x`, and on branch fix-1.", ("feat/x", "fix-1")),
+        ("Deleted branch feat/x. It was on branch y. On branch, main.", ()),
+        ("Work on feat/x. Branching feat/x.", ()),
+    ],
+)
+def test_branches(text: str, expected: tuple[str, ...]) -> None:
+    assert claim_of("x", "", text, "", "").branches == expected
+
+
+def test_the_title_claims_like_the_text_and_the_rest_is_kept() -> None:
+    claim = claim_of("use-redis-x", "Use redis for sessions", "It is in `src/a.py`.", "feature/x", "2026-11-20T16:45:12Z")
+    assert (claim.files, claim.packages) == (("src/a.py",), (("redis", True),))
+    assert claim[:1] + claim[3:5] == ("use-redis-x", "feature/x", "2026-11-20T16:45:12Z")
+
+
+def test_no_more_than_so_many_of_one_record() -> None:
+    claim = claim_of("x", "", " ".join(f"In src/a{number}.py. We use lib{number}." for number in range(50)), "", "")
+    assert (len(claim.files), len(claim.packages)) == (MOST_FILES, MOST_PACKAGES)
+
+
+WORDS = st.sampled_from(
+    [
+        *"`*_[](){}<>/\\.:;,-#~|@=\n\t ",
+        "use",
+        "not",
+        "from",
+        "to",
+        "instead of",
+        "removed",
+        "was",
+        "with",
+        "is 2",
+        "src/a.py",
+        "redis",
+        "```",
+        "](",
+        "[[",
+    ]
+)
+
+
+@given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map(" ".join), st.lists(WORDS, max_size=60).map("".join)))
+def test_any_text_is_read_and_no_path_leaves_the_project(text: str) -> None:
+    claim = claim_of(text, text, text, text, text)
+    for path in claim.files:
+        assert not path.startswith(("/", "~", "\\"))
+        assert not {"", ".", ".."} & set(path.split("/"))
+        assert not set(path) & set("*?<>|\n\t \\`$")
+    assert all(said.name.strip() for said in claim.packages)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a/", "a.", "[[", "](", "`", "~~", "use ", "use a ", "not use ", "a instead of ", "(", "src/a.py ", "\n- ", "#", "@a/", "://", "x://"]
+)
+def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
+    text = (piece * (1_000_000 // len(piece)))[:1_000_000]
+    start = time.process_time()
+    claim_of("x", text, text, "", "")
+    assert time.process_time() - start < 2.0

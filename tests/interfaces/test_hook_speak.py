@@ -1,0 +1,90 @@
+"""What a hook says when a session starts: what is kept, else what the watcher says, else what is made here; and a context that was
+emptied may be reminded anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cortex.interfaces.cli import remote
+from cortex.interfaces.hook import speak as speaking
+from cortex.interfaces.hook.speak import speak
+from cortex.operations.observe import Place, Told, place_of
+from cortex.vault import reminded
+from cortex.vault.find import Vault
+
+FILE = str(Path(speaking.__file__).with_name("main.py"))
+SESSION = "s-1"
+
+
+@pytest.fixture
+def project(tmp_path, git, cortex) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / ".cortex-project").write_text("shop\n")
+    assert cortex("init", "vault", cwd=str(root)).returncode == 0
+    assert cortex("capture", "Decision: sessions are kept in SQLite because it is one file", cwd=str(root)).returncode == 0
+    assert cortex("search", "sessions", cwd=str(root)).returncode == 0
+    return root
+
+
+def start(project: Path, source: str = "startup") -> str:
+    """The text for the agent, as a process of a host hears it."""
+    told = {"session_id": SESSION, "cwd": str(project), "hook_event_name": "SessionStart", "source": source}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", FILE, "session-start", "--host", "claude"], cwd=project, env=os.environ, input=json.dumps(told).encode(),
+        capture_output=True, timeout=60, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+
+
+def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(project, caller, monkeypatch) -> None:
+    vault = Vault(str(project / "vault"))
+    here = caller._replace(cwd=str(project), source="hook")
+    asked: list[dict[str, str]] = []
+    answer: list[str | None] = [None]
+
+    def watcher(root: str, cwd: str, **names: str) -> str | None:
+        asked.append({"root": root, "cwd": cwd, **names})
+        return answer[0]
+
+    monkeypatch.setattr(remote, "briefing", watcher)  # another process, which here answers as it is told to
+
+    def said(**more: str) -> str:
+        asked.clear()
+        time.sleep(0.06)  # a tick of the file system's clock
+        return speak(vault, here, Told("session-start", "claude", SESSION, source="startup"), place_of(str(project), os.environ)._replace(**more))
+
+    made = said()
+    assert "SQLite" in made
+    assert asked == [{"root": vault.root, "cwd": str(project), "project": "shop", "branch": "main"}]
+    assert said() == made
+    assert asked == []
+    for words in ("from the watcher", ""):  # also that there is nothing to say
+        answer[0] = words
+        assert said(branch="other") == words
+        assert len(asked) == 1
+    assert said() == made
+
+
+def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
+    monkeypatch.setattr(remote, "briefing", lambda *_, **__: pytest.fail("asked"))
+    place = Place("/x/ghp_" + "a" * 36, str(project), "shop", "main")
+    assert speak(Vault(str(project / "vault")), caller, Told("session-start", "claude", SESSION, source="startup"), place) == ""
+
+
+@pytest.mark.parametrize(("source", "forgotten"), [("startup", True), ("clear", True), ("compact", True), ("resume", False)])
+def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten) -> None:
+    vault = Vault(str(project / "vault"))
+    reminded.remember(vault, SESSION, ["a-record"])
+    reminded.remember(vault, "another", ["a-record"])
+    assert "SQLite" in start(project, source)
+    assert ("a-record" in reminded.reminded(vault, SESSION)) != forgotten
+    assert "a-record" in reminded.reminded(vault, "another")
