@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from benchmarks import knowledge, sharing
+from benchmarks import extraction, hooks, knowledge, reminders, sharing
 from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
 from cortex.core.caller import Caller, silent
@@ -195,6 +195,9 @@ def main() -> None:
         in_process(work)
         sharing.tables(root, work)
         knowledge.tables(work)
+        hooks.tables(root, work)
+        reminders.tables(work)
+        extraction.tables()
     finally:
         shutil.rmtree(work)
 

@@ -20,6 +20,7 @@ from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
 LOG, SUMMARY, LOCK = "access.log", "access.sum", "access.lock"
+UNASKED = ("brief", "remind")  # verbs that show what nobody asked for by name, whatever the interface
 _SEGMENT = "access.part-"  # a log that is being folded
 _FULL = 1_000_000  # bytes of the log, then it is folded
 _MOST_READ = 16_000_000  # bytes of one file; more is nothing that we wrote
@@ -52,7 +53,7 @@ def mark(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
 
 
 def counts(vault: Vault) -> dict[str, Accessed]:
-    """How often each note was used, and when last. What was put before a session unasked (source `hook`, verb `brief`) is
+    """How often each note was used, and when last. What was put before a session unasked (source `hook`, verbs `brief` and `remind`) is
     in the log and does not count as use. Whatever cannot be read is left out; never raises."""
     try:
         folder = vault.state()
@@ -184,7 +185,7 @@ def _add(text: str, uses: dict[str, int], last: dict[str, int]) -> None:
     get, latest = uses.get, last.get
     for line in text.split("\n"):
         fields = line.split("\t")
-        if len(fields) < 5 or fields[-1] or not _is_number(fields[0]) or fields[2] == "hook" or fields[1] == "brief":
+        if len(fields) < 5 or fields[-1] or not _is_number(fields[0]) or fields[2] == "hook" or fields[1] in UNASKED:
             continue
         when = int(fields[0])
         for id_ in fields[3:-1] if "%" not in line else map(_unescaped, fields[3:-1]):

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cortex.core.problem import CortexError
+from cortex.core.prompt import bounded
 from cortex.vault import wire
 from cortex.vault.find import Vault, default_vault, find_vault
 from cortex.vault.wire import Reply
 
-CARRIED = ("search", "show", "status")  # verbs that the watcher answers: none of them changes a note of its own accord
+CARRIED = ("search", "show", "status", "brief", "remind")  # verbs that the watcher answers: none of them changes a note of its own accord
 _FIRST_SIGN, _WHOLE_ANSWER = 1.0, 10.0  # seconds that are waited for a watcher; then the command answers by itself
+_HOOK_ANSWER, _START_ANSWER = 1.5, 2.5  # the same, where somebody waits to be answered by an agent; a session that starts can wait longer
 
 
 def relay(argv: Sequence[str]) -> int | None:
@@ -45,16 +47,40 @@ def relay(argv: Sequence[str]) -> int | None:
     return reply.code
 
 
-def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool) -> Reply | None:
+def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _WHOLE_ANSWER) -> Reply | None:
     """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
     time or not whole, or it is of another version. `Invalid` when its folder is not ours alone.
 
     The asker's own default vault goes with the question: the watcher may run in another environment."""
-    request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", os.fsencode(default_vault()), *map(os.fsencode, words)]
-    fields = wire.exchange(root, request, _FIRST_SIGN, _WHOLE_ANSWER)
+    try:
+        request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", os.fsencode(default_vault()), *map(os.fsencode, words)]
+    except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
+        return None
+    fields = wire.exchange(root, request, _FIRST_SIGN, patience)
     if fields is None or len(fields) != 4 or fields[0] != wire.DONE:
         return None
     return Reply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
+
+
+def remind(root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = "") -> str | None:
+    """What the watcher of the vault at `root` says to a prompt, for a hook: the text that an agent is given, empty when nothing
+    bears on the prompt. None when no watcher answers. A prompt of any size and content can be asked."""
+    text = bounded(prompt)
+    if text == "-":
+        return ""
+    named = (("session", session), ("project", project), ("branch", branch))
+    words = ["remind", *(f"--{name}={bounded(value)}" for name, value in named if value), "--", text]
+    reply = ask(root, words, cwd, paint=False, patience=_HOOK_ANSWER)
+    return reply.output.decode("utf-8", "replace").removesuffix("\n") if reply is not None and reply.code in (0, 1) else None
+
+
+def briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
+    """What the watcher of the vault at `root` says at the start of a session in `cwd`, frame included; as `remind`."""
+    named = (("project", project), ("branch", branch))
+    reply = ask(
+        root, ["brief", "--print", *(f"--{name}={bounded(value)}" for name, value in named if value)], cwd, paint=False, patience=_START_ANSWER
+    )
+    return reply.output.decode("utf-8", "replace").removesuffix("\n") if reply is not None and reply.code in (0, 1) else None
 
 
 def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str) -> Reply | None:
@@ -73,8 +99,8 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: s
         return None
     function = verb(name)
     values = arguments.plain(declaration_of(function), [*words[:at], *words[at + 1 :]])
-    if values is None or "-" in values.values():
-        return None  # a mistake to explain, or standard input to read
+    if values is None or "-" in values.values() or values.get("into"):
+        return None  # a mistake to explain, standard input to read, or files to write in somebody's folder
     as_json = bool(values.pop("json"))
     vault = vault._replace(named=bool(values.pop("vault")), default=default)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
