@@ -11,6 +11,7 @@ from cortex.core.caller import Caller
 from cortex.core.command import line
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import shorten
+from cortex.operations import hook_status, project_file
 from cortex.operations.condition import of_repository
 from cortex.operations.dangling import dangling, named
 from cortex.operations.standing import moment_of
@@ -51,9 +52,13 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
         from cortex.operations.mend import mend  # noqa: PLC0415  what doctor only says costs less
 
         done, failed = mend(vault, caller)
-    around = of_repository(vault.root)
-    examined, missing = look(vault, caller.progress, lambda now: (_examined(vault, now, caller.now), dangling(vault.root, now)))
-    problems = (*failed, *around, *examined.problems, *named(vault.root, missing))
+    around = [*of_repository(vault.root), *hook_status.of_all(vault, caller.cwd)]
+    examined, missing, renamed = look(
+        vault,
+        caller.progress,
+        lambda now: (_examined(vault, now, caller.now), dangling(vault.root, now), project_file.problems(vault, now.catalogue, caller.cwd)),
+    )
+    problems = (*failed, *around, *renamed, *examined.problems, *named(vault.root, missing))
     return examined._replace(problems=problems, fixed=tuple(done))
 
 

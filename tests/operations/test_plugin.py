@@ -1,0 +1,160 @@
+"""The plugins are what the declarations say, and every command in them is one that the CLI understands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cortex import __version__
+from cortex.interfaces.cli import arguments
+from cortex.interfaces.cli.declaration import declaration_of
+from cortex.interfaces.cli.main import verb
+from cortex.operations import VERBS
+from cortex.operations.hosts import HOSTS
+from cortex.operations.plugin import COMMANDS, texts
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ROOT / "plugins/claude"
+
+
+def test_the_committed_files_are_what_is_made() -> None:
+    """CORTEX_UPDATE=1 writes them anew."""
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / "plugins").rglob("*") if path.is_file()} | {".claude-plugin/marketplace.json"}
+    made = texts()
+    for name, text in made.items():
+        path = ROOT / name
+        if os.environ.get("CORTEX_UPDATE") == "1" and (not path.exists() or path.read_text() != text):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            there.add(name)
+        assert path.read_text() == text, f"{name}: CORTEX_UPDATE=1 writes it anew"
+    assert there == set(made)
+
+
+# What Claude Code takes, from its plugin reference: only `name` is required; a known key of another type stops the load.
+MANIFEST = {"name": str, "version": str, "description": str, "license": str, "keywords": list}
+GROUP, HANDLER = {"matcher": str, "hooks": list}, {"type": str, "command": str, "args": list, "timeout": int, "async": bool}
+EVENTS = {"SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Stop", "SubagentStop", "SessionEnd"}
+
+
+def shaped(value: dict[str, object], keys: dict[str, type]) -> bool:
+    return all(key in keys and isinstance(held, keys[key]) for key, held in value.items())
+
+
+def test_the_manifest_and_the_marketplace_have_the_documented_shape() -> None:
+    manifest = json.loads((PLUGIN / ".claude-plugin/plugin.json").read_text())
+    assert shaped(manifest, MANIFEST)
+    assert re.fullmatch(r"[a-z][a-z0-9-]*", manifest["name"])
+    assert manifest["version"] == __version__  # a host updates a plugin when this grows
+    market = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text())
+    assert isinstance(market["owner"]["name"], str)
+    (offered,) = market["plugins"]
+    assert offered["name"] == manifest["name"]
+    assert offered["source"].startswith("./")
+    assert (ROOT / offered["source"] / ".claude-plugin/plugin.json").is_file()
+
+
+def test_the_hooks_have_the_documented_shape() -> None:
+    said = json.loads((PLUGIN / "hooks/hooks.json").read_text())
+    assert set(said) == {"description", "hooks"}
+    assert set(said["hooks"]) == EVENTS
+    for groups in said["hooks"].values():
+        (group,) = groups
+        assert shaped(group, GROUP)
+        (handler,) = group["hooks"]
+        assert shaped(handler, HANDLER)
+        assert (handler["type"], handler["command"], handler["args"][0]) == ("command", "cortex", "hook")
+    starts = said["hooks"]["SessionStart"][0]["matcher"]
+    assert set(starts.split("|")) == {"startup", "resume", "clear", "compact", "fork"}
+
+
+@pytest.mark.parametrize("name", [f"commands/{name}.md" for name in COMMANDS] + ["skills/cortex/SKILL.md"])
+def test_each_command_in_them_is_understood(name) -> None:
+    text = (PLUGIN / name).read_text()
+    _, head, body = text.split("---\n", 2)
+    assert re.search(r'^description: ".+"$', head, re.MULTILINE)
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", body, re.DOTALL))
+    lines = [line for line in [*blocks.splitlines(), *re.findall(r"`(cortex [a-z][^`]*)`", body)] if line]
+    assert lines
+    for line in lines:
+        _, called, *words = shlex.split(re.split(r" [<|]", line)[0])
+        assert called in VERBS, line
+        if words:
+            assert arguments.plain(declaration_of(verb(called)), words) is not None, line
+    allowed = re.findall(r"Bash\((cortex [a-z ]+):\*\)", head)
+    assert {line.split()[1] for line in allowed} <= set(VERBS)
+    assert not allowed or all(line.startswith(tuple(allowed)) for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@pytest.mark.parametrize("there", [True, False])
+def test_the_shim_tells_and_keeps_and_never_fails(tmp_path, there) -> None:
+    """The file as it is, run by node, with a `cortex` that writes down what it is given; and with none."""
+    (tmp_path / "shim.mjs").write_text((ROOT / "plugins/opencode/cortex.ts").read_text())
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    if there:
+        (tools / "cortex").write_text(f"#!{sys.executable}\n{FAKE}")
+        (tools / "cortex").chmod(0o755)
+    (tmp_path / "run.mjs").write_text(RUN)
+    node = shutil.which("node")
+    assert node
+    done = subprocess.run([node, "run.mjs"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    log = tmp_path / "log"
+    if not there:
+        assert json.loads(done.stdout) == [[], []]
+        return
+    assert json.loads(done.stdout) == [["what is known"], ["what is known"]]
+    start, stop = [json.loads(line) for line in log.read_text().splitlines()]
+    assert start == [
+        ["hook", "session-start", "--host", "claude"],
+        {"cwd": str(tmp_path), "session_id": "s", "source": "startup", "hook_event_name": "SessionStart"},
+    ]
+    assert stop[0][1] == "stop"
+    assert stop[1]["last_assistant_message"] == "Decision: one\n\nand two"
+
+
+FAKE = """
+import json, sys
+table = json.load(sys.stdin)
+open("log", "a").write(json.dumps([sys.argv[1:], table]) + "\\n")
+if sys.argv[2] == "session-start":
+    print(json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "what is known"}}))
+"""
+RUN = """
+import { Cortex } from "./shim.mjs"
+const parts = [{ type: "text", text: "Decision: one" }, { type: "tool" }, { type: "text", text: "and two" }, { type: "text", text: "x", synthetic: true }]
+const messages = async () => ({ data: [{ info: { role: "assistant" }, parts: [] }, { info: { role: "assistant" }, parts }, { info: { role: "user" } }] })
+const none = await Cortex({ client: {}, directory: "/" })
+if (Object.keys(none).length) throw new Error("another API is used")
+const { event, ...hooks } = await Cortex({ client: { session: { messages } }, directory: process.cwd() })
+const told = []
+for (const _ of [1, 2]) {
+  const output = { system: [] }
+  await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, output)
+  told.push(output.system)
+}
+await hooks["experimental.chat.system.transform"]({}, {})
+for (const one of [{}, { type: "session.idle" }, { type: "session.idle", properties: { sessionID: "s" } }]) await event({ event: one })
+console.log(JSON.stringify(told))
+"""
+
+
+def test_the_hosts_are_those_that_hooks_understand() -> None:
+    from cortex.interfaces.hook import dialects as spoken
+
+    assert set(HOSTS) <= set(spoken.DIALECTS)
+    for host in HOSTS.values():
+        for on in host.ons:
+            assert spoken.word_of(host.name, on.event) == on.event
+            assert spoken.word_of(host.name, on.name) == on.event, (host.name, on.name)
+            assert (on.silence == "{}") == (on.event in spoken.DIALECTS[host.name].silent), (host.name, on.name)
