@@ -846,7 +846,7 @@ def test_a_vault_that_its_repository_ignores_has_nothing_to_sync(tmp_path) -> No
     Path(tmp_path, ".gitignore").write_text("vault/\n")
     done = a.sync()
     assert "ignores it" in done.trouble
-    assert git(tmp_path, "status", "--porcelain") == "?? .gitignore\n"
+    assert git(tmp_path, "status", "--porcelain") == "?? .cortex-project\n?? .gitignore\n"
 
 
 def test_a_linked_worktree_syncs_its_own_branch(tmp_path, first, clone) -> None:

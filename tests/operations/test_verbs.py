@@ -37,7 +37,7 @@ def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git) 
     git(old, "commit", "-qm", "mine")
     for words in (["init"], ["search", "zebra"], ["search", "giraffe"], ["status"], ["doctor"]):
         cortex(*words, cwd=str(old))
-    assert git(old, "status", "--porcelain") == "?? cortex.toml\n"
+    assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n"
 
 
 def test_the_default_vault_is_used_where_there_is_no_other(tmp_path, tmp_path_factory, cortex) -> None:
@@ -77,6 +77,7 @@ def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
     assert cortex("search", "type:decision sqlite").returncode == 0
     body = cortex("new", "gotcha", "x", "--body", "-", stdin="my own words").stdout.strip()
     assert Path(body).read_text().endswith("my own words\n")
+    assert "/records/rejection/" in cortex("new", "rejected", "x", "--body", "-", stdin="no daemon").stdout
     assert "use one of" in cortex("new", "party", "x").stderr
 
 

@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from cortex.core import emit, note as notes
 from cortex.core.caller import Caller, silent
 from cortex.core.problem import CortexError
+from cortex.core.stretch import Step, Stretch, compose
 from cortex.operations.capture import capture
 from cortex.operations.heal import heal
 from cortex.operations.inbox import normalize
@@ -43,6 +44,12 @@ HISTORIES = int(os.environ.get("CORTEX_HISTORIES", 6000 if SOAK else 200)) // SH
 CLONES = 4
 BARE_HANDED = 3  # this clone never gets our drivers, as long as people only use git in it
 TEXTS = ["Decision: keep it in one file. It is simple.", "Gotcha: it hangs", "Pattern: ask first", "Action: call Ada", "a note\n\nwith two\nlines"]
+
+SAYS = [
+    "Decision: carts expire after a day, because the table stays small.",
+    "[MEMORY: decision, permanent] carts expire after a day",
+    "Nothing to tell.",
+]
 
 
 class Clones(RuleBasedStateMachine):
@@ -101,6 +108,18 @@ class Clones(RuleBasedStateMachine):
         )
         if now:
             normalize(vault, self.caller())
+
+    @rule(clone=clones, says=st.integers(0, len(SAYS)), name=st.sampled_from(["s1", "s2"]), branch=st.sampled_from(["main", "side"]))
+    def work(self, clone: int, says: int, name: str, branch: str) -> None:
+        """A turn of an agent, as its host's hook captures it. What it says another one says too; plans are its own."""
+        vault, number = self.vault(clone), next(self.number)
+        turn = (
+            Stretch(SAYS[says])
+            if says < len(SAYS)
+            else Stretch(f"step {number}", plan=(Step("begin", done=True), Step(f"go on {number}", done=False)))
+        )
+        self.captured.add(capture(vault, self.caller(), compose(turn), type="stop", session=name, project="app", branch=branch).id)
+        normalize(vault, self.caller())
 
     @rule(clone=clones, topic=st.sampled_from(["decision/storage", "bug/login"]), type=st.sampled_from(["", "pattern"]), says=st.booleans())
     def save(self, clone: int, topic: str, type: str, says: bool) -> None:

@@ -9,6 +9,7 @@ from cortex.operations import VERBS
 
 GROUPS = {
     "Keep": ("capture", "save", "passive", "new", "session"),
+    "Agents": ("brief", "remind", "hooks", "import", "extract"),
     "Find": ("search", "recall", "timeline", "show", "context", "graph", "entities", "topic", "history"),
     "Act": ("actions", "meetings", "done", "status"),
     "Keep it true": (
@@ -18,7 +19,11 @@ GROUPS = {
     "Share": ("sync", "merge", "git", "heal", "watch"),
     "Look after": ("init", "normalize", "retry", "doctor", "rebuild"),
 }  # fmt: skip
-_COMPLETION = ("completion", "Print a completion script for bash, zsh or fish.")
+# Commands that are no verbs: they answer a shell, and the host of an agent.
+_OTHERS = (
+    ("completion", "Print a completion script for bash, zsh or fish."),
+    ("hook", "What an agent's host calls on an event of a session; `cortex hooks install` wires it."),
+)
 
 
 def lines() -> Iterator[str]:
@@ -29,7 +34,7 @@ def lines() -> Iterator[str]:
             yield from ("", heading)
         for name in there:
             yield f"  {name:<12}{declaration_of(_function(name)).summary}"
-    yield f"  {_COMPLETION[0]:<12}{_COMPLETION[1]}"
+    yield from (f"  {name:<12}{summary}" for name, summary in _OTHERS)
     yield from ("", "cortex VERB --help explains a verb, with an example.", "")
 
 

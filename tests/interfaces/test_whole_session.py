@@ -1,0 +1,162 @@
+"""A whole session of an agent, as its host tells of it: what mattered is kept unasked, and the next session starts knowing it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SESSION = "5f0c7a52-6d3f-4f6b-9a51-0f3e6c1b2a44"
+DECISIONS = [
+    "Decision: the cart lives in SQLite, because it is one file.",
+    "We chose idempotency keys over locks because the client retries anyway.",
+    "Rejected: a message queue, since one worker is enough.",
+]
+
+
+class Host:
+    """Claude Code, as far as its hooks can see it: it writes the transcript, and calls a hook on every event."""
+
+    def __init__(self, project: Path, home: Path) -> None:
+        self.project = project
+        self.transcript = home / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl"
+        self.transcript.parent.mkdir(parents=True)
+        self.last = None
+        self.count = 0
+
+    def line(self, role: str, content: Any, **more: Any) -> None:
+        self.count += 1
+        uuid = f"u{self.count}"
+        message = {"role": role, "content": content} | ({"id": f"msg_{self.count}", "model": "m"} if role == "assistant" else {})
+        base = {"type": role, "uuid": uuid, "parentUuid": self.last, "isSidechain": False, "userType": "external", "cwd": str(self.project)}
+        base |= {
+            "sessionId": SESSION,
+            "version": "2.1.240",
+            "timestamp": f"2026-11-20T10:{self.count // 60:02}:{self.count % 60:02}.000Z",
+            "message": message,
+        }
+        with self.transcript.open("a") as file:
+            file.write(json.dumps(base | more) + "\n")
+        self.last = uuid
+
+    def turn(self, prompt: str, answer: str, *tools: tuple[str, dict[str, Any], str]) -> None:
+        """The user asks, the agent uses tools and answers."""
+        self.hook("UserPromptSubmit", prompt=prompt)
+        self.line("user", prompt)
+        for name, arguments, result in tools:
+            self.line("assistant", [{"type": "tool_use", "id": f"toolu_{self.count}", "name": name, "input": arguments}])
+            failed = result.startswith("Exit code")
+            self.line("user", [{"type": "tool_result", "tool_use_id": f"toolu_{self.count - 1}", "content": result, "is_error": failed}])
+        self.line("assistant", [{"type": "text", "text": answer}])
+        self.hook("Stop", stop_hook_active=False, last_assistant_message=answer)
+
+    def hook(self, event: str, **fields: Any) -> str:
+        told = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project), "hook_event_name": event} | fields
+        words = "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip("-")
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", "hook", words, "--host", "claude"],
+            input=json.dumps(told), cwd=self.project, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path, git: Callable[..., str], cortex: Callable[..., Any]) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / ".cortex-project").write_text("shop\n")
+    assert cortex("init", "vault", cwd=str(root)).returncode == 0
+    return root
+
+
+@pytest.fixture
+def ended(project: Path, tmp_path: Path) -> Host:
+    """A session of twenty turns with a compaction in the middle."""
+    host = Host(project, tmp_path)
+    assert host.hook("SessionStart", source="startup") == ""  # there is nothing to know yet
+    for number in range(20):
+        tools = [("Edit", {"file_path": str(project / "src" / f"part{number}.py")}, "done")]
+        if number == 4:
+            tools.append(("Bash", {"command": "pytest -q"}, "Exit code 1\n2 failed, 7 passed"))
+        if number == 5:
+            todos = [{"content": "choose a store", "status": "completed"}, {"content": "write the cart", "status": "pending"}]
+            tools.append(("TodoWrite", {"todos": todos}, "ok"))
+        said = f"Part {number} is done.\n\n{DECISIONS[number // 7]}" if number % 7 == 0 else f"Part {number} is done."
+        host.turn(f"please do part {number}", said, *tools)
+        if number == 10:
+            host.hook("PreCompact", trigger="auto", custom_instructions="")
+            host.line("user", "The user builds a shop. Parts 0 to 10 are done.", isCompactSummary=True)
+            host.hook("PostCompact", trigger="auto", compact_summary="The user builds a shop. Parts 0 to 10 are done.")
+            host.hook("SessionStart", source="compact")
+    host.hook("SessionEnd", reason="prompt_input_exit")
+    return host
+
+
+def asked(cortex: Callable[..., Any], project: Path, *words: str) -> Any:
+    done = cortex(*words, "--json", cwd=str(project))
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_is_one_session(ended, project, cortex):
+    (session,) = asked(cortex, project, "session", "list")["records"]
+    assert session["status"] == "done"
+    note = cortex("show", session["id"], cwd=str(project)).stdout
+    assert "src/part19.py" in note
+    assert "pytest" in note
+    assert note.count(" stop: ") == 20
+    assert note.count(" session_start: ") == 1
+    assert note.count(" session_end: ") == 1
+
+
+def test_its_decisions_are_records(ended, project, cortex):
+    hits = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
+    assert sorted(hit["type"] for hit in hits) == ["decision", "decision", "rejection"]
+    text = "\n".join(cortex("show", hit["id"], cwd=str(project)).stdout for hit in hits)
+    for words in ("the cart lives in SQLite", "idempotency keys", "message queue", "layer: keyword", SESSION):
+        assert words.casefold() in text.casefold()
+
+
+def test_its_plan_is_one_record(ended, project, cortex):
+    (hit,) = asked(cortex, project, "search", "type:plan")["hits"]
+    note = cortex("show", hit["id"], cwd=str(project)).stdout
+    assert "- [x] choose a store" in note
+    assert "- [ ] write the cart" in note
+
+
+def test_the_next_session_starts_knowing_them(ended, project):
+    told = json.loads(ended.hook("SessionStart", source="startup", session_id="another"))
+    assert set(told) == {"hookSpecificOutput"}
+    assert told["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    briefing = told["hookSpecificOutput"]["additionalContext"].casefold()
+    for words in ("the cart lives in sqlite", "idempotency keys", "message queue", "write the cart"):
+        assert words in briefing
+    assert len(briefing) <= 9_500
+
+
+def test_what_the_briefing_said_is_not_kept_again(ended, project, cortex):
+    told = json.loads(ended.hook("SessionStart", source="startup"))["hookSpecificOutput"]["additionalContext"]
+    before = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
+    ended.line("user", told)
+    ended.turn("go on", f"As I was told:\n\n{told}")
+    after = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
+    assert {hit["id"] for hit in after} == {hit["id"] for hit in before}
+
+
+def test_nothing_of_what_the_user_asked_is_kept(ended, project, cortex):
+    assert asked(cortex, project, "search", "please", "--all")["hits"] == []
+
+
+def test_a_session_in_which_nothing_happened_leaves_nothing(project, tmp_path, cortex):
+    host = Host(project, tmp_path)
+    host.hook("SessionStart", source="startup")
+    host.hook("SessionEnd", reason="other")
+    assert asked(cortex, project, "session", "list")["records"] == []
+    assert not list((project / "vault").rglob("2*z-*.md"))
