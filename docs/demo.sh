@@ -48,5 +48,7 @@ show status
 show search why not os.replace -n 2
 show search 'type:gotcha "power fails"' -n 2
 show search how do briefings merge -n 3
+show brief --budget 600
+show remind why do we not use os.replace to publish a note
 show graph decision-topic-identity --depth 1
 show score decision-topic-identity
