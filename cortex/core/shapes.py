@@ -33,7 +33,7 @@ _VALUES = (
     r"`([^`\r\n\x00]*)`",
     r"""["'`]?(""" + _BARE + ")",
 )
-_NAMED = r"(?:passw(?:or)?d|passphrase|_pass|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
+_NAMED = r"(?:passw(?:or)?d|passphrase|_pass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
 _VALUE = f"{_GAP}(?:{'|'.join(_VALUES)})"
 _AWS_NAMED = (
     r"(?:aws[ _-]?secret(?:[ _-]?access)?(?:[ _-]?key)?|secret[ _-]?access[ _-]?key)"
@@ -121,9 +121,9 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("stripe-key", ("whsec_",), r"whsec_[A-Za-z0-9+/=_-]{24,}"),
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}"),
-    ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"), r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{40,}"),
+    ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"), r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}"),
     ("openrouter-key", ("sk-or-",), r"sk-or-[A-Za-z0-9_-]{32,}"),
-    ("openai-key", ("sk-",), r"sk-[A-Za-z0-9]{48}[A-Za-z0-9-]*"),
+    ("openai-key", ("sk-",), r"sk-(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}[A-Za-z0-9-]*"),
     ("google-key", ("AIza",), r"AIza[A-Za-z0-9_-]{35,}"),
     ("google-key", ("AQ.",), r"AQ\.[A-Za-z0-9_.-]{40,}"),  # what Google issues since 2026
     ("google-oauth", ("ya29.",), r"ya29\.[A-Za-z0-9_.-]{20,}"),
@@ -132,7 +132,7 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("npm-token", ("npm_",), r"npm_[A-Za-z0-9]{36}[A-Za-z0-9_]*"),
     ("pypi-token", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}"),
     ("huggingface-token", ("hf_", "api_org_"), r"(?:hf|api_org)_[A-Za-z0-9]{34}[A-Za-z0-9_]*"),
-    ("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_.-]{43,}"),
+    ("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_.-]{16,}"),
     ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}"),
     ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[A-Za-z0-9_]{40,}"),
     ("telegram-token", (":AA",), r"[0-9]{8,16}:AA[A-Za-z0-9_-]{33,}"),
@@ -146,7 +146,7 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("vault-token", ("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[A-Za-z0-9_-]{24,}(?:\.[A-Za-z0-9_-]+)*"),
     ("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{0,14}\.atlasv1\.[A-Za-z0-9_=-]{40,}(?:\.[A-Za-z0-9_=-]+)*"),
     ("databricks-token", ("dapi",), r"dapi[0-9a-f]{32}[A-Za-z0-9-]*"),
-    ("mailgun-key", ("key-",), r"key-[0-9a-f]{32}[A-Za-z0-9-]*"),
+    ("mailgun-key", ("key-",), r"key-[0-9a-z]{32}[A-Za-z0-9-]*"),
     ("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9_]{32,}"),
     ("atlassian-token", ("ATATT3", "ATCTT3", "ATBB"), r"AT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{28,}"),
     ("square-token", ("sq0atp-", "sq0csp-", "sq0idp-"), r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}"),
@@ -212,7 +212,7 @@ KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     ("netrc-password", ("machine",), _NETRC, _I),
     ("login-password", ("curl", "mysql", "mariadb", "sshpass", " login", "redis-cli"), _LOGIN, _A),
     ("option-secret", ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"), _OPTION, _I),
-    ("assigned-secret", ("passw", "passphrase", "_pass", "pwd", "secret", "token"), _NAMED + _VALUE, _I),
+    ("assigned-secret", ("passw", "passphrase", "_pass", "_pat", "pwd", "secret", "token"), _NAMED + _VALUE, _I),
     (
         "assigned-secret",
         ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey",

@@ -66,6 +66,8 @@ SECRETS: list[Case] = [
     ("openai-key", "sk-" + MIXED[:20] + "T3Blbk" + "FJ" + MIXED[:20], MIXED[:20]),
     ("openai-key", "sk-" + "proj-" + MIXED[:74] + "T3Blbk" + "FJ" + MIXED[:74], MIXED[:74]),
     ("openai-key", "sk-" + MIXED[:48], MIXED[:48]),
+    ("openai-key", "sk-" + MIXED[:20], MIXED[:20]),
+    ("openai-key", "sk-" + "proj-" + MIXED[:20], MIXED[:20]),
     ("openai-key", "sk-" + "svcacct-" + MIXED[:58] + "T3Blbk" + "FJ" + MIXED[:58], MIXED[:58]),
     ("anthropic-key", "sk-" + "ant-api03-" + MIXED[:93] + "AA", MIXED[:93]),
     ("anthropic-key", "sk-" + "ant-oat01-" + MIXED[:93] + "AA", MIXED[:93]),
