@@ -16,7 +16,7 @@ DOING = (
     r"|make (?:sure|a (?:copy|note|backup|list))|use (?:the|my) (?:time|day|break)"
     r"|leave(?! (?:it|them|this|that|these|those|out)\b| (?:(?!and\b)[^,;]){1,60}? (?:as|alone|unchanged|untouched|out|in place|empty)\b))"
 )
-NOT_TO = r"(?:continue|go (?:on|further|down|into|back)|proceed|wait|look|investigate|dig|bother|pursue|explore|push|chase|spend|read|check|ask)"
+NOT_TO = r"(?:add (?:a |an |any |more |new )?(?:tests?|comments?)\b|continue|go (?:on|further|down|into|back)|proceed|wait|look|investigate|dig|bother|pursue|explore|push|chase|spend|read|check|ask)"
 
 _TAKEN = (
     r"(?:chosen?|choose|pick(?:ed|ing)?|select(?:ed|ing)?|opt(?:ed|ing) for|go(?:ne|ing)? with|went (?:with|for)|settl(?:ed|ing) on|decided (?:on|to use)"
@@ -28,6 +28,8 @@ _HOLLOW = re.compile(
     rf"\b{_TAKEN} (?:"
     r"(?:the |my |its )?[\"'`]?[\w-]{1,30}[\"'`]? tools?\b(?! (?:chain|kit))|(?:the )?sub-?agents?\b|plan mode\b|your\b|what(?:ever)? you\b|whatever\b|whichever\b|what (?:we|i|is|it|there)\b"
     r"|(?:it|them|(?:this|that)(?: (?:one|approach|way|option|path|route|plan|solution|version|fix))?)(?=\W*$|[.,;:]| (?:because|since|for now|instead|then|and|so)\b)"
+    r"|(?:the )?(?:option|approach|plan|version|choice|variant) (?:\d|[a-d]\b|one\b|two\b|three\b)"
+    r"|(?:the|this|that) (?:file|function|test|line|variable)\b"
     r"|(?:the|a|an|my|that|this) (?:smaller|simpler|different|minimal|smallest|simplest|safer|safest|cleaner|slightly \w+|more \w+) (?:change|approach|fix|version|solution"
     r"|one|way|path|route|edit|patch|diff|option)\b(?! (?:over|of|that|which|with|where|to)\b)"
     rf"|(?:the|my) (?:current|existing|same|usual|original|present|previous|other) {_WHAT}\b"

@@ -36,15 +36,13 @@ MOST = 300  # finds in one text; what is beyond stays in the event
 _MOST_SENTENCES = 1500
 _BEFORE, _BEHIND = 300, 500  # signs of a sentence that are read around the word that was found
 
-_LEAD = (
-    r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:✅|❌|💡|⚠️?)?[ ]?"
-)
+_LEAD = r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:[^\w\s\x00-\x7f]{1,3})?[ ]?"
 _WORD = "|".join(sorted(MARKERS, key=len, reverse=True))
 # Whatever stands before the first letter of a line; whether it may stand there is asked where a word follows.
 _BEGIN = r"\n(?P<lead>[^a-z\n]{0,60}+(?:x\][ \t*_]{1,9})?)"
-_BEFORE_WORD = re.compile(rf"{_LEAD}(?:\*\*|__)?")
+_BEFORE_WORD = re.compile(rf"{_LEAD}[*_]{{0,3}}")
 _MARKER = re.compile(
-    rf"{_BEGIN}(?P<word>{_WORD})(?:[ ]?#?\d{{1,3}}|(?:[ ]|(?<!fix))\([^()\n]{{1,60}}\))?(?:\*\*|__)?[ ]?(?P<sign>:|–|—|-(?= ))(?:\*\*|__)?"
+    rf"{_BEGIN}(?P<word>{_WORD})(?:[ ]?#?\d{{1,3}}|(?:[ ]|(?<!fix))\([^()\n]{{1,60}}\))?[*_]{{0,3}}[ ]?(?P<sign>[:：]|–|—|-(?= ))[*_]{{0,3}}"
 )
 _SECTION = re.compile(
     rf"(?m){_BEGIN}(?P<word>{'|'.join(sorted(SECTIONS, key=len, reverse=True))})(?:[ ]\([^()\n]{{1,40}}\))?[ ]?:?(?:\*\*|__)?[ ]?:?[ \t]*$"
@@ -82,7 +80,7 @@ def marked(read: Prose, phrases: Phrases = ()) -> list[tuple[int, int, Candidate
         type_, confidence = MARKERS[mark["word"]]
         if mark["word"] in LAWS and not LAW.match(low, mark.end()):
             continue
-        if (mark["sign"] == ":" or mark["word"] in DASHED) and not read.is_code(mark.start()):
+        if (mark["sign"] in ":：" or mark["word"] in DASHED) and not read.is_code(mark.start()):
             found += _one(read, mark.start(), mark.end() - 1, type_, confidence)
     for mark in _TIL.finditer(low) if "til " in low else ():
         at = mark.start("word") - 1

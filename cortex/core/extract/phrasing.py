@@ -67,7 +67,7 @@ LAWS = frozenset(("important", "remember", "warning"))
 LAW = re.compile(r"[ \t*_]{0,6}(?:never (?!mind\b)|always )[a-z\x01`]{2}")
 
 NOTHING = re.compile(
-    r"[\W_]*(?:none|nothing|n/a|na|tbd|tba|todo|pending|open|not yet|not decided(?: yet)?|to be (?:decided|done|determined)|undecided|unclear|unknown"
+    r"[\W_]*(?:none|nothing(?: new| much| to report)?|n/a|na|tbd|tba|todo|pending|open|not yet|not decided(?: yet)?|to be (?:decided|done|determined)|undecided|unclear|unknown"
     r"|still open|needed|required|see (?:above|below)|yes|no|ok|done)?[\W_]*"
 )
 
@@ -118,6 +118,14 @@ RULES = (
     _rule("went with", "decision", 0.7, r"went with .{3}"),
     _rule("going with", "decision", 0.7, r"(?:i'm|i am|we're|we are) going with .{3}", ours=False),
     _rule("go with", "decision", 0.65, rf"(?:we|i){_WILL} go with .{{3}}", ours=False),
+    _rule("let's", "decision", 0.6, r"let's (?:just )?(?:go|stick) with .{1,120}?\b(?:for|as|because)\b.{3}", ours=False),
+    *(
+        _rule(word, "decision", 0.6, rf"we{_WILL} use .{{1,120}}?\b(?:{_FOR}|as (?:the|a|an|our)\b)", ours=False)
+        for word in ("ll use", "will use", "going to use")
+    ),
+    _rule("instead of", "decision", 0.65, rf"instead of .{{1,100}}? we{_WILL} use .{{3}}", ours=False, because=0.8),
+    _rule("chosen", "decision", 0.75, r"(?:we|i)(?:'ve| have) chosen .{1,120}?\b(?:as|for|to be)\b.{3}", ours=False),
+    _rule("going forward", "decision", 0.6, r"^going forward, (?:all|every|we|the|no|new)\b.{10}", ours=False),
     _rule("stick with", "decision", 0.6, rf"(?:we|i){_WILL} stick with .{{3}}", ours=False, because=0.7),
     _rule("sticking with", "decision", 0.6, r"(?:we're|we are|i'm|i am) sticking with .{3}", ours=False, because=0.7),
     _rule("went ahead and", "decision", 0.7, rf"went ahead and (?:used|kept|put|picked|made|stored|wrote) .{{1,200}}?\b{_OVER} .{{2}}", because=0.85),
@@ -164,7 +172,7 @@ RULES = (
     _rule("cannot use", "rejection", 0, r"(?<!i )cannot use .{2}", because=0.7),
     _rule(
         "prefer", "preference", 0.8,
-        rf"(?:i|we|you|{_TEAM}|^always) (?:strongly |clearly |always |both )?prefers?\b.{{1,200}}?\b(?:over|to|instead of|rather than) .{{2}}", ours=False,
+        rf"(?:i|we|you|{_TEAM}|^always) (?:strongly |clearly |always |both )?prefers?\b(?! to (?:wait|ask|hold|stop|check|see|let)\b).{{1,200}}?\b(?:over|to|instead of|rather than) .{{2}}", ours=False,
     ),
     _rule("prefer", "preference", 0.65, rf"(?:you|{_TEAM}) (?:strongly |clearly |always )?prefers? .{{3}}", ours=False),
     _rule("always", "preference", 0.65, rf"(?:you|{_TEAM}) (?:wants?|insists?|asked (?:me|us))\b.{{0,40}}?\balways\b", ours=False),

@@ -200,3 +200,34 @@ def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True).stdout
     assert "passive" in loaded
     assert not any(name in loaded for name in ("keyword", "phrasing", "tags", "prose"))
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("*Decision:* use SQLite.", "decision"),
+        ("_Decision_: use SQLite.", "decision"),
+        ("\U0001f3af Decision: use SQLite.", "decision"),
+        ("Decision\uff1ause SQLite.", "decision"),
+        ("Let's go with Terraform for infrastructure.", "decision"),
+        ("Let's stick with server-side rendering because it is simpler.", "decision"),
+        ("We will use Celery for background jobs.", "decision"),
+        ("We're going to use MinIO for object storage.", "decision"),
+        ("Instead of cron we'll use systemd timers, because they log to the journal.", "decision"),
+        ("We have chosen Elasticsearch as the search engine.", "decision"),
+        ("Going forward, all money amounts are stored as integer cents.", "decision"),
+    ],
+)
+def test_ways_in_which_agents_say_what_was_decided(text, type_):
+    assert [(one.type, one.confidence >= 0.5) for one in candidates(text)] == [(type_, True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll go with option 2 as you suggested.", "I chose the file `utils.py`.", "Learned: nothing new.", "I prefer to wait for your confirmation.",
+        "I decided not to add a test for this.", "Should we go with Terraform for infrastructure?", "Let's go with your naming for now.",
+    ],
+)  # fmt: skip
+def test_chatter_in_the_same_words_is_none(text):
+    assert [one for one in candidates(text) if one.confidence >= 0.5] == []
