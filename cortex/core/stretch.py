@@ -91,5 +91,23 @@ def joined(stretches: Iterable[Stretch]) -> Stretch:
     )
 
 
+def together(messages: Iterable[str]) -> str:
+    """Messages as one text: what one has opened, a code block or `<private>`, ends with it, and swallows no later one."""
+    return "\n\n".join(_closed(message) for message in messages)
+
+
+def _closed(message: str) -> str:
+    fence = ""
+    for line in message.splitlines() if "```" in message or "~~~" in message else ():
+        mark = line.lstrip(" ")
+        if not fence and mark.startswith(("```", "~~~")) and len(line) - len(mark) <= 3:
+            fence = mark[: len(mark) - len(mark.lstrip(mark[0]))]
+        elif fence and mark.startswith(fence) and not mark.strip(f"{fence[0]} \t"):
+            fence = ""
+    low = message.lower() if "<" in message else ""
+    open_ = low.count("<private>") + low.count("<private ") - low.count("</private")
+    return message + (f"\n{fence}" if fence else "") + "</private>" * max(0, open_)
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())

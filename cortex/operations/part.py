@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex.core.stretch import Stretch
+from cortex.core.stretch import Stretch, together
 from cortex.core.value import NamedTuple
 from cortex.vault import cursor as cursors
 from cortex.vault.cursor import Cursor, Said, said
@@ -44,7 +44,7 @@ def part(known: Cursor, source: Source, message: str, *, afresh: bool = False, l
         new, known, letters, skipped = _read(known, source, longest)
     last = said(message)
     if last.size and (afresh or last not in known.last) and last not in known.ahead and "".join(message.split()) not in letters:
-        new = new._replace(said=f"{new.said}\n\n{message}".strip())
+        new = new._replace(said=together([*([new.said] if new.said else []), message]).strip())
         known = cursors.with_ahead(known._replace(last=_recent(known, last)), last) if has_transcript else known._replace(last=(last,))
     return Part(new, known, skipped)
 
@@ -72,7 +72,7 @@ def _read(known: Cursor, source: Source, longest: int) -> tuple[Stretch, Cursor,
     texts, ahead, letters = _new_only(every, known.ahead)
     asked = tuple(line for line in told.stretch.asked if said(line) not in known.ahead)
     ahead = tuple(one for one in ahead if one not in {said(line) for line in told.stretch.asked})
-    new = told.stretch._replace(said="\n\n".join(texts), asked=asked)
+    new = told.stretch._replace(said=together(texts), asked=asked)
     known = known._replace(since=max(known.since, told.last), ahead=ahead, last=_recent(known, *_last(every)))
     return new, known, letters, looked.skipped
 

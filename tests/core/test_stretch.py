@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.stretch import MARK, Command, Step, Stretch, compose, is_tagged, joined, read
+from cortex.core.stretch import MARK, Command, Step, Stretch, compose, is_tagged, joined, read, together
 
 TURN = Stretch(
     said="Decision: use SQLite, because it is one file.\n\nTests are next.",
@@ -58,6 +58,21 @@ def test_several_are_one_with_each_thing_once_and_the_last_plan():
 def test_a_memory_tag_is_seen_in_any_case():
     assert is_tagged("see [Memory: decision] and go on")
     assert not is_tagged("a memory of [mem]")
+
+
+@pytest.mark.parametrize(
+    ("first", "closed"),
+    [
+        ("All is said.", "All is said."),
+        ("Cut off:\n```py\nx = 1", "Cut off:\n```py\nx = 1\n```"),
+        ("~~~~\nx\n~~~", "~~~~\nx\n~~~\n~~~~"),
+        ("```\nwhole\n```", "```\nwhole\n```"),
+        ("The `<private>` tag", "The `<private>` tag</private>"),
+        ("<private>a</private> b", "<private>a</private> b"),
+    ],
+)
+def test_what_a_message_opens_ends_with_it(first, closed):
+    assert together([first, "Decision: use SQLite."]) == f"{closed}\n\nDecision: use SQLite."
 
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30).map(lambda text: text.replace("`", "'"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from cortex.core.redact import clean
-from cortex.core.stretch import Command, Step, Stretch, is_tagged
+from cortex.core.stretch import Command, Step, Stretch, is_tagged, together
 from cortex.core.text import one_line
 from cortex.core.value import NamedTuple, Protocol
 
@@ -108,7 +108,7 @@ def stretch_of(pieces: Iterable[Piece], root: str) -> Stretch:
             ran[piece.command] = None
         elif piece.kind == PLAN:
             plan = piece.plan
-    return Stretch("\n\n".join(said), tuple(asked), tuple(changed)[:MOST_CHANGED], tuple(ran)[-MOST_COMMANDS:], plan)
+    return Stretch(together(said), tuple(asked), tuple(changed)[:MOST_CHANGED], tuple(ran)[-MOST_COMMANDS:], plan)
 
 
 def asked_in(prompt: str) -> list[str]:
