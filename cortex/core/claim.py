@@ -66,10 +66,11 @@ _PAST = _set("gone old legacy former formerly previously was were no not never l
 _PAST_STEMS = (*_UNDONE_STEMS, "merg", "squash", "rebas", "abandon", "clos", "land")
 
 _USE = _set("use uses used using")
-_TAKE = _USE | _set("require requires added adopted chose chosen choose picked prefer preferred pin pins pinned took")
+_TAKE = _USE | _set("require requires added adopt adopts adopted chose chosen choose picked prefer preferred pin pins pinned took")
 _TAKE_WITH = {
     "depends": "on", "depend": "on", "relies": "on", "rely": "on", "built": "on with", "moved": "to", "migrated": "to", "switched": "to", "switch": "to",
-    "pinned": "to", "pin": "to", "settled": "on", "standardized": "on", "standardised": "on", "runs": "on", "based": "on",
+    "pinned": "to", "pin": "to", "settled": "on", "standardized": "on", "standardised": "on", "runs": "on", "based": "on", "standardize": "on", "standardise": "on", "migrate": "to", "go": "with", "going": "with", "went": "with", "powered": "by",
+    "store": "in", "stored": "in", "kept": "in", "cache": "in with", "cached": "in with",
 }  # fmt: skip
 _CHANGE = _set("switch switched switches migrate migrated migrates move moved moves changed went")
 _REPLACE = _set("replace replaced replaces replacing")

@@ -30,7 +30,8 @@ _NOW = "9999"  # later than any time
 _MOST_MISSING = 40  # paths that git is asked for
 _MOST_TIPS, _MOST_LANDED = 4, 6  # branches whose work is looked for elsewhere; files of each
 _MOST_ROUNDS = 3  # renamings of a file that is gone under its new name too
-_MOST_WHY = 160  # characters
+_MOST_WHY = 160  # characters of one reason
+_MOST_REASONS = 3
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TOLD = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
 
@@ -94,8 +95,9 @@ def doubts(directory: str, claims: Sequence[Claim], *, changed: bool = False) ->
 
 
 def _joined(reasons: Sequence[str]) -> str:
-    more = len(reasons) - 1
-    return shorten(reasons[0], _MOST_WHY) + (f", and {more} more" if more else "")
+    told = sorted(dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch "))  # that a branch is gone says less of what is true
+    more = len(told) - _MOST_REASONS
+    return "; ".join(shorten(reason, _MOST_WHY) for reason in told[:_MOST_REASONS]) + (f", and {more} more" if more > 0 else "")
 
 
 # Files

@@ -109,7 +109,7 @@ GONE = {
     "The cart is in src/app/moved.py, all of it.": "src/app/moved.py is gone (renamed to src/core/moved.py)",
     "Orders are in `src/app/twice.py:12`.": "src/app/twice.py is gone (renamed to src/core/twice.py)",
     "Made on the way: `src/app/late.py`.": "src/app/late.py is gone",
-    "`src/app/old.py` calls `src/app/moved.py`.": "src/app/old.py is gone, and 1 more",
+    "`src/app/old.py` calls `src/app/moved.py`.": "src/app/old.py is gone; src/app/moved.py is gone (renamed to src/core/moved.py)",
     "We use redis for the sessions.": "redis is in no manifest any more",
     "Do not use left-pad.": "left-pad is in pyproject.toml now",
 }
