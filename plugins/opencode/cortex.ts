@@ -1,5 +1,5 @@
 // Cortex for opencode (plugin API V1): put this file into .opencode/plugins/ of a project, or ~/.config/opencode/plugins/.
-// Made by cortex/operations/plugin.py. It needs the command `cortex` on the PATH; without it, it does nothing.
+// It needs the command `cortex` on the PATH; without it, it does nothing.
 import { spawn } from "node:child_process"
 
 const LIMIT = 10_000 // milliseconds for a hook

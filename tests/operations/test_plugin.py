@@ -27,7 +27,7 @@ PLUGIN = ROOT / "plugins/claude"
 
 def test_the_committed_files_are_what_is_made() -> None:
     """CORTEX_UPDATE=1 writes them anew."""
-    there = {str(path.relative_to(ROOT)) for path in (ROOT / "plugins").rglob("*") if path.is_file()} | {".claude-plugin/marketplace.json"}
+    there = {str(path.relative_to(ROOT)) for path in PLUGIN.rglob("*") if path.is_file()} | {".claude-plugin/marketplace.json"}
     made = texts()
     for name, text in made.items():
         path = ROOT / name
