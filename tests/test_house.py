@@ -19,20 +19,15 @@ from cortex.operations import VERBS
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("cortex/**/*.py"))
-NOT_USED = re.compile(r"manager|service|helper|utils?\b|engine|processor|payload", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_is_small_says_what_it_is_and_uses_our_words(path) -> None:
+def test_a_module_says_what_it_is_for_and_its_functions_are_short(path) -> None:
     source = path.read_text()
     tree = ast.parse(source)
     assert ast.get_docstring(tree)
-    assert source.count("\n") <= 400
     assert not re.search(r"^# ?[=-]{4,}", source, re.MULTILINE)
-    assert not NOT_USED.search(path.stem)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            assert not NOT_USED.search(node.name), node.name
         if isinstance(node, ast.FunctionDef):
             assert (node.end_lineno or 0) - node.lineno < 60, node.name
 
