@@ -29,6 +29,7 @@ class Merged(NamedTuple):
     data: bytes
     clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
+    other: bytes | None = None  # the versions are of two notes: `data` is the one whose path this is, this is the other
 
 
 class _Latest(NamedTuple):
@@ -51,8 +52,10 @@ class _Side(NamedTuple):
     topic: str
 
 
-def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge, marker_size: int = 7) -> Merged:
-    """The merged note; `base` is empty when both sides added it. `Invalid` for what is no text with lines."""
+def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge, marker_size: int = 7, *, name: str = "") -> Merged:
+    """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
+    took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
+    `Invalid` for what is no text with lines."""
     if theirs in (ours, base):
         return Merged(ours, clean=True, decisions=())
     if ours == base:
@@ -65,6 +68,13 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
     head_eol, heads = _line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _line_ends([part.body for part in parts])
     was, one, two = (_side(head, body) for head, body in zip(heads, bodies, strict=True))
+    if not was.id == one.id == two.id:
+        if one.id == two.id != "" and was.id:  # base is another note, and both sides have put this one in its place
+            return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
+        stays, goes = _two_notes((was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs)
+        if goes is not None:
+            what = f"{_named(stays)} and {_named(goes)} are two notes: the first stays here, the next cortex command brings back the second"
+            return Merged(stays, clean=True, decisions=(what,), other=goes)
     newer, older = sorted((one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True)
     strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
     latest = _latest(was, newer, older)
@@ -96,6 +106,32 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
     return Merged(bom + data, not ledger.conflicts and not marked, decisions)
 
 
+def _two_notes(ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes) -> tuple[bytes, bytes | None]:
+    """Of two versions that are not one note, that whose file this is and the other; None for the other where they are one
+    note, which has lost or got its id. `ids` are those of base, ours and theirs, and differ."""
+    was, one, two = ids
+    if one == two:
+        return ours, None
+    if "" in (one, two) and (was or not is_added):
+        id_ = one or two
+        # Without an id a note is known by its path: it is the note that this file is named after, or a person's own.
+        if (was == id_ and name in (id_, "")) or (not was and name != id_):
+            return ours, None
+    if was and one != two and was in (one, two):  # git renames a file only to a new note
+        return (theirs, ours) if was == one else (ours, theirs)
+    return (ours, theirs) if _precedence(one, ours, name) < _precedence(two, theirs, name) else (theirs, ours)
+
+
+def _precedence(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
+    """Sorts first whose file it is by its name, whichever side it is on."""
+    return id_ != name, not id_, id_, data
+
+
+def _named(data: bytes) -> str:
+    head = _split(data.removeprefix(BOM))
+    return _side(b"".join(head[:3]), b"").id or "a note without an id"
+
+
 def _side(head: bytes, body: bytes) -> _Side:
     parts = _split(head)._replace(body=body)
     block = parts.block.decode("utf-8", "surrogateescape")
@@ -105,7 +141,9 @@ def _side(head: bytes, body: bytes) -> _Side:
         value = chunk_value.read(key, found[key].text) if found and key in found else None
         return value.text if value and value.kind == "scalar" else ""
 
-    return _Side(parts, block, found, text("id"), text("type"), text("updated") or text("modified") or text("created"), text("topic"))
+    # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
+    id_ = text("id") if found else next((match[1] for match in re.finditer(r"^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block, re.MULTILINE)), "")
+    return _Side(parts, block, found, id_, text("type"), text("updated") or text("modified") or text("created"), text("topic"))
 
 
 def _latest(was: _Side, newer: _Side, older: _Side) -> _Latest | None:

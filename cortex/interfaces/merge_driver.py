@@ -30,11 +30,27 @@ def run(words: list[str]) -> int:
     from cortex.core.merge import merge_record  # noqa: PLC0415
     from cortex.vault.text_merge import merge_file  # noqa: PLC0415
 
-    merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)))
+    stem = os.path.basename(path).removesuffix(".md")
+    merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
+    if merged.other is not None and not _kept(path, base, merged.data, merged.other):
+        return CONFLICTS  # git's index holds all versions; the fallback would mix two notes
     _write(name, merged.data, ours)
     for line in merged.decisions:
         _say(path, line)
     return CLEAN if merged.clean else CONFLICTS
+
+
+def _kept(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
+    """Whether the note that git took for another one is kept for the next command to bring back."""
+    from cortex.core.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
+    from cortex.vault import displaced  # noqa: PLC0415
+
+    try:
+        displaced.keep(os.getcwd(), path, base, stays, other)
+    except (CortexError, OSError) as error:
+        _say(path, f"not merged, since it is two notes and the second could not be kept: {error}; cortex doctor --fix")
+        return False
+    return True
 
 
 def _read(name: str) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from cortex.core.briefing import FOLDER
 from cortex.core.problem import CortexError, Problem
+from cortex.operations import bring_back
 from cortex.vault import checkout, commits, damage, drivers, git, repository
 
 _PATIENCE = 10.0  # seconds for a look through the history of all events
@@ -18,7 +20,7 @@ def of_repository(root: str) -> list[Problem]:
         return broken + drivers.unregistered(root)  # where git itself cannot read, the rest would only repeat it
     if not checkout.in_repository(root):
         return []
-    checks = (drivers.problems, _unmerged, _dirty_briefings, _left_stash, _edited_events)
+    checks = (drivers.problems, _unmerged, bring_back.problems, _dirty_briefings, _left_stash, _edited_events)
     return [problem for check in checks for problem in _looked(root, check)]
 
 
@@ -58,32 +60,36 @@ def _left_stash(root: str) -> list[Problem]:
 
 
 def _edited_events(root: str) -> list[Problem]:
-    """Events that do not say any more what they said when they were first committed."""
-    arguments = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "--reverse", "-z", "--relative", "--", "events"]
-    try:
-        fields = git.run(root, arguments, timeout=_PATIENCE).decode("utf-8", "surrogateescape").split("\0")
-    except CortexError:  # a history too long for a look by the way, or none yet; what is not committed is told all the same
-        fields = []
-    first: dict[str, str] = {}
-    for meta, path in zip(fields[::2], fields[1::2], strict=False):
-        first.setdefault(path, meta.split(" ")[2])
-    now = (
-        git.run(root, ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"])
-        if git.has_commit(root)
-        else b""
-    )
-    changed = now.decode("utf-8", "surrogateescape").split("\0")
-    for meta, path in zip(changed[::2], changed[1::2], strict=False):
-        first.setdefault(path, meta.split(" ")[2])
+    """Events whose text is not the one with which git first had them: edited by hand, or in a merge."""
+    first = _first_texts(root)
     # A name with a line end would be two names to git below; it is named among the bad names anyway.
     here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
-    hashes = (
-        git.run(root, ["hash-object", "--stdin-paths"], stdin="".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape"))
-        if here
-        else b""
-    )
+    lines = "".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")
+    hashes = git.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
     return [
         Problem(path, "an event was edited after it was captured", f"git cat-file blob {first[path][:12]} is what it said; restore that, and keep corrections in its record")
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)
         if hash_ != first[path]
     ]  # fmt: skip
+
+
+def _first_texts(root: str) -> dict[str, str]:
+    """The blobs with which the events began that any commit, merge or edit since has changed: vault path -> blob."""
+    first: dict[str, str] = {}
+    log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
+    changed = b""
+    with suppress(CortexError):  # a history too long to be looked through here, or none yet; what is not committed is told all the same
+        changed = git.run(root, [*log, "--diff-filter=M", "--reverse", "--", "events"], timeout=_PATIENCE)
+        # In a merge, what differs from every parent: `::mode mode mode blob blob blob status`, the parents' first.
+        mixed = git.run(root, [*log, "--merges", "-c", "--reverse", "--", "events"], timeout=_PATIENCE).split(b"\0")
+        for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
+            blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
+            if blobs and meta.startswith(b"::"):
+                first.setdefault(os.fsdecode(path), blobs[0])
+    if git.has_commit(root):
+        words = ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"]
+        changed += git.run(root, words)
+    fields = changed.split(b"\0")
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()
+    return first

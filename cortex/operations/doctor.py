@@ -10,14 +10,16 @@ from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
 from cortex.core.command import line
 from cortex.core.problem import CortexError, Problem
+from cortex.core.record import RECORD_TYPES
 from cortex.core.text import shorten
 from cortex.operations import hook_status, project_file
 from cortex.operations.condition import of_repository
 from cortex.operations.dangling import dangling, named
+from cortex.operations.misnamed_events import misnamed_events
 from cortex.operations.standing import moment_of
 from cortex.operations.supersede import half_done
 from cortex.projections import briefings
-from cortex.projections.catalogue import Catalogue
+from cortex.projections.catalogue import Catalogue, Standing
 from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
 from cortex.vault.access import seconds
@@ -41,7 +43,7 @@ class Examined(NamedTuple):
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     """Name what is wrong: notes with a problem, clashing ids and names, links to no note, stale briefings, a repository that would not merge.
 
-    fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, repair what a power cut left of the repository
+    fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, bring back notes and events that git took for others, make one file of two with one id, repair what a power cut left of the repository
 
     Example: cortex doctor --json
     Example: cortex doctor --fix
@@ -68,6 +70,10 @@ def _examined(vault: Vault, now: Views, at: str) -> Examined:
         *_stale(vault, now),
         *now.problems,
         *_clashes(now.catalogue),
+        *(
+            Problem(one.path, f"holds the event {one.id}", "cortex doctor --fix brings back its own text from git's history")
+            for one in misnamed_events(now.catalogue)
+        ),
         *_topics(now.catalogue),
         *half_done(now.catalogue),
         *_misdated(now.catalogue, seconds(at)),
@@ -86,12 +92,17 @@ def _clashes(catalogue: Catalogue) -> list[Problem]:
     """Two notes with one id: whoever names the id means either."""
     found = []
     clashing = "id IN (SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1) AND tier < 2 ORDER BY id, path"
-    by_id: dict[str, list[str]] = {}
-    for row in catalogue.rows(clashing):
-        by_id.setdefault(row.id, []).append(row.path)
-    for id_, paths in by_id.items():
-        first, *others = paths
-        found += [Problem(path, f"has the id {id_!r} of {first}", "give one of the two another id") for path in others]
+    by_id: dict[str, list[Standing]] = {}
+    for one in catalogue.standings(clashing):
+        by_id.setdefault(one.id, []).append(one)
+    for id_, (first, *others) in by_id.items():
+        ours = all(
+            one.path.startswith(("records/", "sessions/")) or (one.type in (*RECORD_TYPES, "session") and one.created) for one in (first, *others)
+        )
+        hint = "cortex doctor --fix keeps one file, with what both say" if ours else "give one of the two another id"
+        if ours and not first.topic:  # a topic has one record: of it there can be no second note
+            hint += "; for two notes, delete the id: line of the copy first"
+        found += [Problem(one.path, f"has the id {id_!r} of {first.path}", hint) for one in others]
     return found
 
 

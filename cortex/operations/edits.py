@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from cortex.core import note as notes
@@ -14,15 +12,14 @@ from cortex.core.problem import Conflict, Invalid, Problem
 from cortex.operations import naming
 from cortex.operations.freshen import freshen
 from cortex.operations.heal import heal_by_the_way
+from cortex.operations.record_lock import record_lock
 from cortex.projections.catalogue import Row
 from cortex.projections.refresh import look
 from cortex.vault import files
 from cortex.vault.find import Vault
-from cortex.vault.lock import lock
 from cortex.vault.moved import forget
 
 _ATTEMPTS = 5
-_WAIT = 60.0  # seconds for a pass over the inbox, which changes records too
 _GENERATED = ("inbox/", "events/", "briefings/")
 
 Edit = Callable[[Note], Note]
@@ -55,11 +52,6 @@ def record(row: Row) -> Row:
     return row
 
 
-def alone(vault: Vault) -> AbstractContextManager[None]:
-    """While it is held, nobody else changes a record through Cortex."""
-    return lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT)
-
-
 def is_record(row: Row) -> bool:
     """Whether `record` lets it be edited."""
     return not row.path.startswith(_GENERATED) and row.id != row.path
@@ -73,18 +65,18 @@ def word(id_: str, path: str) -> str:
 def apply(vault: Vault, path: str, edit: Edit) -> bool:
     """Edit one note; whether it changed. Who else edits through Cortex waits for us; what anybody else writes meanwhile is read
     again and edited, never overwritten."""
-    with alone(vault):
+    with record_lock(vault):
         return _applied(vault, path, edit)
 
 
 def remove(vault: Vault, path: str, expected: bytes) -> None:
     """Remove a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
-    with alone(vault):
+    with record_lock(vault):
         removed(vault, path, expected)
 
 
 def removed(vault: Vault, path: str, expected: bytes) -> None:
-    """The same for who holds `alone` already."""
+    """The same for who holds `record_lock` already."""
     if files.read(vault.root, path) != expected:
         raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
     forget(vault)  # a run that ends here leaves briefings to heal

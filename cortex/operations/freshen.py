@@ -6,7 +6,7 @@ from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError, Problem
 from cortex.operations.gather import due, gather
-from cortex.vault import files, layout
+from cortex.vault import displaced, files, layout
 from cortex.vault.find import Vault
 from cortex.vault.moved import moved
 
@@ -34,9 +34,10 @@ def freshen(vault: Vault, caller: Caller) -> list[Problem]:
 
 def heal_if_due(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to its end. A vault
-    that has none is given none by reading it."""
-    if not (files.exists(vault.root, FOLDER) and moved(vault)):
+    that has none is given none by reading it; notes that a merge has displaced come back there too."""
+    has_briefings = files.exists(vault.root, FOLDER)
+    if not (moved(vault) if has_briefings else displaced.is_any(vault.root)):
         return []
-    from cortex.operations.heal import heal_by_the_way  # noqa: PLC0415  as above; git is mostly where it was
+    from cortex.operations.heal import bring_back_by_the_way, heal_by_the_way  # noqa: PLC0415  as above; git is mostly where it was
 
-    return heal_by_the_way(vault, caller)
+    return heal_by_the_way(vault, caller) if has_briefings else bring_back_by_the_way(vault, caller)

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
+from cortex.core.conflicts import Resolved
 from cortex.core.problem import Conflict, CortexError, Problem
+from cortex.operations.bring_back import bring_back
 from cortex.projections import briefings
 from cortex.projections.briefings import Difference
 from cortex.projections.refresh import Views, look
@@ -24,10 +26,11 @@ class Healed(NamedTuple):
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
     problems: tuple[Problem, ...] = ()  # notes that cannot be read, whose lines stay as they were, and such pages
+    brought_back: tuple[Resolved, ...] = ()  # notes that a merge by git had displaced
 
 
 def heal(vault: Vault, caller: Caller, *, check: bool = False) -> Healed:
-    """Bring the briefings up to the notes: write only what differs.
+    """Bring the briefings up to the notes: write only what differs. Notes that a merge by git has displaced are brought back first.
 
     Merging by git keeps briefings right in most cases, and this in all others. A page is output: nothing in it is ever
     read back, so a page with conflict markers is simply written anew.
@@ -41,7 +44,9 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> Healed:
         wrong, problems = _differences(vault, caller)
         stale = tuple(one.path for one in wrong if not one.newer)
         return Healed((), (), stale, tuple(one.path for one in wrong if one.newer), problems)
-    return _concluded(vault, _healed(vault, caller), _unmerged_pages(vault))
+    back, left = bring_back(vault, caller)
+    healed = _concluded(vault, _healed(vault, caller), _unmerged_pages(vault))
+    return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
 
 
 def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
@@ -50,6 +55,7 @@ def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
     next call."""
     try:
         busy = checkout.under_way(vault.root)
+        back = bring_back_by_the_way(vault, caller)
         unmerged = _unmerged_pages(vault) if busy else []
         if busy and not unmerged:
             return []
@@ -58,7 +64,17 @@ def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
         return [Problem(FOLDER, f"could not be healed: {error}", error.hint if isinstance(error, CortexError) else "cortex heal")]
     told = {problem.where for problem in healed.problems}
     changed = (Problem(path, "was changed by somebody else just now", "cortex heal") for path in healed.stale if path not in told)
-    return [*healed.problems, *changed]
+    return [*back, *healed.problems, *changed]
+
+
+def bring_back_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
+    """Bring back what a merge by git has displaced, on the way of another verb. Raises nothing: what cannot be done is a
+    problem, and is tried again at the next call."""
+    try:
+        back, left = bring_back(vault, caller)
+    except (CortexError, OSError) as error:
+        return [Problem(".git", f"a note that git has displaced was not brought back: {error}", "cortex heal")]
+    return [*(Problem(one.path, one.what, "cortex sync shares it, or git add and commit it") for one in back), *left]
 
 
 def _healed(vault: Vault, caller: Caller) -> Healed:
@@ -71,7 +87,8 @@ def _healed(vault: Vault, caller: Caller) -> Healed:
             done[outcome].append(one.path)
     if not done["stale"] and not problems:
         moved.remember(vault, seen)
-    return Healed(**{field: tuple(paths) for field, paths in done.items()}, problems=problems)
+    written, removed, stale, newer = (tuple(done[field]) for field in ("written", "removed", "stale", "newer"))
+    return Healed(written, removed, stale, newer, problems)
 
 
 def _differences(vault: Vault, caller: Caller) -> tuple[list[Difference], tuple[Problem, ...]]:

@@ -7,21 +7,27 @@ import time
 from collections.abc import Iterable
 
 from cortex.core.caller import Caller
+from cortex.core.conflicts import note_id
 from cortex.core.problem import CortexError, Problem
+from cortex.operations.bring_back import bring_back
+from cortex.operations.duplicates import join_same_ids
 from cortex.operations.heal import heal
-from cortex.operations.settling import settle_for_a_person
+from cortex.operations.misnamed_events import give_back, misnamed_events
+from cortex.operations.resolve_conflicts import resolve_for_person
 from cortex.projections.refresh import look
 from cortex.vault import checkout, drivers, files, repair
 from cortex.vault.find import Vault
+from cortex.vault.objects import first_text
 
 _OLD = 600.0  # seconds; a half-written file that is younger may belong to somebody at work
 
 
 def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
-    """Do it, and answer what was done and what could not be. No note is touched but the briefings, which are output."""
+    """Do it, and answer what was done and what could not be. Of notes only those are touched that git has mixed up, displaced or
+    doubled, and the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _drivers, _unmerged, _leftovers, _briefings):
+    for step in (_repository, _drivers, _unmerged, _displaced, _events, _duplicates, _leftovers, _briefings):
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -39,7 +45,25 @@ def _drivers(vault: Vault, _: Caller) -> Iterable[str]:
 
 def _unmerged(vault: Vault, _: Caller) -> Iterable[str]:
     if checkout.in_repository(vault.root):
-        yield from (f"{one.path}: {one.what}" for one in settle_for_a_person(vault.root))
+        yield from (f"{one.path}: {one.what}" for one in resolve_for_person(vault.root)[0])
+
+
+def _displaced(vault: Vault, caller: Caller) -> Iterable[str]:
+    if checkout.in_repository(vault.root):
+        yield from (f"{one.path}: {one.what}" for one in bring_back(vault, caller)[0])
+
+
+def _events(vault: Vault, caller: Caller) -> Iterable[str]:
+    """Give an event's file its own text back where it holds another event's."""
+    for one in look(vault, caller.progress, lambda views: misnamed_events(views.catalogue)):
+        text = first_text(vault.root, one.path)
+        if text is not None and note_id(text) == one.name:
+            give_back(vault.root, one.path, text)
+            yield f"{one.path}: git took it for another event; its own text is back"
+
+
+def _duplicates(vault: Vault, caller: Caller) -> Iterable[str]:
+    yield from (f"{one.path}: {one.what}" for one in join_same_ids(vault, caller))
 
 
 def _leftovers(vault: Vault, caller: Caller) -> Iterable[str]:

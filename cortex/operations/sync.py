@@ -8,12 +8,13 @@ import time
 from typing import NamedTuple
 
 from cortex.core.caller import Caller
+from cortex.core.conflicts import Resolved
 from cortex.core.problem import Conflict, CortexError, Problem
-from cortex.core.settle import Settled
+from cortex.operations.continue_merge import Step, continue_merge
+from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
-from cortex.operations.reunite import reunite
-from cortex.operations.settling import Step, carry_on, twins
+from cortex.operations.resolve_conflicts import repair_merge, resolve_for_person
 from cortex.vault import checkout, commits, drivers, git, layout, merging, objects, remotes, settings
 from cortex.vault.commits import Change
 from cortex.vault.find import Vault
@@ -37,7 +38,7 @@ class Synced(NamedTuple):
     sent: int  # commits given to the remote
     unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
-    settled: tuple[Settled, ...]  # what git could not merge, and what was decided
+    settled: tuple[Resolved, ...]  # what git could not merge, and what was decided
     waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way meanwhile
     left: tuple[str, ...]  # changed in the vault and not ours to commit; a new folder is one of them
     problems: tuple[Problem, ...]
@@ -89,7 +90,7 @@ class _Sync:
         self.commits: list[str] = []
         self.received = self.sent = self.unsent = 0
         self.how = self.push = ""
-        self.settled: list[Settled] = []
+        self.settled: list[Resolved] = []
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
         self.off = not self._may_push() or no_push
@@ -98,10 +99,7 @@ class _Sync:
         trouble = hint = ""
         try:
             self._resume()
-            heal_by_the_way(self.vault, self.caller)  # pages that hold up a merge of a person's
-            if why := commits.gate(self.root):
-                hint = commits.closed(self.root)[1] or "cortex doctor --fix merges what can be; mend the rest, git add it, git commit"
-                raise Conflict(why, hint)
+            self._resolve_for_person()
             self._prepare()
             normalized = normalize(self.vault, self.caller)
             self.problems |= {problem.where: problem for problem in normalized.failed}
@@ -144,28 +142,56 @@ class _Sync:
             merging.let_go(self.root)
         elif mine is not None:
             with commits.alone(self.root):
-                self._take(carry_on(self.vault, self.caller, mine))
+                self._take(continue_merge(self.vault, self.caller, mine))
             self.how = self.how or mine.how
         if not checkout.under_way(self.root):
+            last = merging.remembered(self.root)
+            if last and git.has_commit(self.root) and self._is_ancestor(last.theirs, "HEAD"):  # killed behind the merge
+                self._repair(last)
             merging.put_back(self.root)
+
+    def _resolve_for_person(self) -> None:
+        """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began; say what is left.
+        Its end is theirs."""
+        heal_by_the_way(self.vault, self.caller)  # pages that hold up a merge
+        with commits.alone(self.root):
+            resolved, waiting = resolve_for_person(self.root)
+        self.settled += resolved
+        self.waiting = waiting
+        what = checkout.under_way(self.root)
+        if waiting:
+            then = f"git add them, then {commits.closed(self.root)[1]}" if what else "git add them, then cortex sync"
+            raise _Stop(_waits(len(waiting)), f"choose the lines to keep and delete the markers; {then}")
+        if why := commits.gate(self.root):
+            hint = commits.closed(self.root)[1] or "git status"
+            if resolved:
+                raise _Stop(why, f"everything in it is merged; {hint}; then cortex sync")
+            raise Conflict(why, hint)
 
     def _take(self, step: Step) -> None:
         """Note how far settling came; stop when it needs a person."""
-        self.settled += step.settled
+        self.settled += step.resolved
         self.waiting = step.waiting
         if step.waiting:
-            count = len(step.waiting)
             raise _Stop(
-                f"{count} note{'s wait' if count != 1 else ' waits'} for you: both sides changed the same lines",
+                _waits(len(step.waiting)),
                 "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
             )
         if not step.done:
             raise _Stop(step.trouble, step.hint)
+
+    def _repair(self, mine: Begun) -> None:
+        """See that no note went lost or was mixed with another in what git has merged; then it is over."""
+        if mine.ours:
+            ours, theirs = (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
+            resolved, problems = repair_merge(self.root, merging.between(self.root, ours, theirs))
+            self.settled += resolved
+            self.problems |= {problem.where: problem for problem in problems}
         merging.forget(self.root)
 
     def _commit(self) -> None:
         """Heal and commit what is ours."""
-        self.settled += reunite(self.vault, self.caller)
+        self.settled += join_grown_apart(self.vault, self.caller)
         try:
             heal(self.vault, self.caller)
         except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
@@ -255,9 +281,7 @@ class _Sync:
             return "fast-forward"
         how = "rebase" if up.rebase else "merge"
         mine = git.commit_id(self.root, "HEAD")
-        base = git.run(self.root, ["merge-base", mine, theirs]).decode().strip()
-        self._begin(Begun(how, theirs, {}), _words(up, theirs), self._aside(theirs) if how == "merge" else [])
-        self.settled += twins(self.root, base, mine, theirs)
+        self._begin(Begun(how, theirs, {}, mine), _words(up, theirs), self._aside(theirs) if how == "merge" else [])
         return how
 
     def _straight(self, up: Upstream, theirs: str) -> list[str]:
@@ -279,11 +303,11 @@ class _Sync:
                     error = commits.declined(self.root, ran, "merge")
                     merging.abort(self.root, "merge")
                     raise _Stop(error.message, error.hint)
-                self._take(carry_on(self.vault, self.caller, mine))
+                self._take(continue_merge(self.vault, self.caller, mine))
             elif ran.code:
                 merging.forget(self.root)
                 raise _refused(self.root, ran, mine.how)
-            merging.forget(self.root)
+            self._repair(mine)
         finally:
             if not checkout.under_way(self.root):
                 merging.put_back(self.root)
@@ -323,6 +347,10 @@ class _Sync:
     def _count(self, range_: str) -> int:
         ran = git.attempt(self.root, ["rev-list", "--count", range_, "--"])
         return 0 if ran.code else int(ran.output)
+
+
+def _waits(count: int) -> str:
+    return f"{count} note{'s wait' if count != 1 else ' waits'} for you: both sides changed the same lines"
 
 
 def _words(up: Upstream, theirs: str) -> list[str]:

@@ -13,8 +13,8 @@ _DRIVER = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
 _MOST = 64_000  # bytes read of any file here
 # What git leaves in its folder while an operation waits for its end.
 _UNDER_WAY = {
-    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "cherry-pick or revert",
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "",
 }  # fmt: skip
 
 
@@ -44,9 +44,13 @@ def has_drivers(directory: str) -> bool:
 
 
 def under_way(directory: str) -> str:
-    """The operation that git is in the middle of, in one word; empty when there is none."""
+    """The operation that git is in the middle of, by the name of its command; empty when there is none."""
     git = git_folder(directory)
-    return next((what for name, what in _UNDER_WAY.items() if git and os.path.lexists(os.path.join(git[1], name))), "")
+    for name, what in _UNDER_WAY.items() if git else ():
+        if git and os.path.lexists(os.path.join(git[1], name)):
+            # Several commits are picked or reverted, and git has stopped between two of them.
+            return what or ("revert" if _first_line(os.path.join(git[1], name, "todo")).startswith("revert") else "cherry-pick")
+    return ""
 
 
 def project_of(directory: str) -> str:

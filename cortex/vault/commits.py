@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from cortex.core import note as notes
+from cortex.core.conflicts import conflicts, is_record
 from cortex.core.problem import Conflict, CortexError, Problem
-from cortex.core.settle import conflicts, is_record
 from cortex.vault import checkout, files, git, layout, objects
 from cortex.vault.lock import lock
 

@@ -58,6 +58,13 @@ def registered(root: str) -> bool:
     return found.removed or all(_works(name, found.commands.get(name, "")) for name in _COMMANDS)
 
 
+def are_active(root: str) -> bool:
+    """Whether git runs both drivers here."""
+    place = checkout.git_folder(root)
+    commands = configured(place[2]).commands if place else {}
+    return all(_works(name, commands.get(name, "")) for name in _COMMANDS)
+
+
 def register(root: str, *, again: bool = False) -> bool:
     """Register what is missing, and put our attributes in force where others are; True when something was changed.
     A person who has taken the drivers out gets them back only with `again`."""

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from cortex.core.conflicts import OpenConflict, Resolved
 from cortex.core.problem import CortexError
-from cortex.core.settle import Left, Settled
 from cortex.vault import checkout, commits, git, objects
 
 _STATE = "cortex-sync"
@@ -28,24 +28,41 @@ _STILL = 0.5  # seconds without a change after which git is taken to have ended
 _QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
 
+class Commits(NamedTuple):
+    """What is merged: two commits, and the commits or trees that they are compared with."""
+
+    bases: tuple[str, ...]
+    ours: str  # in a rebase what lies below
+    theirs: str  # in a rebase the commit that is moved
+
+
 class Begun(NamedTuple):
     """What Cortex began: a merge with, or a rebase onto, the commit `theirs`."""
 
-    how: str  # merge, rebase
+    how: str  # merge or rebase; in what a person began also cherry-pick, revert, stash, am
     theirs: str
-    waiting: Mapping[str, Left]
+    waiting: Mapping[str, OpenConflict]
+    ours: str = ""  # the commit that was checked out before
 
 
 def begun(root: str) -> Begun | None:
     """The operation under way, when it is ours."""
-    try:
-        held = json.loads(_read(root, _STATE))
-        mine = Begun(held["how"], held["theirs"], {path: Left(left[0], left[1], tuple(left[2])) for path, left in held["waiting"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError):
+    mine = remembered(root)
+    if mine is None:
         return None
     where = {"merge": "MERGE_HEAD", "rebase": os.path.join("rebase-merge", "onto")}.get(mine.how, "")
     ours = bool(where) and _read(root, where).decode("ascii", "replace").strip() == mine.theirs
     return mine if ours or (mine.how == "rebase" and is_torn(root)) else None
+
+
+def remembered(root: str) -> Begun | None:
+    """The operation that was remembered last and not forgotten, whether it is still under way or not."""
+    try:
+        held = json.loads(_read(root, _STATE))
+        waiting = {path: OpenConflict(one[0], one[1], tuple(one[2])) for path, one in held["waiting"].items()}
+        return Begun(held["how"], held["theirs"], waiting, held.get("ours", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def is_torn(root: str) -> bool:
@@ -140,10 +157,10 @@ def conclude(root: str, how: str) -> git.Ran:
     return commits.patiently(lambda: git.attempt(objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET))
 
 
-def told(ran: git.Ran) -> list[Settled]:
+def told(ran: git.Ran) -> list[Resolved]:
     """What the record driver said of values that lost, among all that git said."""
     lines = (line.partition(": ") for line in ran.complaint.splitlines() if "; cortex history " in line)
-    return [Settled(path, what) for path, _, what in lines]
+    return [Resolved(path, what) for path, _, what in lines]
 
 
 def abort(root: str, how: str) -> None:
@@ -161,14 +178,35 @@ def resolve(root: str, paths: Iterable[str]) -> None:
             raise CortexError(f"git update-index: {ran.reason}", "git status shows the state of the repository")
 
 
-def sides(root: str, how: str) -> tuple[str, str, str]:
-    """The commits that are being merged: base, ours, theirs. In a rebase ours is what lies below, theirs the commit that is moved."""
-    theirs = "MERGE_HEAD" if how == "merge" else "REBASE_HEAD"
-    base = f"{theirs}^"
+def commits_of(root: str, how: str) -> Commits | None:
+    """The commits that an operation under way merges; None where git does not say, as in `git am`. `how` is what
+    `checkout.under_way` answers, or `stash` for the application of the last stash."""
+    names = {
+        "merge": ("HEAD", "MERGE_HEAD"),
+        "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
+        "cherry-pick": ("CHERRY_PICK_HEAD^", "CHERRY_PICK_HEAD"),
+        "revert": ("REVERT_HEAD", "REVERT_HEAD^"),
+        "stash": ("refs/stash^", "refs/stash"),
+    }.get(how)
+    if names is None:
+        return None
+    found = [git.attempt(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]) for name in (*names, "HEAD")]
+    before, theirs, ours = (ran.output.decode("ascii", "replace").strip() for ran in found)
+    if not theirs or not ours:
+        return None
     if how == "merge":
-        found = git.attempt(root, ["merge-base", "HEAD", theirs])
-        base = found.output.decode("ascii", "replace").strip()
-    return base, "HEAD", theirs
+        return between(root, ours, theirs)
+    return Commits((before or _empty_tree(root),), ours, theirs)  # the first commit of all has none before it
+
+
+def between(root: str, ours: str, theirs: str) -> Commits:
+    """Two commits and what they have in common: every best common ancestor, or the empty tree."""
+    bases = git.attempt(root, ["merge-base", "--all", ours, theirs]).output.decode("ascii", "replace").split()
+    return Commits(tuple(bases) or (_empty_tree(root),), ours, theirs)
+
+
+def _empty_tree(root: str) -> str:
+    return git.run(root, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
 
 
 def _path(root: str, name: str) -> str:

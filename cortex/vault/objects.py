@@ -123,6 +123,39 @@ def committed(root: str, paths: Sequence[str]) -> dict[str, bytes]:
     return {path: held[blob] for path, blob in listed.items() if blob in held}
 
 
+def untracked(root: str) -> list[str]:
+    """The files below the vault that git neither knows nor ignores."""
+    listed = git.run(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."], timeout=60.0)
+    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+
+def text_at(root: str, revision: str, path: str) -> bytes | None:
+    """The text of a vault path in a commit; None where it has none."""
+    ran = git.attempt(root, ["cat-file", "blob", f"{revision}:./{path}"], timeout=30.0)
+    return None if ran.code else ran.output
+
+
+def first_text(root: str, path: str) -> bytes | None:
+    """The text with which a vault path first came into the repository, on any branch or in the reflog; None when it never did."""
+    words = ["log", "--all", "--reflog", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=A", "-m", "--", path]
+    fields = git.attempt(root, words, timeout=60.0).output.split(b"\0")
+    metas = [field.strip().split(b" ") for field in fields[::2] if field.strip().startswith(b":")]
+    if not metas:
+        return None
+    blob = metas[-1][3].decode()  # git lists the newest first
+    return blobs(root, [blob]).get(blob)
+
+
+def texts_of_path(root: str, path: str) -> list[str]:
+    """The blobs that the commits leading to HEAD gave a vault path, the newest first; none outside a repository."""
+    if not checkout.in_repository(root) or not git.has_commit(root):
+        return []
+    words = ["log", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "HEAD", "--", path]
+    fields = git.attempt(root, words, timeout=30.0).output.split(b"\0")
+    blobs_of = [meta.strip().split(b" ")[3].decode() for meta in fields[::2] if meta.strip().startswith(b":")]
+    return list(dict.fromkeys(blob for blob in blobs_of if blob.strip("0")))
+
+
 def ignored(root: str, paths: Iterable[str]) -> set[str]:
     """Those of the vault-relative paths that git ignores and does not know."""
     # This command takes no literal paths; with `./` before it, no name is read as a pattern's magic.

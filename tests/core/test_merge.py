@@ -1,8 +1,8 @@
 """Law 5: equal sides give that side, a side equal to base the other, swapped sides the same bytes; frontmatter stays
 YAML, no marker stands in it, and nothing is lost without a word.
 
-The cases in `tests/merge_cases` are folders of `base.md`, `ours.md`, `theirs.md`, `expected.md` and `decisions.txt`;
-CORTEX_UPDATE=1 writes the last two anew.
+The cases in `tests/merge_cases` are folders of `base.md`, `ours.md`, `theirs.md`, `expected.md` and `decisions.txt`, where the
+versions are of two notes also `other.md`, and `name.txt` where the file's name matters; CORTEX_UPDATE=1 writes what comes out.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cas
 MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    return merge_record(base, ours, theirs, merge_file)
+def merge(base: bytes, ours: bytes, theirs: bytes, name: str = "") -> Merged:
+    return merge_record(base, ours, theirs, merge_file, name=name)
 
 
 def problems(data: bytes) -> list[str]:
@@ -51,14 +51,20 @@ def problems(data: bytes) -> list[str]:
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
 def test_case(folder: Path) -> None:
     base, ours, theirs = (folder.joinpath(f"{name}.md").read_bytes() for name in ("base", "ours", "theirs"))
-    merged = merge(base, ours, theirs)
-    told = "".join(f"{line}\n" for line in (("clean" if merged.clean else "conflict"), *merged.decisions))
+    name = folder.joinpath("name.txt").read_text().strip() if folder.joinpath("name.txt").exists() else ""
+    merged = merge(base, ours, theirs, name)
+    other = folder.joinpath("other.md")
+    outcome = "two notes" if merged.other is not None else "clean" if merged.clean else "conflict"
+    told = "".join(f"{line}\n" for line in (outcome, *merged.decisions))
     if os.environ.get("CORTEX_UPDATE"):
         folder.joinpath("expected.md").write_bytes(merged.data)
         folder.joinpath("decisions.txt").write_text(told)
+        if merged.other is not None:
+            other.write_bytes(merged.other)
+    assert merged.other == (other.read_bytes() if other.exists() else None)
     assert merged.data == folder.joinpath("expected.md").read_bytes()
     assert told == folder.joinpath("decisions.txt").read_text()
-    assert merge(base, theirs, ours) == merged
+    assert merge(base, theirs, ours, name) == merged
     note = notes.read(merged.data, "n.md")
     if note.opening and not (problems(ours) and problems(theirs)):
         assert problems(merged.data) == []
@@ -182,11 +188,31 @@ def test_swapping_sides_changes_nothing(trio: tuple[bytes, bytes, bytes]) -> Non
     assert merge(base, theirs, ours) == merged
 
 
+names = st.sampled_from(["", "n-1", "n-2", "elsewhere"])
+
+
+@given(trios(), names)
+def test_versions_with_two_ids_are_never_mixed(trio: tuple[bytes, bytes, bytes], name: str) -> None:
+    base, ours, theirs = trio
+    merged = merge(base, ours, theirs, name)
+    assert merge(base, theirs, ours, name) == merged
+    ids = [notes.read(side).get("id") for side in (ours, theirs)]
+    assume(len(set(trio)) == 3)
+    if all(ids) and ids[0] != ids[1]:
+        assert {merged.data, merged.other} == {ours, theirs}
+        assert merged.clean
+        event("two notes")
+    if merged.other is not None:
+        assert ids[0] != ids[1]
+        assert {merged.data, merged.other} == {ours, theirs}
+
+
 @given(trios())
 def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(trio: tuple[bytes, bytes, bytes]) -> None:
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
     merged = merge(base, ours, theirs)
+    assume(merged.other is None)
     with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening]
     assume(any(not problems(side) for side in with_frontmatter))
     assert problems(merged.data) == []
@@ -202,6 +228,7 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
     that it lost."""
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
+    assume(merged.other is None)
     was, result = notes.read(base), notes.read(merged.data)
     told = "\n".join(merged.decisions)
     for side in map(notes.read, (ours, theirs)):
@@ -228,7 +255,9 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
 @given(trios(odd=False))
 def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, bytes]) -> None:
     base, ours, theirs = trio
-    result = merge(base, ours, theirs).data
+    merged = merge(base, ours, theirs)
+    assume(merged.other is None)
+    result = merged.data
     sides = [notes.read(one) for one in (base, ours, theirs)]
     for key in sides[0].fields:
         spans = {one.block[slice(*notes.span(one.block, key))] for one in sides}

@@ -401,9 +401,16 @@ def test_a_merge_that_a_person_began_is_theirs(first, clone) -> None:
         each.git("commit", "-qam", "mine")
     a.synced()
     b.git("pull", "-q", "--no-rebase", code=1)
+    stopped = b.sync()
+    assert [problem.where for problem in stopped.waiting] == ["mine.md"]
+    assert "git commit concludes it" in stopped.hint
+    assert "<<<<<<<" in b.read("mine.md")
+    b.write("mine.md", "Mended.\n")
+    b.git("add", "mine.md")
     with pytest.raises(Conflict, match="a merge is under way"):
         b.sync()
-    assert "<<<<<<<" in b.read("mine.md")
+    b.git("commit", "-q", "--no-edit")
+    assert b.synced().push == "pushed"
 
 
 def test_conflicts_of_code_around_the_vault_wait_for_their_owner(tmp_path) -> None:

@@ -18,9 +18,9 @@ from cortex.core.caller import Caller, silent
 from cortex.core.event import path_of
 from cortex.core.problem import Conflict
 from cortex.core.topic import record_id
+from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.history import history
 from cortex.operations.init import init
-from cortex.operations.reunite import reunite
 from cortex.operations.save import Saved, save
 from cortex.operations.sync import sync
 from cortex.vault import files
@@ -294,7 +294,7 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     with monkeypatch.context() as patched:
         for name in real:
             patched.setattr(files, name, writing(name))
-        assert len(reunite(one.vault, one.caller())) == 1
+        assert len(join_grown_apart(one.vault, one.caller())) == 1
     assert [name for name, _ in refused] == ["replace", "remove"]
     assert one.note().text.strip() == "what two said"
 

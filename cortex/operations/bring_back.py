@@ -1,0 +1,136 @@
+"""Notes that merges by git alone have displaced, lost or mixed: brought back to files of their own by the next command.
+
+The merge driver keeps the second of two notes that git took for one (`vault/displaced.py`). Here it is put where it was: at
+the path at which git's history has it, else where Cortex would write it. What git merged without the driver is looked at in
+`check_merges.py`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cortex.core import note as notes
+from cortex.core.caller import Caller
+from cortex.core.conflicts import Resolved, is_event_path
+from cortex.core.problem import CortexError, Problem
+from cortex.core.text import short_hash
+from cortex.operations.check_merges import check_merges
+from cortex.projections.refresh import look
+from cortex.vault import checkout, displaced, files, git, layout, objects
+from cortex.vault.displaced import Displaced
+from cortex.vault.find import Vault
+
+_SECONDS = 30.0  # for a look through the history
+
+
+def bring_back(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
+    """Put every note that git's merges have displaced, lost or mixed with another back into a file of its own. Nothing while
+    git is in the middle of something: an untracked file would stand in its way."""
+    if checkout.under_way(vault.root):
+        return [], []
+    done: list[Resolved] = []
+    found = displaced.entries(vault.root)
+    if found and not objects.stages(vault.root):
+        for entry in found:
+            done += _brought_back(vault, caller, entry)
+            displaced.forget(vault.root, entry.name)
+    resolved, problems_left = check_merges(vault, caller)
+    return [*done, *resolved], problems_left
+
+
+def problems(root: str) -> list[Problem]:
+    """What `bring_back` has still to do, for doctor."""
+    return [
+        Problem(
+            os.path.join(".git", displaced.FOLDER, one.name), f"git took {_name(one.other)} for {_name(one.stays)} and left it out", "cortex heal"
+        )
+        for one in displaced.entries(root)
+    ]
+
+
+def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolved]:
+    """What was written. Nothing where the merge was taken back, or where the note is there by now."""
+    root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
+    path = entry.path.removeprefix(prefix)
+    if not entry.path.startswith(prefix) or not (files.exists(root, path) or _is_in_history(root, path)):
+        return []
+    if _is_there(vault, caller, entry.other):
+        return []
+    home = _home(root, entry.other, entry.base, path)
+    target = home
+    done = []
+    if files.exists(root, home) and not notes.read(entry.other).get("id"):
+        return []  # a note of a person's own, known by its path, is there
+    if files.exists(root, home):
+        now = files.read(root, home)
+        if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(entry.stays) != _name(entry.other):
+            # The other one's file is what git wrote the first one into.
+            other_home = _free(root, _home(root, entry.stays, entry.base, ""), entry.stays)
+            files.publish(root, other_home, entry.stays)
+            files.replace(root, home, entry.other, now)
+            done.append(Resolved(other_home, f"git had put it into the file of {_name(entry.other)}; it has its own again"))
+        else:
+            target = _free(root, home, entry.other)
+            files.publish(root, target, entry.other)
+    else:
+        files.publish(root, home, entry.other)
+    return [*done, Resolved(target, f"git had taken it for {_name(entry.stays)}; it is back")]
+
+
+def _is_there(vault: Vault, caller: Caller, data: bytes) -> bool:
+    """Whether a note with this id is in the vault, wherever; a note without one, with this text."""
+    id_ = notes.read(data).get("id")
+    if not id_:
+        return False
+    paths = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))], words=False)
+    return any(not is_event_path(path) and files.exists(vault.root, path) for path in paths)
+
+
+def _home(root: str, data: bytes, base: bytes, path: str) -> str:
+    """Where a note lies when nothing displaces it."""
+    note = notes.read(data)
+    id_ = note.get("id")
+    if id_ and path.rpartition("/")[2] == f"{id_}.md":
+        return path
+    texts = [data, base] if id_ and notes.read(base).get("id") == id_ else [data]
+    for text in texts:
+        if found := _path_in_history(root, text):
+            return found
+    if not id_:
+        return f"note-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
+    if note.get("type") == "session":
+        created = note.get("created")
+        return f"sessions/{created[:4]}/{created[5:7]}/{id_}.md" if len(created) > 7 else f"sessions/{id_}.md"
+    return layout.record(note.get("type") or "note", id_)
+
+
+def _path_in_history(root: str, data: bytes) -> str:
+    """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
+    blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
+    words = ["log", "--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", f"--find-object={blob}"]
+    try:
+        fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
+    except CortexError:  # a history too long to look through
+        return ""
+    prefix = objects.prefix(root)
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        if blob.encode() in meta and path.startswith(prefix):
+            return os.fsdecode(path[len(prefix) :])
+    return ""
+
+
+def _is_in_history(root: str, path: str) -> bool:
+    return bool(git.attempt(root, ["rev-list", "-1", "HEAD", "--", path], timeout=_SECONDS).output)
+
+
+def _free(root: str, path: str, data: bytes) -> str:
+    """The path, or one beside it when it is taken."""
+    if not files.exists(root, path):
+        return path
+    return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
+
+
+def _name(data: bytes) -> str:
+    """How a note is called in messages: its id, else its first words."""
+    note = notes.read(data)
+    return note.get("id") or repr(note.text.strip()[:40])

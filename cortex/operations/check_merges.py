@@ -1,0 +1,209 @@
+"""Merges that git made without Cortex: what they lost or mixed is put right by the next command.
+
+Where a clone has no merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet), git merges the texts of
+two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
+commit that this clone has picked, rebased or applied, is compared with what its sides say of each note
+(`conflicts.strays`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
+found in another note. Not seen: what `git stash pop` mixes where there are no drivers, since no commit tells of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+from cortex.core.caller import Caller
+from cortex.core.conflicts import EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, note_id, strays
+from cortex.core.problem import CortexError, Problem
+from cortex.core.text import short_hash
+from cortex.operations.duplicates import join
+from cortex.operations.misnamed_events import give_back
+from cortex.operations.resolve_conflicts import Merged, merge_notes, merged_by
+from cortex.projections.refresh import look
+from cortex.vault import checkout, drivers, files, git, merging, objects
+from cortex.vault.find import Vault
+from cortex.vault.merging import Commits
+
+_CHECKED = "merges-checked"  # in the state folder: the commit up to which everything was looked at
+_MOST, _MOST_AT_FIRST = 50, 20  # merges in one pass, the newest; more come at once only with a long history of somebody else's
+_OURS = "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
+_REPLAYED = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t\n]*\t(?:cherry-pick|am|[^\n:]*\((?:pick|continue|cherry-pick)\)): ")
+_MOST_REFLOG = 1 << 18  # bytes of its end
+_SECONDS = 30.0  # for a look through the history
+
+
+class Wrong(NamedTuple):
+    """A stray and the commit in which it is one."""
+
+    stray: Stray
+    commit: str
+
+
+def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
+    """Put right what merges since the last call have lost or mixed, in the work tree. What somebody has changed since stays as
+    it is, and is a problem. Nothing while git is in the middle of something."""
+    root = vault.root
+    place = checkout.git_folder(root)
+    if place is None or checkout.under_way(root):
+        return [], []
+    log = os.path.join(place[1], "logs", "HEAD")
+    stamp = _stamp(log)
+    last, last_stamp = _read(vault)
+    if (stamp and stamp == last_stamp) or not git.has_commit(root):
+        return [], []
+    head = git.commit_id(root, "HEAD")
+    resolved: list[Resolved] = []
+    problems: list[Problem] = []
+    for wrong in _all_wrong(root, last, head, log) if last != head else ():
+        try:
+            done, problem = _put_right(vault, caller, wrong)
+        except (CortexError, OSError) as error:
+            return resolved, [*problems, Problem(wrong.stray.path, f"was mixed up by a merge and is not put right yet: {error}", "cortex heal")]
+        resolved += [done] if done else []
+        problems += [problem] if problem else []
+    _write(vault, head, stamp)
+    return resolved, problems
+
+
+def _all_wrong(root: str, last: str, head: str, log: str) -> list[Wrong]:
+    """What is wrong in the merges and rebases since HEAD was `last`; of a clone that was never looked at, in the newest merges."""
+    found = []
+    since = (f"--max-count={_MOST}", head, f"^{last}") if last else (f"--max-count={_MOST_AT_FIRST}", head)
+    listed = git.attempt(root, ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"], timeout=_SECONDS)
+    lines = listed.output.decode("utf-8", "replace").splitlines()
+    for parents, subject in zip(lines[::2], lines[1::2], strict=False):
+        commit, *sides = parents.removeprefix("commit ").split()
+        if len(sides) == 2 and not subject.startswith(_OURS):
+            found += _wrong(root, merging.between(root, *sides), commit)
+    if not last or not drivers.are_active(root):  # a driver keeps what it cannot write: see `vault/displaced.py`
+        for commits, result in _replayed(root, log, last):
+            found += _wrong(root, commits, result)
+    return found
+
+
+def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
+    """The strays of one merge that are git's doing, and not what a person decided."""
+    try:
+        merged = merged_by(root, commits, result)
+    except CortexError:  # a commit without parents, or one that a shallow clone does not have
+        return []
+    if merged is None or merged.is_one_side:  # as `git merge -s ours` makes it
+        return []
+    found = strays(merged.sides, merged.result, merge_notes)
+    gone = [stray for stray in found if stray.kind == GONE]
+    pairs = [(one, other) for one in gone for other in found if other.kind == MIXED and _is_mixed_in(one, other, merged)]
+    sure = {id(stray) for pair in pairs for stray in pair} | {id(one) for one in gone if one.path in merged.result}
+    return [Wrong(stray, result) for stray in found if stray.kind in (EVENT, TWICE) or id(stray) in sure]
+
+
+def _is_mixed_in(gone: Stray, mixed: Stray, merged: Merged) -> bool:
+    """Whether what was changed in a note that is gone was changed in the other note instead."""
+    base = next((data for data in merged.sides.base.values() if note_id(data) == gone.id), b"") if gone.id else merged.sides.base.get(gone.path, b"")
+    was, now = (set(data.splitlines()) for data in (base, gone.data))
+    own, made = (set(data.splitlines()) for data in (mixed.data, _result_of(mixed, merged)))
+    added, removed = now - was - own, (was - now) & own
+    return bool(added or removed) and added <= made and not removed & made
+
+
+def _result_of(stray: Stray, merged: Merged) -> bytes:
+    """The text that a merge gave to a note that it mixed with another."""
+    if stray.id:
+        return next((data for data in merged.result.values() if note_id(data) == stray.id), b"")
+    return merged.result.get(stray.path, b"")
+
+
+def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
+    """Put right what is still wrong in the work tree."""
+    stray = wrong.stray
+    there = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))], words=False)
+    there = [path for path in there if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)]
+    if stray.kind == TWICE:
+        return (join(vault, *there) if len(there) > 1 else None), None
+    if stray.kind == MIXED:
+        return _unmixed(vault.root, wrong)
+    if stray.kind == EVENT:
+        there = [path for path in there if path.endswith(f"/{stray.id}.md")]
+    return (None if there else _back(vault.root, wrong)), None
+
+
+def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
+    """Give a note its own text back, unless it is no longer as the merge left it."""
+    stray = wrong.stray
+    now = files.read(root, stray.path).replace(b"\r\n", b"\n") if files.exists(root, stray.path) else None
+    if now is None or now == stray.data:
+        return None, None
+    if now != objects.text_at(root, wrong.commit, stray.path):
+        return None, Problem(stray.path, "was mixed with another note by a merge, and changed since", f"cortex history {stray.id}")
+    files.replace(root, stray.path, stray.data, files.read(root, stray.path))
+    return Resolved(stray.path, "git had mixed it with another note; its own text is back"), None
+
+
+def _back(root: str, wrong: Wrong) -> Resolved | None:
+    """Write a note or event that a merge has lost, unless somebody has done so since and deleted it again."""
+    stray, path = wrong.stray, wrong.stray.path
+    if git.attempt(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).output:
+        return None
+    if not files.exists(root, path):
+        files.publish(root, path, stray.data)
+    elif note_id(files.read(root, path)) == stray.id:
+        return None
+    elif stray.kind == EVENT:
+        give_back(root, path, stray.data)
+    else:
+        path = f"{path.removesuffix('.md')}-{short_hash(stray.id, 10)}.md"
+        files.publish(root, path, stray.data)
+    return Resolved(path, f"git had taken it for another {'event' if stray.kind == EVENT else 'note'}; it is back")
+
+
+def _replayed(root: str, log: str, last: str) -> list[tuple[Commits, str]]:
+    """The commits since HEAD was `last` that this clone has made of others, by its reflog: what was merged, and the commit."""
+    text = _end(log)
+    start = text.rfind(b" " + last.encode() + b" ") if last else -1
+    found = []
+    for before, after in list(_REPLAYED.findall(text, max(0, start)))[-_MOST:]:
+        made = after.decode()
+        words = ["log", "-1", "--format=%at%n%ae%n%s", made]
+        said = git.attempt(root, words).output.decode("utf-8", "replace").rstrip("\n")
+        subject = said.rpartition("\n")[2]
+        listed = git.attempt(
+            root, ["log", "--all", "--reflog", f"^{made}", "--no-merges", "-F", f"--grep={subject}", "--format=%H%n%at%n%ae%n%s"], timeout=_SECONDS
+        )
+        lines = listed.output.decode("utf-8", "replace").splitlines()
+        same = [lines[at] for at in range(0, len(lines) - 3, 4) if "\n".join(lines[at + 1 : at + 4]) == said]
+        found += [(Commits((f"{source}^",), before.decode(), source), made) for source in same[-1:]]  # the oldest: what others are made of
+    return found
+
+
+def _end(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        size = os.fstat(fd).st_size
+        file.seek(max(0, size - _MOST_REFLOG))
+        return file.read(_MOST_REFLOG) or b""
+
+
+def _stamp(path: str) -> str:
+    """Changes with the file; empty when there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_size}"
+
+
+def _read(vault: Vault) -> tuple[str, str]:
+    """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
+    with suppress(OSError, ValueError), open(os.path.join(vault.state(), _CHECKED), encoding="ascii") as file:
+        commit, _, stamp = file.read(200).strip().partition(" ")
+        return commit, stamp
+    return "", ""
+
+
+def _write(vault: Vault, commit: str, stamp: str) -> None:
+    with open(os.path.join(vault.state(), _CHECKED), "w", encoding="ascii") as file:
+        file.write(f"{commit} {stamp}\n")

@@ -1,0 +1,60 @@
+"""Bring a merge or rebase that sync began to its end, or to where it waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from cortex.core.caller import Caller
+from cortex.core.conflicts import Resolved
+from cortex.core.problem import CortexError, Problem
+from cortex.operations.heal import heal
+from cortex.operations.resolve_conflicts import resolve_unmerged
+from cortex.vault import checkout, commits, merging, objects
+from cortex.vault.find import Vault
+from cortex.vault.merging import Begun
+
+_MOST_STEPS = 10_000  # commits of one rebase
+
+
+class Step(NamedTuple):
+    """How far resolving came."""
+
+    done: bool  # the merge or rebase is concluded
+    resolved: tuple[Resolved, ...]
+    waiting: tuple[Problem, ...]  # what only a person can decide
+    trouble: str = ""
+    hint: str = ""
+
+
+def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> Step:
+    """Resolve what git could not, conclude the merge, or go on with the rebase until it ends or waits for a person."""
+    resolved: list[Resolved] = []
+    for _ in range(_MOST_STEPS):
+        decided, waiting = resolve_unmerged(vault.root, mine)
+        resolved += decided
+        if waiting:
+            return Step(done=False, resolved=_once(resolved), waiting=tuple(waiting))
+        if mine.how == "merge":
+            changed: tuple[str, ...] = ()
+            with suppress(CortexError):  # it is tried again before the next commit, and told then
+                healed = heal(vault, caller)
+                changed = (*healed.written, *healed.removed)
+            merging.resolve(vault.root, [path for path in changed if path not in objects.ignored(vault.root, changed)])
+        ran = merging.conclude(vault.root, mine.how)
+        resolved += merging.told(ran)
+        if checkout.under_way(vault.root) != mine.how:
+            return Step(done=True, resolved=_once(resolved), waiting=())
+        if ran.code and not objects.stages(vault.root):
+            if mine.how == "rebase" and commits.keep_amid(vault.root).id:
+                continue  # what was written meanwhile stood in git's way
+            error = commits.declined(vault.root, ran, mine.how)
+            return Step(done=False, resolved=_once(resolved), waiting=(), trouble=error.message, hint=error.hint)
+        mine = mine._replace(waiting={})
+        merging.remember(vault.root, mine)
+    raise CortexError(f"the rebase has more than {_MOST_STEPS:,} steps", "git rebase --abort, then git pull --no-rebase")
+
+
+def _once(resolved: Iterable[Resolved]) -> tuple[Resolved, ...]:
+    return tuple(dict.fromkeys(resolved))

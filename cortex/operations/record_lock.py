@@ -1,0 +1,16 @@
+"""The lock under which Cortex changes records: of all its processes, one at a time."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+
+from cortex.vault.find import Vault
+from cortex.vault.lock import lock
+
+_WAIT = 60.0  # seconds for a pass over the inbox, which changes records too
+
+
+def record_lock(vault: Vault) -> AbstractContextManager[None]:
+    """While it is held, nobody else changes a record through Cortex."""
+    return lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT)
