@@ -504,9 +504,10 @@ def _strayed_own(sides: Sides, result: Tree) -> list[Stray]:
     found = []
     for side, other in ((own[1], own[2]), (own[2], own[1])):
         added = [path for path in side if path not in sides.base and path not in other]
-        renamed = [path for path in base if path not in side and other.get(path, base[path]) != base[path]]
+        # A note of the base that this side does not have, and the other has changed or moved: an added one may be the same note.
+        renamed = [path for path in base if path not in side and other.get(path) != base[path]]
         found += [Stray(MIXED, "", path, side[path], frozenset()) for path in added if not renamed and path in result and result[path] != side[path]]
-        found += [Stray(GONE, "", path, other[path], frozenset()) for path in renamed if not added and path not in result]
+        found += [Stray(GONE, "", path, other[path], frozenset()) for path in renamed if not added and path in other and path not in result]
     return found
 
 

@@ -193,6 +193,10 @@ REPAIRS = {
     "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, "x.md", PERSON)}),
     "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(GONE, "x.md", PERSON + b"more\n")}),
     "a person's own note that was renamed and edited": ([("x.md", PERSON, PERSON + b"more\n", None, None), ("y.md", None, None, PERSON, None)], {"y.md": PERSON + b"more\n"}, set()),
+    "a person's own note that both renamed": (
+        [("x.md", PERSON, None, None, None), ("y.md", None, PERSON, None, None), ("z.md", None, None, PERSON + b"more\n", None)],
+        {"y.md": PERSON + b"more\n", "z.md": PERSON + b"more\n"}, set(),
+    ),
 }  # fmt: skip
 
 
