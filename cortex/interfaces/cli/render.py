@@ -11,6 +11,7 @@ from cortex.core.answer import ASIDE, MARK, UNMARK
 from cortex.core.event import is_event_id
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
 from cortex.interfaces.cli.visible import visible
+from cortex.vault.agent_settings import notice
 from cortex.vault.files import chunks
 
 _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
@@ -192,6 +193,8 @@ def _doctor(examined: Any) -> Iterable[str]:
     for line in examined.fixed:
         yield f"mended: {visible(line)}"
     yield from problem_lines(examined.problems)
+    if examined.agent_settings:
+        yield notice(examined.agent_settings)
     found = count(len(examined.problems), "problem") if examined.problems else "no problems"
     yield f"{count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
 
@@ -203,6 +206,8 @@ def _init(made: Any) -> Iterable[str]:
     yield f"{visible(made.root)} is a vault" + (", your default one" if made.default else "")
     for name in made.added:
         yield f"  added {name}"
+    if made.agent_settings:
+        yield f"{YELLOW}note{OFF}: {notice(made.agent_settings)}"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
 
 
