@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cortex.core.stretch import Stretch, together
 from cortex.core.value import TYPE_CHECKING, NamedTuple
+from cortex.operations.wording import one_word
 from cortex.vault import cursor as cursors
 from cortex.vault.cursor import Cursor, Said, said
 
@@ -95,20 +96,18 @@ def _own(known: Cursor, lines: list[bytes], others: Callable[[str], str]) -> tup
 
     own: list[bytes] = []
     of, named = known.of, known.named
-    until: dict[str, str] = {}  # session -> the time up to which its lines were captured
+    until: dict[str, str | None] = {"": None, known.session: None}  # session -> the time up to which its lines are its own; None for this one
     for line in lines:
         of = session_of(known.host, line, of, known.session)
-        if of in ("", known.session):
+        if of not in until:
+            until[of] = None if one_word(of) == known.session else others(of)
+        captured = until[of]
+        if captured is None:
             named = named or bool(of)
-        elif named:
+        elif named or (captured and _time_of(line) <= captured):
             continue
-        else:
-            if of not in until:
-                until[of] = others(of)
-            if until[of] and _time_of(line) <= until[of]:
-                continue
         own.append(line)
-    return own, known._replace(of=of, named=named)
+    return own, known._replace(of=one_word(of), named=named)
 
 
 def _time_of(line: bytes) -> str:

@@ -695,3 +695,11 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
     hook(project, "session-end", "codex", claude(project))
     hook(project, "stop", "codex", claude(project, session_id=OTHER))
     assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\nMore in B.")]
+
+
+@pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])
+def test_a_session_whose_name_cannot_be_kept_as_it_is_has_its_lines(session, project):
+    for text in ("Said in it.", "More of it."):
+        (project / "t.jsonl").write_text(told_by("@", "Said in it.", *([text] if text != "Said in it." else [])).replace('"@"', json.dumps(session)))
+        hook(project, "stop", "claude", claude(project, session_id=session))
+    assert events(project, "stop") == ["Said in it.", "More of it."]
