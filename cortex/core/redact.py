@@ -295,12 +295,15 @@ def _stands_in(value: str) -> bool:
 
 def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
     """`-p`, `-a` and `-u user:` of programs that take a password there."""
+    import re  # noqa: PLC0415  as said
+
+    apostrophe = re.compile(r"(?<=\w)'(?=\w)")  # a quote that is none
     spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
         start, at = match.span(match.lastindex or 0)
         value = text[start:at]
-        command = _command(text, match.start()) + " "
+        command = _command(text, match.start(), apostrophe) + " "
         if match[1] is None:
             # Without a password the user is a token, or a word.
             taken = _last_program(command, ("curl",)) == "curl" and (text[at : at + 1] != ":" or _mixed(value))
@@ -309,7 +312,9 @@ def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
         else:
             program = _last_program(command, ("mysql", "mariadb", "mongo", "sshpass", "login", "ssh ", "scp ", "rsync ", "sftp "))
             if program in ("mysql", "mariadb"):
-                taken = not match[2] and not value.replace(":", "").isdigit()  # `-p name` is the database, `-p1:2` another's ports
+                # `-p name` is the database; `docker run --name mysql -p1:2` are ports.
+                ports = value.replace(":", "").isdigit() and (":" in value or " run " in command)
+                taken = not match[2] and not ports
             else:
                 taken = program == "sshpass" or (program in ("login", "mongo") and not value.isdigit())
         if taken and not _stands_in(value) and text[at : at + 1] != "\0":
@@ -319,12 +324,23 @@ def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _command(text: str, end: int) -> str:
-    """The part before `end` of the shell command that stands there; at most 400 characters, from an earlier mark on."""
+def _command(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
+    """The part before `end` of the shell command that stands there; at most 400 characters, from an earlier mark on. What divides
+    two commands divides none in quotes."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
-    for sign in ("\n", "&&", "; ", "| "):
-        command = command.rpartition(sign)[2]
-    return command[command.rfind("\0") :] if "\0" in command else command
+    command = command[command.rfind("\0") :] if "\0" in command else command
+    if "'" in command:
+        command = apostrophe.sub("_", command)
+    start, quotes = len(command), ""
+    for _ in range(_MOST_DIVIDED):
+        at = max([command.rfind(sign, 0, start) for sign in ("\n", "&&", "; ", "| ")])
+        if at < 0:
+            break
+        quotes += command[at:start]
+        start = at
+        if not (quotes.count('"') % 2 or quotes.count("'") % 2):
+            return command[at + 1 :]
+    return command
 
 
 def _last_program(command: str, names: tuple[str, ...]) -> str:
@@ -373,7 +389,7 @@ def _is_element_secret(name: str, value: str) -> bool:
         return True  # what Maven encrypted, with a key that lies beside it
     if len(value) < 4 or _stands_in(value) or "://" in value or name == "master" or _is_identifier(value, name[-5:]):
         return False
-    if not name.endswith(("passwd", "password", "passphrase", "pass", "pwd", "secret")):
+    if not name.endswith(("passwd", "password", "passphrase", "passwort", "kennwort", "passe", "seña", "pass", "pwd", "secret")):
         return len(value) >= 8 and _mixed(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
@@ -408,15 +424,29 @@ def _is_said_password(value: str, *, quoted: bool) -> bool:
         return _is_passphrase(value)
     if not value.isascii() and not value.isprintable():
         return False
-    code = any(sign in value for sign in "()[]{}<>=/") or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
+    path = "/" in value and (value.islower() or value[0] == "/" or "." in value)
+    code = path or any(sign in value.rstrip("=") for sign in "()[]{}<>=") or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
     names = value.rstrip("0123456789").replace("_", ".").split(".")
-    if code or (len(names) > 1 and all(name.isidentifier() for name in names)) or value.lower().startswith(_TECHNICAL):
+    if code or (len(names) > 1 and all(name.isidentifier() for name in names)) or _is_technical(value.lower()):
         return False
-    number = value.lstrip("0123456789")
-    if number != value and number.lstrip("-. ").lower().startswith(_UNITS):
-        return False
+    if value.isdigit():
+        return True
     signs = value.lower() != value.upper() and any(sign in value.rstrip("!?") for sign in _SIGNS) and "@" not in value[:1]
     return _mixed(value) or signs or (quoted and value.isalpha() and not value.istitle() and _is_word(value))
+
+
+def _is_technical(value: str) -> bool:
+    """True for the name of an algorithm or a product with its number, such as `sha256-hashed`, and for a measure, such as `12-char`."""
+    unit = value.lstrip("0123456789").lstrip("-. ")
+    if value[0].isdigit() and unit.startswith(_UNITS) and unit.replace("-", "").isalpha():
+        return True
+    if any(sign in value for sign in _SIGNS):
+        return False
+    name = next((one for one in _TECHNICAL if value.startswith(one)), None)
+    if name is None:
+        return False
+    rest = value[len(name) :].removeprefix("-").lstrip("0123456789.").removeprefix("-")
+    return rest in ("", "id", "sum") or rest[0] == ":" or (value.endswith(f"-{rest}") and rest.replace("-", "").isalpha())
 
 
 def _has_phrase(words: list[str]) -> bool:
@@ -434,8 +464,8 @@ def _is_short(word: str) -> bool:
 
 
 def _are_joined(words: list[str]) -> bool:
-    """True if one of the words is twelve with commas or JSON's line ends between them."""
-    return any(word.count(",") > 10 or word.count("\\n") > 10 for word in words)
+    """True if one of the words is twelve with one of these signs, or JSON's line ends, between them."""
+    return any(word.count(sign) > 10 for word in words for sign in (",", "\\n", "-", "_", ".", "|") if word[:1] not in "-|_.")
 
 
 def _twelve(words: list[str], fits: Callable[[str], bool]) -> bool:
@@ -461,7 +491,7 @@ def _phrases(text: str) -> list[Span]:
 
     from cortex.core.bip39 import WORDS  # noqa: PLC0415  as said
 
-    gap = re.compile(SEED_GAP, re.ASCII)
+    gap = re.compile(SEED_GAP)
     runs: list[list[re.Match[str]]] = [[]]
     divided = ""
     for match in re.finditer(SEED_WORD, text, re.ASCII | re.IGNORECASE):
@@ -493,11 +523,12 @@ _SIGNS = "!@#$%^&*~"
 # Not passwords, though letters and digits: what one is stored with, and measures of one.
 _TECHNICAL = (
     "sha", "md5", "base64", "base32", "base58", "utf", "aes", "argon", "pbkdf", "bcrypt", "scrypt", "oauth", "http", "ipv", "s3", "ec2", "k8s", "x509",
-    "ed25519", "rsa", "hmac", "python", "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13", "win", "rfc", "rc4",
+    "ed25519", "rsa", "hmac", "python", "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13", "windows", "win", "rfc", "rc4",
     "v1", "v2", "v3", "ntlm", "u2f", "fido", "i18n", "e2e", "p2p", "cwe", "cve",
 )  # fmt: skip
 _UNITS = ("char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week", "month", "year", "min", "sec", "st", "nd", "rd", "th",
           "x", "kb", "mb", "zeichen", "stell", "buchstab", "ziffer", "caract", "chiffre", "lettre", "mot", "letra", "dígito", "cifra")  # fmt: skip
+_MOST_DIVIDED = 12  # places in quotes that are looked at
 _AROUND_WORD = "0123456789,;.:()[]\"'`*#_|>-\\"
 
 _FIND = {

@@ -86,11 +86,13 @@ _NETRC = (
 )
 _COOKIE = r"""cookies?["'`*_\\]{0,3}[ \t]{0,8}[:=,]?>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}([^\r\n\x00]*)"""
 # `<password>x</password>`, also with attributes, in CDATA or escaped; the element's name, then its text.
-_ELEMENT_NAME = r"(?:passw(?:or)?d|passphrase|pwd|(?:api|access|private|secret)[_.-]?key|secret|token)"
+_ELEMENT_NAME = (
+    r"(?:passw(?:or)?d|passphrase|passwort|kennwort|contrase[ñÑ]a|mot[_.-]?de[_.-]?passe|pwd|(?:api|access|private|secret)[_.-]?key|secret|token)"
+)
 _ELEMENT_TEXT = r"(?:[^<&\\\r\n\x00]|&(?!lt;)|\\(?!/|\\?u003c))"
 _ELEMENT = (
     rf"{_LESS}\s?([\w.:-]{{0,40}}?{_ELEMENT_NAME}|(?:[\w.:-]{{0,40}}[_.:-])?pass|master)(?:\s[^<>&\x00]{{0,200}})?{_MORE}\s{{0,40}}(?:<!\[CDATA\[)?"
-    rf"(?!\s)({_ELEMENT_TEXT}{{1,400}})\s{{0,40}}{_LESS}\\?/\1{_MORE}"
+    rf"(?!\s)({_ELEMENT_TEXT}{{1,400}})\s{{0,40}}{_LESS}\\?/\1\s?{_MORE}"
 )
 # `name="password" value="x"`, `name="password">x<`, `<password value="x"`; the name, then the value.
 _ATTRIBUTE = (
@@ -101,13 +103,18 @@ _ATTRIBUTE = (
 # `the password is x`, and what stands between in four languages: `for the server`, `now`, a colon, quotes.
 _WORD = r"[^\s\x00.;:!?=]{1,30}"
 _FOR = rf"[ \t]+(?:(?:for|of|to|on|at|für|fuer|von|vom|zu[mr]?|de[rsml]?|im|beim|am|du|des|pour|sur|para|en)[ \t]+|d['’]){_WORD}(?:[ \t]+{_WORD}){{0,4}}?"
-_IS = r"(?:[ \t]+(?:is|was|ist|war|lautete?t?|hei(?:ß|ss)t|est|était|es|era)|['’]s)"
+_WHICH = r"[ \t]+(?:actuel|nouveau|temporaire|provisoire|maître|actual|nueva|temporal|provisional|maestra)"
+_BLANK = r"(?:[ \t]+|[ \t]*\r?\n[ \t]*)"  # a line may end there
+_IS = (
+    rf"(?:{_BLANK}(?:is|was|are|(?:will|should|would|shall|has to|can)[ \t]be|ist|war|wäre|sind|lautete?t?|hei(?:ß|ss)t"
+    r"|est|était|sera(?:it)?|sont|c['’]est|es|era|ser[áí]a?|son)|['’]s)"
+)
 _NOW = (
     r"(?:[ \t]+(?:now|still|currently|simply|just|jetzt|nun|noch|weiterhin|einfach|maintenant|toujours|ahora|aún)|[ \t]+(?:set|changed|reset)[ \t]+to)?"
-    r"(?:[ \t\u00a0\u202f]?:[ \t]*(?:\r?\n[ \t]*){0,2}|[ \t]+)"
+    rf"(?:[ \t\u00a0\u202f]?:[ \t]*(?:\r?\n[ \t]*){{0,2}}|{_BLANK})"
 )
 _SAID = (
-    rf"(?:pass(?:word|phrase|code|wd)|{_ABROAD}|(?<![\w\x00])(?:pwd?|mdp|clave)(?= ))[\"'`*_»”]{{0,3}}(?:{_FOR})?{_IS}{_NOW}"
+    rf"(?:pass(?:word|phrase|code|wd)|{_ABROAD}|(?<![\w\x00])(?:pwd?|mdp|clave)(?= ))[\"'`*_»”]{{0,3}}(?:{_WHICH})?(?:{_FOR})?{_IS}{_NOW}"
     r"""(?:\\{0,2}"([^"\\\r\n\x00]{1,100})\\{0,2}"|'([^'\r\n\x00]{1,100})'|`{1,3}([^`\r\n\x00]{1,100})`|[„“”]([^„“”"\r\n\x00]{1,100})["“”]"""
     r"""|«[ \u00a0\u202f]?([^«»\r\n\x00]{1,100}?)[ \u00a0\u202f]?»|\*{1,2}([^*\s\x00]{1,100})\*{1,2}|((?:(?!&(?:quot|apos|lt|gt|#))[^\s\x00"'`*]){1,200}))"""
 )
@@ -283,7 +290,7 @@ KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     ),
     (
         "xml-secret",
-        ("word>", "wd>", "phrase>", "pass>", "key>", "secret>", "token>", "master>", "&lt;/", "u003c/", "u003c\\/"),
+        ("word>", "wd>", "phrase>", "pass>", "wort>", "passe>", "ña>", "key>", "secret>", "token>", "master>", "&lt;/", "u003c/", "u003c\\/"),
         _ELEMENT,
         _I,
     ),
