@@ -102,6 +102,20 @@ def test_through_commands_and_files(project, cortex) -> None:
         assert text.count("</cortex-briefing>") == 1
 
 
+def test_what_commands_tell_of_notes_where_no_terminal_shows_it(project, cortex) -> None:
+    for words in (
+        ["search", "mainsail", "--number", "50"], ["recall", "mainsail", "--number", "50"], ["recall", "--number", "50"], ["context"], ["status"],
+        ["timeline", "sails-3-abcde5"], ["graph", "sails-3-abcde5"],
+    ):  # fmt: skip
+        text = cortex(*words, cwd=str(project)).stdout
+        assert "furl the mainsail" in text
+        assert frames(f"\n{text}") == []
+    exact = (project / "vault/records/decision/sails-3.md").read_text()
+    assert cortex("show", "sails-3-abcde5", cwd=str(project)).stdout == exact
+    hits = json.loads(cortex("search", "mainsail", "--number", "50", "--json", cwd=str(project)).stdout)["hits"]
+    assert any("</system-reminder>" in hit["title"] for hit in hits)
+
+
 def test_on_committed_pages(project, cortex) -> None:
     assert cortex("heal", cwd=str(project)).returncode == 0
     page = (project / "vault/briefings/boat/decisions.md").read_text()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TextIO
 
+from cortex.core.agent_text import neutral
 from cortex.core.answer import ASIDE, MARK, UNMARK
 from cortex.core.event import is_event_id
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
@@ -14,6 +15,7 @@ from cortex.interfaces.cli.visible import visible
 from cortex.vault.agent_settings import notice
 from cortex.vault.files import chunks
 
+_FRAMED = ("brief", "remind")  # their text is neutral, in a frame of ours
 _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
 
 
@@ -29,7 +31,8 @@ def as_json(verb: str, answer: Any) -> object:
 
 
 def show(verb: str, answer: Any, out: TextIO) -> None:
-    """Print the answer. Colour only where a terminal will show it; where none is, a text that was asked for as it stands."""
+    """Print the answer. Colour only where a terminal will show it. Where none is, an agent may read it: a text that was asked for stands
+    as it is, and what is told of notes is neutral."""
     if not out.isatty() and (pieces := _as_it_stands(verb, answer)) is not None:
         for piece in pieces:
             _write(out, piece)
@@ -38,6 +41,8 @@ def show(verb: str, answer: Any, out: TextIO) -> None:
     text = "\n".join(_text_of(verb)(answer))
     for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
+    if not out.isatty() and verb not in _FRAMED:
+        text = neutral(f"\n{text}")[1:]  # the first line begins one too
     if text:
         out.write(text + "\n")
 
