@@ -601,13 +601,15 @@ def told_by(session: str, *texts: str, at: str = "10:00") -> str:
 
 
 def sessions(project: Path) -> list[tuple[str, str]]:
-    """The session and the text of each turn that was captured, in their order."""
+    """The session and the text of each turn that was captured, by session, and in each session in their order: two sessions' events of
+    the same second have none."""
     found = [path.read_text() for path in notes(project)]
-    return [
+    turns = [
         ("A" if f'session: "{SESSION}"' in text else "B" if f'session: "{OTHER}"' in text else "?", text.partition("## Raw Content\n\n")[2].strip())
         for text in found
         if "\ntype: stop" in text
     ]
+    return sorted(turns, key=lambda turn: turn[0])
 
 
 @pytest.mark.parametrize("how", ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"])
