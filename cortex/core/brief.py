@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortex.core import injected
+from cortex.core.agent_text import neutral
 from cortex.core.brief_text import SAID, TITLE, harmless
 from cortex.core.problem import Invalid
 from cortex.core.tokens import count
@@ -292,11 +293,11 @@ def _more(part: Part, number: int, budget: int) -> str:
 def _line(entry: Entry, *, whole: bool) -> str:
     """The line of a note: what speaks against it, when, what, why, what is odd about it, and its id."""
     if entry.below:
-        return f"  - {harmless(entry.title, TITLE)}"
+        return neutral(f"  - {harmless(entry.title, TITLE)}")
     doubt = f"⚠ {harmless(entry.doubt, TITLE)}. " if entry.doubt else ""
     day = f"{entry.day} " if entry.day and (whole or not entry.told) else ""  # of one that is cut to a line the id is the way to more
     title, told = harmless(entry.title, TITLE) or "untitled", harmless(entry.told, 2 * SAID) if whole else ""
     goes_on = title.endswith("…") and told.startswith("…")  # a title that was cut goes on in the text
     text = f"{title[:-1]} {told[1:]}" if goes_on else f"{title}: {told}" if told else title
     marks = f" ({', '.join(harmless(mark, 60) for mark in entry.marks)})" if entry.marks else ""
-    return f"- {doubt}{day}{text}{marks} [{harmless(entry.id, 200)}]"
+    return neutral(f"- {doubt}{day}{text}{marks} [{harmless(entry.id, 200)}]")  # the parts may make a frame together

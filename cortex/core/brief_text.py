@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from cortex.core.agent_text import neutral
 from cortex.core.text import one_line, shorten
 from cortex.core.value import NamedTuple
 
@@ -73,14 +74,12 @@ def parts_of(text: str) -> Parts:
 
 
 def harmless(text: str, limit: int = 1000) -> str:
-    """A note's text as data on one line: no control or invisible character, nothing that reads like our marks, and no comment that could
-    end a block."""
+    """A note's text as data on one line: no control or invisible character, nothing that reads like a frame of ours or of a host, and no
+    comment that could end a block. What is changed for that makes it longer than the limit."""
     line = shorten(_UNSEEN.sub("", text[: limit * 4]), limit)
     if "<" in line or "-->" in line:
         line = line.replace("<!--", "<!- -").replace("-->", "-- >")
-        if "cortex" in line.lower():
-            line = line.replace("<", "‹")
-    return line
+    return neutral(line)
 
 
 def told(title: str, body: str) -> str:

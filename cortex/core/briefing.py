@@ -14,7 +14,7 @@ from cortex.core import emit
 
 # Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
 # newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
-GENERATOR = 2
+GENERATOR = 3
 FOLDER = "briefings"
 _ITEM = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _FIELD = re.compile(r"(page|project|branch|generator): (.*)")

@@ -15,17 +15,14 @@ _QUOTING = frozenset("> \t`|#.→0123456789")  # what may stand before the list 
 _REACH = 16  # characters in which that is
 _SIGNS, _DIGITS = frozenset("abcdefghijklmnopqrstuvwxyz234567"), frozenset("234567")  # of base32, the last part of an id
 _OF_SLUGS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-_ANY_TAG = r"<(?=[\s\u200b-\u200d\u2060\ufeff]{0,8}/?[\s\u200b-\u200d\u2060\ufeff]{0,8}cortex-(?:briefing|memory))"
 
 
 def framed(kind: str, text: str) -> str:
-    """The text between the marks of its kind. What looks like such a mark in it is written with `&lt;`, so that no text
-    can close its own frame."""
-    if "cortex-" in text.lower():
-        import re  # noqa: PLC0415  a text that needs it is rare, and a hook frames one on every prompt
+    """The text between the marks of its kind, neutral, so that no text can close its own frame or one of the host's."""
+    from cortex.core.agent_text import neutral  # noqa: PLC0415  a hook that captures frames nothing
 
-        text = re.sub(_ANY_TAG, "&lt;", text, flags=re.IGNORECASE)
-    return f"<cortex-{kind}{_NOTE}\n{text}\n</cortex-{kind}>"
+    inside = neutral(f"\n{text}")
+    return f"<cortex-{kind}{_NOTE}{inside}\n</cortex-{kind}>"
 
 
 def without(text: str) -> str:

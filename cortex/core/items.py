@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
+from cortex.core.agent_text import neutral
 from cortex.core.answer import ASIDE, DONE
 from cortex.core.blocks import Task
 from cortex.core.briefing import FOLDER, KINDS, ItemLine, Page
@@ -173,7 +174,7 @@ def _harmless(text: str) -> str:
     text = one_line(text)
     for mark, broken in _NOT_IN_ITEM:
         text = text.replace(mark, broken)
-    return text
+    return neutral(text)  # agents read these pages too
 
 
 def _file_name(name: str, taken: Container[str]) -> str:

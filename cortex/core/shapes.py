@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # From a name to its value: `"password": `, `**token:** `, `secret => `, `\"token\": `, `apiKey: string = `.
 _GAP = (
-    r"""["'`*_\\]{0,4}[ \t]{0,8}"""
+    r"""["'`*_\\]{0,4}[ \t\u00a0\u202f]{0,8}"""
     r"""(?::[ \t]{0,4}[a-z][a-z_.\[\]|]{0,40}[ \t]{0,4}=(?=[ \t]{0,4}["'`])|[:=]{1,2}>?)[*_]{0,2}[ \t]{0,8}"""
 )
 # What people write where a secret would stand, and code: `f(`, `xs[`. Consumed, never redacted.
@@ -33,7 +33,8 @@ _VALUES = (
     r"`([^`\r\n\x00]*)`",
     r"""["'`]?(""" + _BARE + ")",
 )
-_NAMED = r"(?:passw(?:or)?d|passphrase|_pass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
+_ABROAD = r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"  # German, French, Spanish
+_NAMED = rf"(?:passw(?:or)?d|passphrase|{_ABROAD}|_pass|sshpass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
 _VALUE = f"{_GAP}(?:{'|'.join(_VALUES)})"
 _AWS_NAMED = (
     r"(?:aws[ _-]?secret(?:[ _-]?access)?(?:[ _-]?key)?|secret[ _-]?access[ _-]?key)"
@@ -66,16 +67,65 @@ _OPTION = (
     r"(?:--|[ \t\"'`]-)(?:[a-z0-9]{1,20}-){0,3}(?:passw(?:or)?d|passphrase|secret(?:-key)?|(?:api|access|auth|private)-?key|token)"
     r"""(?:["'],)?[ \t]{1,4}""" + _OPTION_VALUE
 )
-# What `-p`, `-u` and `-a` mean depends on the program before them.
-_LOGIN = (
-    r"[ \t](?:-(p|a)([ \t=]{0,4})" + _OPTION_VALUE + r"|-(?:u|-user|U|-proxy-user)[ \t=]{0,4}" + r"""["']?[^\s\x00:"']{0,100}:([^\s\x00"'`|;&<>]+))"""
+# `user:password` as a shell or a JSON list quotes it; or a user without a password, which is then a token.
+_USER_LOGIN = (
+    r"""(?:\\{0,2}"[^"\\\r\n\x00:]{0,100}:([^"\\\r\n\x00]+)"""
+    r"""|'[^'\r\n\x00:]{0,100}:([^'\r\n\x00]+)"""
+    r"""|(?:"[^"\r\n\x00:]{0,100}"|'[^'\r\n\x00:]{0,100}'|[^\s\x00"':|;&<>]{0,100}):["']?([^\s\x00"'`|;&<>]+)"""
+    r"""|["']?([^\s\x00"':|;&<>]{12,100}):(?=["'\s]|$))"""
 )
+_SPACE_OR_COMMA = r"""(?:[ \t=]{1,4}|["'],[ \t]{0,4}|[ \t]{0,4}\\\r?\n[ \t]{0,20})"""
+# What `-p`, `-u` and `-a` mean depends on the program before them. The letters before `u` are curl's options without a value.
+_LOGIN = (
+    r"""[ \t"'](?:-(p|a)(["'],[ \t]{0,4}|[ \t=]{0,4}(?!\\?["'],))""" + _OPTION_VALUE +
+    rf"|(?:-[#0-9aBfgGiIjJklLMnNOqRsSvZ]{{0,12}}[uU]{_SPACE_OR_COMMA}?|--(?:proxy-)?user{_SPACE_OR_COMMA}){_USER_LOGIN})"
+)  # fmt: skip
 _NETRC = (
     r"machine\s{1,8}[^\s\x00]{1,253}\s{1,8}(?:(?:login|account)\s{1,8}[^\s\x00]{1,253}\s{1,8}){0,2}"
     r"passw(?:or)?d\s{1,8}([^\s\x00]+)"
 )
 _COOKIE = r"""cookies?["'`*_\\]{0,3}[ \t]{0,8}[:=,]?>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}([^\r\n\x00]*)"""
+# `<password>x</password>`, also with attributes, in CDATA or escaped; the element's name, then its text.
+_ELEMENT_NAME = (
+    r"(?:passw(?:or)?d|passphrase|passwort|kennwort|contrase[ñÑ]a|mot[_.-]?de[_.-]?passe|pwd|(?:api|access|private|secret)[_.-]?key|secret|token)"
+)
+_ELEMENT_TEXT = r"(?:[^<&\\\r\n\x00]|&(?!lt;)|\\(?!/|\\?u003c))"
+_ELEMENT = (
+    rf"{_LESS}\s?([\w.:-]{{0,40}}?{_ELEMENT_NAME}|(?:[\w.:-]{{0,40}}[_.:-])?pass|master)(?:\s[^<>&\x00]{{0,200}})?{_MORE}\s{{0,40}}(?:<!\[CDATA\[)?"
+    rf"(?!\s)({_ELEMENT_TEXT}{{1,400}})\s{{0,40}}{_LESS}\\?/\1\s?{_MORE}"
+)
+# `name="password" value="x"`, `name="password">x<`, `<password value="x"`; the name, then the value.
+_ATTRIBUTE = (
+    rf"""(?:(?:name|key|id)\s?=\s?\\{{0,2}}["']([\w.:-]{{0,60}}?{_ELEMENT_NAME})\\{{0,2}}["']|<([\w.:-]{{0,40}}?{_ELEMENT_NAME})(?=\s))"""
+    r"""(?:\s[^<>\x00]{0,100}?)?[ \t\n]value ?=\s?\\{0,2}(?:"([^"<\\\r\n\x00]{1,400})|'([^'<\\\r\n\x00]{1,400}))"""
+    rf"""|(?:name|key|id)\s?=\s?\\{{0,2}}"([\w.:-]{{0,60}}?{_ELEMENT_NAME})\\{{0,2}}">([^<\r\n\x00]{{1,400}})</"""
+)
+# `the password is x`, and what stands between in four languages: `for the server`, `now`, a colon, quotes.
+_WORD = r"[^\s\x00.;:!?=]{1,30}"
+_FOR = rf"[ \t]+(?:(?:for|of|to|on|at|für|fuer|von|vom|zu[mr]?|de[rsml]?|im|beim|am|du|des|pour|sur|para|en)[ \t]+|d['’]){_WORD}(?:[ \t]+{_WORD}){{0,4}}?"
+_WHICH = r"[ \t]+(?:actuel|nouveau|temporaire|provisoire|maître|actual|nueva|temporal|provisional|maestra)"
+_BLANK = r"(?:[ \t]+|[ \t]*\r?\n[ \t]*)"  # a line may end there
+_IS = (
+    rf"(?:{_BLANK}(?:is|was|are|(?:will|should|would|shall|has to|can)[ \t]be|ist|war|wäre|sind|lautete?t?|hei(?:ß|ss)t"
+    r"|est|était|sera(?:it)?|sont|c['’]est|es|era|ser[áí]a?|son)|['’]s)"
+)
+_NOW = (
+    r"(?:[ \t]+(?:now|still|currently|simply|just|jetzt|nun|noch|weiterhin|einfach|maintenant|toujours|ahora|aún)|[ \t]+(?:set|changed|reset)[ \t]+to)?"
+    rf"(?:[ \t\u00a0\u202f]?:[ \t]*(?:\r?\n[ \t]*){{0,2}}|{_BLANK})"
+)
+_SAID = (
+    rf"(?:pass(?:word|phrase|code|wd)|{_ABROAD}|(?<![\w\x00])(?:pwd?|mdp|clave)(?= ))[\"'`*_»”]{{0,3}}(?:{_WHICH})?(?:{_FOR})?{_IS}{_NOW}"
+    r"""(?:\\{0,2}"([^"\\\r\n\x00]{1,100})\\{0,2}"|'([^'\r\n\x00]{1,100})'|`{1,3}([^`\r\n\x00]{1,100})`|[„“”]([^„“”"\r\n\x00]{1,100})["“”]"""
+    r"""|«[ \u00a0\u202f]?([^«»\r\n\x00]{1,100}?)[ \u00a0\u202f]?»|\*{1,2}([^*\s\x00]{1,100})\*{1,2}|((?:(?!&(?:quot|apos|lt|gt|#))[^\s\x00"'`*]){1,200}))"""
+)
+# Data that has the letters of tokens in it by chance: data: URLs, pictures, documents and fonts in base64, and checksums.
+DATA_HINTS = (";base64,", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "d09G", "sha256-", "sha384-", "sha512-")
+DATA = "(?:" + "|".join(DATA_HINTS) + ")[A-Za-z0-9+/=]{40,}"
 COOKIE_PAIR = r"(?:sess|sid|auth|token|jwt|remember|login|csrf|xsrf)[a-z0-9_.-]{0,40}=([^\s;,\"'`\\\x00]{6,})"
+
+# A word, and what may stand between two words of a phrase: blanks, line ends, numbers, quotes, commas.
+SEED_WORD = r"\\[nrt]|([a-z]+)"
+SEED_GAP = r"""(?:[\s0-9,;.:()\[\]"'`*#_|>-]|\\[nrt]|\\){1,16}"""
 
 # Between blanks, in lowercase.
 NO_SECRETS = (  # words in the place of a secret that are none
@@ -86,7 +136,12 @@ NO_SECRETS = (  # words in the place of a secret that are none
     " default defaults credentials configuration getenv environ prompt interactive interactively necessary supplied "
     " provided accepted rejected expired obtained returned verified validated strength management manager rotation "
     " keyword operator comment literal whitespace punctuation boolean integer number nullable readonly hashed hashing "
-    " reversed resetting recovery unknown available "
+    " reversed resetting recovery unknown available string hidden masked stored passed needed checked random unique "
+    " public common cleared logged listed changeit "
+    # German, French, Spanish
+    " erforderlich vergessen falsch richtig ungültig gültig leer geändert abgelaufen unbekannt verschlüsselt gespeichert notwendig optional "
+    " requis obligatoire oublié incorrect vide invalide expiré inconnu chiffré modifié nécessaire "
+    " requerida obligatoria olvidada incorrecta inválida vacía caducada desconocida cifrada cambiada necesaria "
 )
 PROSE = (  # words of a sentence, which no passphrase has
     " the and you your this that with from for must not are was has have can cannot will should enter please invalid "
@@ -135,7 +190,7 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("sendgrid-key", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_.-]{16,}"),
     ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}"),
     ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[A-Za-z0-9_]{40,}"),
-    ("telegram-token", (":AA",), r"[0-9]{8,16}:AA[A-Za-z0-9_-]{33,}"),
+    ("telegram-token", (":AA",), r"[0-9]{8,16}:AA[A-Za-z0-9_-]{33,}(?::[A-Za-z0-9_-]+)*"),
     ("discord-webhook", ("/webhooks/",), r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[A-Za-z0-9_-]{30,}"),
     (
         "discord-token",  # the first part is the bot's number in base64, its digits in threes
@@ -176,7 +231,7 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("heroku-key", ("HRKU-",), r"HRKU-[A-Za-z0-9_-]{32,}"),
     ("fly-token", ("fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"), r"f(?:o1|m2|m1[ra]?)_[A-Za-z0-9+/=_-]{40,}(?:,[A-Za-z0-9+/=_-]{40,})*"),
     ("dropbox-token", ("sl.",), r"sl\.(?:[a-z]\.)?[A-Za-z0-9_=-]{60,}(?:\.[A-Za-z0-9_=-]+)*"),
-    ("firebase-key", (":APA91b",), r"[A-Za-z0-9_-]{8,22}:APA91b[A-Za-z0-9_-]{60,}"),
+    ("firebase-key", (":APA91b",), r"[A-Za-z0-9_-]{8,22}:APA91b[A-Za-z0-9_-]{60,}(?::[A-Za-z0-9_-]+)*"),
     ("circleci-token", ("CCIPAT_", "CCIPRJ_"), r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{40,}"),
     ("contentful-token", ("CFPAT-",), r"CFPAT-[A-Za-z0-9_-]{40,}"),
     ("nvidia-key", ("nvapi-",), r"nvapi-[A-Za-z0-9_-]{40,}"),
@@ -184,6 +239,8 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("langsmith-key", ("lsv2_",), r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{32,}"),
     ("pinecone-key", ("pcsk_",), r"pcsk_[A-Za-z0-9_]{40,}"),
     ("posthog-key", ("phx_",), r"phx_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
+    ("cloudflare-key", ("v1.0-",), r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100}[A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*"),  # origin CA
+    ("cloudflare-key", ("cfk_", "cfut_", "cfat_"), r"cf(?:k|ut|at)_[A-Za-z0-9]{40}[A-Za-z0-9_]*"),
     ("azure-key", ("sig=",), r"[?&;]sig=([A-Za-z0-9+/%]{43,})"),
 )
 
@@ -210,9 +267,14 @@ KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     ("bearer-token", ("bearer ",), _BEARER, _I),
     ("cookie", ("cookie",), _COOKIE, _I),
     ("netrc-password", ("machine",), _NETRC, _I),
-    ("login-password", ("curl", "mysql", "mariadb", "sshpass", " login", "redis-cli"), _LOGIN, _A),
+    ("login-password", ("curl", "mysql", "mariadb", "mongo", "sshpass", " login", "redis-cli"), _LOGIN, _A),
     ("option-secret", ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"), _OPTION, _I),
-    ("assigned-secret", ("passw", "passphrase", "_pass", "_pat", "pwd", "secret", "token"), _NAMED + _VALUE, _I),
+    (
+        "assigned-secret",
+        ("passw", "passphrase", "_pass", "sshpass", "_pat", "pwd", "secret", "token", "kennwort", "de passe", "contrase"),
+        _NAMED + _VALUE,
+        _I,
+    ),
     (
         "assigned-secret",
         ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey",
@@ -226,4 +288,23 @@ KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
         _SERVICE,
         _I,
     ),
+    (
+        "xml-secret",
+        ("word>", "wd>", "phrase>", "pass>", "wort>", "passe>", "ña>", "key>", "secret>", "token>", "master>", "&lt;/", "u003c/", "u003c\\/"),
+        _ELEMENT,
+        _I,
+    ),
+    (
+        "xml-secret",
+        (" value=", " value =", "\nvalue", "\tvalue", 'word">', 'wd">', 'phrase">', 'key">', 'secret">', 'token">', '\\">'),
+        _ATTRIBUTE,
+        _I,
+    ),
+    (
+        "said-password",
+        ("passw", "passphrase", "passcode", "kennwort", "de passe", "contrase", "pw ", "pwd ", "mdp ", "clave "),
+        _SAID,
+        _I,
+    ),
+    ("seed-phrase", (), SEED_WORD, _I),  # the last row: it has no hint, see `redact`
 )  # fmt: skip

@@ -7,9 +7,10 @@ import re
 import time
 from collections.abc import Iterable
 
+from cortex.core.agent_text import neutral
 from cortex.core.answer import DONE, decoded
 from cortex.core.brief import EVERYWHERE, KNOWLEDGE, OPEN, PARTS, PINNED, PLAN, SESSIONS, Entry, Fitted, Head, Part, compose, within
-from cortex.core.brief_text import Parts, Step, folded, parts_of, session_told, steps, told
+from cortex.core.brief_text import Parts, Step, folded, harmless, parts_of, session_told, steps, told
 from cortex.core.caller import Caller
 from cortex.core.command import line
 from cortex.core.json_text import dumps
@@ -33,9 +34,11 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PROGRAM = tuple(
     os.path.join(_PACKAGE, *name.split("/"))
     for name in (
+        "core/agent_text.py",
         "core/brief.py",
         "core/brief_text.py",
         "core/claim.py",
+        "core/injected.py",
         "core/tokens.py",
         "operations/brief_made.py",
         "operations/brief_notes.py",
@@ -83,7 +86,7 @@ def made(vault: Vault, caller: Caller, key: Key, *, edits: bool = False) -> Brie
     fitted = _with_edits(fitted, changed)
     shown = {line.id for section in fitted.sections for line in section.lines}
     answer = Brief(
-        fitted.text, project, key.branch, fitted.tokens, key.budget, False, fitted.sections, tuple((id_, why) for id_, why in doubts.items() if id_ in shown),
+        fitted.text, project, neutral(key.branch), fitted.tokens, key.budget, False, fitted.sections, tuple((id_, why) for id_, why in doubts.items() if id_ in shown),
         seen.head.left_out, seen.head.newest, (), (*problems, *told_of, *_unknown(caller.cwd, key, seen)), others=seen.others,
     )  # fmt: skip
     # While events wait, or could not be made records, the next call is to try again.
@@ -132,7 +135,7 @@ def _seen(now: Views, vault: Vault, key: Key, project: str, names: list[str]) ->
         {kind: some[: room.get(kind, 0)] for kind, some in parts.items()}, chosen.totals, head,
         {path: "" if path in now.snapshot.racy else stamps.get(path, "") for path in notes},
         frozenset(path.rpartition("/")[0] for path in stamps), rules, kept.stamp(os.path.join(vault.cache(), STATE)), tuple(git), chosen.types, chosen.branches,
-        () if set(chosen.totals) - {EVERYWHERE} else tuple([name for name in projects(now.catalogue) if name not in names][: _MOST_NAMED + 1]),
+        () if set(chosen.totals) - {EVERYWHERE} else tuple([harmless(name) for name in projects(now.catalogue) if name not in names][: _MOST_NAMED + 1]),
         now.noted,
     )  # fmt: skip
 
@@ -162,7 +165,7 @@ def _unknown(cwd: str, key: Key, seen: _Seen) -> list[Problem]:
     place = checkout.git_folder(cwd) if key.project == checkout.project_of(cwd) else None
     if place and branches.is_name(key.branch) and Repository(*place).has_branch(key.branch):
         return []
-    return [Problem(f"branch {key.branch}", "there is none of this name, and no record names it", "cortex brief --all-branches")]
+    return [Problem(f"branch {neutral(key.branch)}", "there is none of this name, and no record names it", "cortex brief --all-branches")]
 
 
 def _with_edits(fitted: Fitted, changed: dict[str, tuple[str, ...]]) -> Fitted:
@@ -192,7 +195,7 @@ def _doubts(cwd: str, key: Key, bodies: list[tuple[Row, str]], edits: bool) -> _
     claims = [claim_of(one.id, one.title, body, one.branch, one.created, rejected=one.type == "rejection") for one, body in bodies]
     found = doubts(key.folder, claims, changed=edits)
     created = {one.id: one.created[:10] if is_day(one.created) else "" for one, _ in bodies}
-    told_of = {id_: f"was true on {created[id_] or 'an earlier day'}: {doubt.why}" for id_, doubt in found.doubts.items() if id_ in created}
+    told_of = {id_: harmless(f"was true on {created[id_] or 'an earlier day'}: {doubt.why}") for id_, doubt in found.doubts.items() if id_ in created}
     return _Reality(told_of, found.used, found.changed, found.problems)
 
 

@@ -23,6 +23,7 @@ from cortex.projections.catalogue import Catalogue, Standing
 from cortex.projections.refresh import Views, look
 from cortex.vault import checkout, files, layout
 from cortex.vault.access import seconds
+from cortex.vault.agent_settings import agent_settings
 from cortex.vault.find import Vault
 
 _AHEAD = 24 * 3600  # seconds that a clock may be ahead, or a zone
@@ -38,6 +39,7 @@ class Examined(NamedTuple):
     found: str  # how the search index was found: current, updated, built
     problems: tuple[Problem, ...]
     fixed: tuple[str, ...] = ()  # what was done, in words
+    agent_settings: tuple[str, ...] = ()  # at the top of the vault, such as `.claude`; nothing of them is used
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
@@ -61,7 +63,7 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
         lambda now: (_examined(vault, now, caller.now), dangling(vault.root, now), project_file.problems(vault, now.catalogue, caller.cwd)),
     )
     problems = (*failed, *around, *renamed, *examined.problems, *named(vault.root, missing))
-    return examined._replace(problems=problems, fixed=tuple(done))
+    return examined._replace(problems=problems, fixed=tuple(done), agent_settings=agent_settings(vault.root))
 
 
 def _examined(vault: Vault, now: Views, at: str) -> Examined:

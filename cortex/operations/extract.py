@@ -58,7 +58,8 @@ def extract(vault: Vault, caller: Caller, what: str, *, model: str = "", keep: b
     are read for tags alone. A team's own words stand in cortex.toml, below [extract].
 
     With --model another layer is asked: a command of your own that reads a question on standard input and answers JSON, such as that
-    of an agent. Cortex runs none of its own accord, and none that a vault names.
+    of an agent. Cortex runs none of its own accord, and none that a vault names. It has 120 seconds, and 1 MB for its answer; what takes
+    or says more is ended, with all that it has started, and nothing of it is kept.
 
     what: an event, a session, a record (then the events that it came from), or a text; a single - reads standard input
     model: the command, as for a shell: 'claude -p'

@@ -10,6 +10,7 @@ from cortex.core.problem import Invalid
 from cortex.core.text import slug
 from cortex.operations.project_file import keep_name
 from cortex.vault import files, layout
+from cortex.vault.agent_settings import agent_settings
 from cortex.vault.find import Vault, default_file
 from cortex.vault.templates import template
 
@@ -24,6 +25,7 @@ class Made(NamedTuple):
     root: str
     added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
+    agent_settings: tuple[str, ...] = ()  # that were there, such as `.claude`; nothing of them is used
 
 
 def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
@@ -31,6 +33,8 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
 
     Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
     clone, a move or a new remote does not make another project of it. Commit it.
+
+    Settings of agents that the folder brings along, such as .claude or .mcp.json, are named; Cortex trusts and installs none of them.
 
     directory: the folder, made when missing; by default the working directory
     default: make it the vault that commands use where no other is found
@@ -56,7 +60,7 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
         added.append(os.path.relpath(named, root))
     if default:
         _set_default(root)
-    return Made(Vault(root).root, tuple(added), default)
+    return Made(Vault(root).root, tuple(added), default, agent_settings(root))
 
 
 def _set_default(root: str) -> None:

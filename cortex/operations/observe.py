@@ -25,6 +25,7 @@ from cortex.vault.cursor import Attempt, Cursor, Held, said
 from cortex.vault.find import Vault
 
 _MOST_UNSENT = 200  # events that wait for room
+_FOR_EVER = "9999"  # later than the time of any line
 _AGAIN = 30  # seconds in which the same prompt is the same one, where the host does not number them
 
 
@@ -149,13 +150,23 @@ def rest(vault: Vault, caller: Caller, held: Held, longest: int) -> Part:
         known = seen_as(known, cursors.left(vault, held.key))
     event = "subagent-stop" if known.agent else "stop"
     source = Source(known.transcript, known.root)
-    new = part(known, source, "", longest=longest)
+    new = part(known, source, "", _others(vault, known, source), longest=longest)
     if new.stretch:
         session = Session(vault, caller, Told(event, known.host, known.session), held, source)
         _captured(session, new.cursor, event.replace("-", "_"), text_of(new.stretch))
     else:
         held.keep(new.cursor)
     return new
+
+
+def _others(vault: Vault, known: Cursor, source: Source) -> Callable[[str], str]:
+    """For `part`: up to which time lines of another session are that one's. All of them where it writes this transcript itself."""
+
+    def captured(session: str) -> str:
+        other = cursors.load(vault, known.host, session)
+        return _FOR_EVER if other.transcript and other.transcript == source.path else other.since
+
+    return captured
 
 
 def _turn(session: Session, known: Cursor) -> bool:
@@ -167,7 +178,7 @@ def _turn(session: Session, known: Cursor) -> bool:
     message, turn = injected.without(told.message), told.turn and said(told.turn).digest
     has_transcript = reads(known.host, session.source.path)
     afresh = not has_transcript and (known.busy or bool(turn and known.turn and turn != known.turn))
-    new = part(known, session.source, message, afresh=afresh)
+    new = part(known, session.source, message, _others(session.vault, known, session.source), afresh=afresh)
     after = new.cursor
     if told.event != "pre-compact":
         after = after._replace(busy=False, turn=turn or known.turn)
@@ -194,7 +205,7 @@ def _start(session: Session, known: Cursor) -> bool:
 
 def _end(session: Session, known: Cursor) -> bool:
     """The rest of the transcript, and the end, unless nothing of the session was ever captured."""
-    new = part(known, session.source, "")
+    new = part(known, session.source, "", _others(session.vault, known, session.source))
     known = new.cursor._replace(busy=False)
     if new.stretch:
         _captured(session, known, "stop", text_of(new.stretch))

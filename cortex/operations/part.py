@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from cortex.core.stretch import Stretch, together
-from cortex.core.value import NamedTuple
+from cortex.core.value import TYPE_CHECKING, NamedTuple
+from cortex.operations.wording import one_word
 from cortex.vault import cursor as cursors
 from cortex.vault.cursor import Cursor, Said, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST_READ = 512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `gather`
 _MOST_RECENT = 40  # texts that are known again when a payload tells them late
@@ -35,13 +39,14 @@ def reads(host: str, path: str) -> bool:
     return host in READERS
 
 
-def part(known: Cursor, source: Source, message: str, *, afresh: bool = False, longest: int = 0) -> Part:
-    """The next part. `afresh`: the message belongs to another turn than what was captured last. A line of more than
-    `MOST_READ` bytes is left where it is, or read up to `longest` bytes where that is given."""
+def part(known: Cursor, source: Source, message: str, others: Callable[[str], str], *, afresh: bool = False, longest: int = 0) -> Part:
+    """The next part. `others` gives the time up to which lines of another session, by its name, were captured as that one's.
+    `afresh`: the message belongs to another turn than what was captured last. A line of more than `MOST_READ` bytes is left where
+    it is, or read up to `longest` bytes where that is given."""
     new, letters, skipped = Stretch(), "", 0
     has_transcript = reads(known.host, source.path)
     if has_transcript:
-        new, known, letters, skipped = _read(known, source, longest)
+        new, known, letters, skipped = _read(known, source, longest, others)
     last = said(message)
     if last.size and (afresh or last not in known.last) and last not in known.ahead and "".join(message.split()) not in letters:
         new = new._replace(said=together([*([new.said] if new.said else []), message]).strip())
@@ -49,7 +54,7 @@ def part(known: Cursor, source: Source, message: str, *, afresh: bool = False, l
     return Part(new, known, skipped)
 
 
-def _read(known: Cursor, source: Source, longest: int) -> tuple[Stretch, Cursor, str, int]:
+def _read(known: Cursor, source: Source, longest: int, others: Callable[[str], str]) -> tuple[Stretch, Cursor, str, int]:
     """What the transcript tells, how the session stands then, all letters of what was said, and how many lines were passed over."""
     from cortex.importers.transcripts import read  # noqa: PLC0415  as above
     from cortex.importers.transcripts.tail import GONE, START, UNREADABLE, Position, tail  # noqa: PLC0415
@@ -64,10 +69,13 @@ def _read(known: Cursor, source: Source, longest: int) -> tuple[Stretch, Cursor,
     if anew:
         known = known._replace(floor=max(known.floor, known.since))  # another file, or the old one written anew: what was read is passed over
     at = looked.position
+    if anew or not known.offset:
+        known = known._replace(of="")
+    lines, known = _own(known, looked.lines, others)
     known = known._replace(offset=at.offset, head=at.head, behind=looked.left > 0 and bool(known.transcript))
-    if not looked.lines:
+    if not lines:
         return Stretch(), known, "", looked.skipped
-    told = read(known.host, looked.lines, source.root, known.floor)
+    told = read(known.host, lines, source.root, known.floor)
     every = [one.text for one in told.messages if one.role == "assistant"]
     texts, ahead, letters = _new_only(every, known.ahead)
     asked = tuple(line for line in told.stretch.asked if said(line) not in known.ahead)
@@ -75,6 +83,40 @@ def _read(known: Cursor, source: Source, longest: int) -> tuple[Stretch, Cursor,
     new = told.stretch._replace(said=together(texts), asked=asked)
     known = known._replace(since=max(known.since, told.last), ahead=ahead, last=_recent(known, *_last(every)))
     return new, known, letters, looked.skipped
+
+
+def _own(known: Cursor, lines: list[bytes], others: Callable[[str], str]) -> tuple[list[bytes], Cursor]:
+    """The lines that are the session's, and what is known then of whose lines the file holds.
+
+    A path may be used again by another session, and a session that was resumed or forked begins with lines of an older one. So lines
+    that name another session are left out when lines of this one came before them, or when they were captured as the other one's."""
+    if not known.session:
+        return lines, known
+    from cortex.importers.transcripts import session_of  # noqa: PLC0415  as above
+
+    own: list[bytes] = []
+    of, named = known.of, known.named
+    until: dict[str, str | None] = {"": None, known.session: None}  # session -> the time up to which its lines are its own; None for this one
+    for line in lines:
+        of = session_of(known.host, line, of, known.session)
+        if of not in until:
+            until[of] = None if one_word(of) == known.session else others(of)
+        captured = until[of]
+        if captured is None:
+            named = named or bool(of)
+        elif named or (captured and _time_of(line) <= captured):
+            continue
+        own.append(line)
+    return own, known._replace(of=one_word(of), named=named)
+
+
+def _time_of(line: bytes) -> str:
+    """The time of a line, as `piece.time_of`; empty when it has none."""
+    from cortex.importers.transcripts.piece import time_of  # noqa: PLC0415  only of lines of another session
+    from cortex.importers.transcripts.telling import object_of  # noqa: PLC0415
+
+    told = object_of(line)
+    return time_of(told.get("timestamp")) if told else ""
 
 
 def _new_only(texts: list[str], ahead: tuple[Said, ...]) -> tuple[list[str], tuple[Said, ...], str]:

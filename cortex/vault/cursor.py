@@ -49,6 +49,8 @@ class Cursor(NamedTuple):
     transcript: str = ""
     offset: int = 0  # of the transcript, with what follows
     head: str = ""
+    of: str = ""  # the session that the last line read is of, where lines name theirs
+    named: bool = False  # whether lines that name this session were read; from then on those of another one are its own
     since: str = ""  # the latest time of a line that was read
     floor: str = ""  # lines not later than this are of another session, or were read before the file was written anew
     last: tuple[Said, ...] = ()  # what the agent said last, as captured

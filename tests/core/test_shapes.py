@@ -5,11 +5,15 @@ No token stands here in one piece: scanners of code hosts would take it for a re
 
 from __future__ import annotations
 
+import hashlib
 import re
+import subprocess
+import sys
 from re import _parser  # how few characters a pattern may match
 
 import pytest
 
+from cortex.core.bip39 import WORDS
 from cortex.core.redact import redact
 from cortex.core.shapes import LONG, TOKENS
 
@@ -75,7 +79,11 @@ VENDORS: list[Case] = [
     ("langsmith-key", "ls" + "v2_pt_" + HEX[:32] + "_0a1b2c3d4e", HEX[:32]),
     ("pinecone-key", "pc" + "sk_" + MIXED[:60], MIXED[:60]),
     ("posthog-key", "ph" + "x_" + MIXED[:43], MIXED[:43]),
+    ("cloudflare-key", "v1" + ".0-" + HEX[:24] + "-" + (HEX * 2)[:146], HEX[:24] + "-" + HEX[:99]),
+    *[("cloudflare-key", prefix + "_" + MIXED[:40] + HEX[:8], MIXED[:40]) for prefix in ("cf" + "k", "cf" + "ut", "cf" + "at")],
 ]
+PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"  # of BIP-39's own tests
+LONG_PHRASE = "letter advice cage absurd amount doctor acoustic avoid " * 2 + "letter advice cage absurd amount doctor acoustic bless"
 FORMS: list[Case] = [
     ("private", "&lt;private&gt;the wedding is off&lt;/private&gt;", "the wedding is off"),
     ("private", "\\u003cprivate\\u003ethe wedding is off\\u003c/private\\u003e", "the wedding is off"),
@@ -121,6 +129,115 @@ FORMS: list[Case] = [
     ("assigned-secret", "okta: 00" + MIXED[:40], MIXED[:40]),
     ("assigned-secret", "snyk_api = 0f1e2d3c-0f1e-2d3c-4b5a-0f1e2d3c4b5a", "4b5a-0f1e2d3c4b5a"),
     ("bearer-token", 'headers.set("Authorization", "Basic ' + "Ym9iOnBhc3N3b3Jk" + '")', "Ym9iOnBhc3N3b3Jk"),
+    # curl
+    ("login-password", "curl -ubob:hunter2 https://example.org", "hunter2"),
+    ("login-password", "curl -sSLku bob:hunter2 https://example.org", "hunter2"),
+    ("login-password", "curl --user=bob:hunter2 https://example.org", "hunter2"),
+    ("login-password", "curl -u 'bob:hunter 2' https://example.org", "hunter"),
+    ("login-password", 'curl -u "bob:hunter2" https://example.org', "hunter2"),
+    ("login-password", "curl -u bob:'hunter2' https://example.org", "hunter2"),
+    ("login-password", "curl -u 'bob':\"hunter2\" https://example.org", "hunter2"),
+    ("login-password", '["curl", "-u", "bob:hunter2", "https://example.org"]', "hunter2"),
+    ("login-password", '{"command": "curl -u \\"bob:hunter2\\" https://example.org"}', "hunter2"),
+    ("login-password", "curl -U bob:hunter2 -x proxy:3128 https://example.org", "hunter2"),
+    ("login-password", "curl --proxy-user bob:hunter2 https://example.org", "hunter2"),
+    ("login-password", "curl -sL --user\\\n  'bob:hunter2' https://example.org", "hunter2"),
+    ("login-password", "curl https://example.org/login -u bob:hunter2", "hunter2"),
+    ("login-password", "curl https://mysql.example.org -u bob:hunter2", "hunter2"),
+    ("login-password", "curl --cacert ca.crt -u elastic:P@ssw0rd$1 https://localhost:9200", "P@ssw0rd$1"),
+    ("login-password", 'curl -u ":d2LkV78zLx!t" https://localhost:9200', "d2LkV78zLx!t"),
+    ("login-password", 'curl -u "d2LkV78zLxtq:" https://localhost:9200', "d2LkV78zLxtq"),
+    ("login-password", "curl -H 'Accept: a; b' -u bob:hunter2 https://example.org", "hunter2"),
+    ("login-password", 'curl -d \'{\n  "a": "b && c"\n}\' -u bob:hunter2 https://example.org', "hunter2"),
+    ("login-password", '{"command": "curl -H \\"Accept: a; b\\" -u bob:hunter2 https://example.org"}', "hunter2"),
+    # mysql, sshpass and their like
+    ("login-password", "mysql -e 'select 1; select 2' -phunter2", "hunter2"),
+    ("login-password", "docker exec db mysql -uroot -p123456 shop", "123456"),
+    ("login-password", 'mysql -h db-mysql -uroot -p"hunter 2" shop', "hunter"),
+    ("login-password", '["mysql", "-uroot", "-phunter2"]', "hunter2"),
+    ("login-password", "docker exec db mysql -phunter2 -e 'select 1'", "hunter2"),
+    ("login-password", "mongosh -u bob -p hunter2 shop", "hunter2"),
+    ("login-password", "sshpass -phunter2 ssh -p 2222 bob@example.org", "hunter2"),
+    ("login-password", "sshpass -p 'hunter 2' ssh bob@example.org", "hunter"),
+    ("login-password", '["sshpass", "-p", "hunter2", "ssh"]', "hunter2"),
+    ("assigned-secret", "SSHPASS=hunter2 sshpass -e ssh bob@example.org", "hunter2"),
+    ("assigned-secret", "mysql --password=hunter2 shop", "hunter2"),
+    ("assigned-secret", "deploy --password=hunter --yes", "hunter"),
+    ("assigned-secret", "deploy --db-password=pa55 --yes", "pa55"),
+    ("assigned-secret", "PGPASSWORD=pa55 psql -h db", "pa55"),
+    ("assigned-secret", "MYSQL_PWD=hunter2 mysql", "hunter2"),
+    # elements and attributes
+    ("xml-secret", "<password>hunter2</password>", "hunter2"),
+    ("xml-secret", "<server>\n  <username>bob</username>\n  <password>\n    correcthorse\n  </password>\n</server>", "correcthorse"),
+    ("xml-secret", "<password>{COQLCE6DU6GtcS5P=}</password>".replace("P=", "PCOQLCE6DU6GtcS5P="), "COQLCE6DU6GtcS5P"),
+    ("xml-secret", '<wsse:Password Type="#PasswordText">hunter2</wsse:Password>', "hunter2"),
+    ("xml-secret", '<Pass encoding="base64">aHVudGVyMg==</Pass>', "aHVudGVyMg"),
+    ("xml-secret", "<ftp_pass>hunter2</ftp_pass>", "hunter2"),
+    ("xml-secret", "<dbPassword><![CDATA[Cor!rect#horse]]></dbPassword>", "Cor!rect#horse"),
+    ("xml-secret", "<secret>correcthorse</secret>", "correcthorse"),
+    ("xml-secret", "<apiKey>a1b2c3d4</apiKey>", "a1b2c3d4"),
+    ("xml-secret", "<client.secret>a1b2c3d4</client.secret>", "a1b2c3d4"),
+    ("xml-secret", "<password>hunter2</password >", "hunter2"),
+    ("xml-secret", "<Passwort>hunter2</Passwort><x/>", "hunter2"),
+    ("xml-secret", "<motDePasse>hunter2</motDePasse>", "hunter2"),
+    ("xml-secret", "<contraseña>hunter2</contraseña>", "hunter2"),
+    ("xml-secret", "&lt;password&gt;hunter2&lt;/password&gt;", "hunter2"),
+    ("xml-secret", '"\\u003cpassword\\u003ehunter2\\u003c/password\\u003e"', "hunter2"),
+    ("xml-secret", "<the_password>m{{h}o)p${e]nob(ody[finds>-_$#thisone}}</the_password>", "h}o)p${e]nob"),
+    ("xml-secret", '<add key="Smtp.Password" value="hunter2" />', "hunter2"),
+    ("xml-secret", "<property name='password' value='hunter2'/>", "hunter2"),
+    ("xml-secret", '<property name="hibernate.connection.password">hunter2</property>', "hunter2"),
+    ("xml-secret", '<password type="plain" value="hunter2"/>', "hunter2"),
+    # sentences
+    ("said-password", "the password is hunter2!", "hunter2"),
+    ("said-password", "The password for the staging database is now hunter2.", "hunter2"),
+    ("said-password", "the password's hunter2, and", "hunter2"),
+    ("said-password", "My password was: `hunter2`", "hunter2"),
+    ("said-password", "The password is:\n\nhunter2", "hunter2"),
+    ("said-password", "the password is 'correcthorse'", "correcthorse"),
+    ("said-password", 'the root password is "correct horse battery staple"', "horse battery"),
+    ("said-password", "the password is **hunter2**", "hunter2"),
+    ("said-password", "the passphrase is Correct#Horse", "Correct#Horse"),
+    ("said-password", "the passcode is x7-Kp2q", "x7-Kp2q"),
+    ("said-password", "pw is hunter2", "hunter2"),
+    ("said-password", "the password\nis hunter2", "hunter2"),
+    ("said-password", "the new password will be\n  hunter2", "hunter2"),
+    ("said-password", "the password is 48291375", "48291375"),
+    ("said-password", "the password is Zk8/q2Lm+9xA=", "Zk8/q2Lm"),
+    # they begin as the name of an algorithm or a number with a unit does
+    *[("said-password", f"the password is {value}", value) for value in ("Winter2024!", "shadow12", "S3cret!x", "v1cious!", "8th3Wall", "12xyz98")],
+    ("said-password", "Das Passwort ist hunter2!", "hunter2"),
+    ("said-password", "Das Passwort für den Server lautet „Sommer2024“", "Sommer2024"),
+    ("said-password", "Das Datenbankpasswort heißt jetzt Sommer2024.", "Sommer2024"),
+    ("said-password", "das Kennwort war hunter2", "hunter2"),
+    ("said-password", "die Passwörter? Das Passwort wäre hunter2", "hunter2"),
+    ("assigned-secret", "Kennwort: Sommer2024", "Sommer2024"),
+    ("assigned-secret", "Passwort: hunter2", "hunter2"),
+    ("said-password", "Le mot de passe est hunter2", "hunter2"),
+    ("said-password", "le mot de passe du serveur est « Soleil2024 »", "Soleil2024"),
+    ("said-password", "le mdp est hunter2", "hunter2"),
+    ("said-password", "le mot de passe actuel sera hunter2", "hunter2"),
+    ("said-password", "mon mot de passe c'est hunter2", "hunter2"),
+    ("assigned-secret", "mot de passe\u00a0: Soleil2024", "Soleil2024"),
+    ("said-password", "La contraseña es hunter2", "hunter2"),
+    ("said-password", "la contraseña temporal será hunter2", "hunter2"),
+    ("said-password", "la contraseña de la base es Verano2024", "Verano2024"),
+    ("said-password", "la contrasen\u0303a es hunter2", "hunter2"),
+    ("assigned-secret", "CONTRASEÑA: Verano2024", "Verano2024"),
+    # phrases
+    ("seed-phrase", PHRASE, "thank year wave"),
+    ("seed-phrase", f"The phrase of the wallet: {LONG_PHRASE}.", "absurd amount"),
+    ("seed-phrase", PHRASE.upper(), "THANK YEAR WAVE"),
+    ("seed-phrase", PHRASE.replace("wave ", "wave\n"), "thank year"),
+    ("seed-phrase", "\n".join(f"{i}. {word}" for i, word in enumerate(PHRASE.split(), 1)), "sausage"),
+    ("seed-phrase", " ".join(f"{i}) {word}" for i, word in enumerate(PHRASE.split(), 1)), "sausage"),
+    ("seed-phrase", ", ".join(PHRASE.split()), "thank, year"),
+    ("seed-phrase", ",".join(PHRASE.split()), "thank,year"),
+    ("seed-phrase", '["' + '", "'.join(PHRASE.split()) + '"]', "sausage"),
+    ("seed-phrase", "\\n".join(PHRASE.split()), "sausage"),
+    *[("seed-phrase", sign.join(PHRASE.split()), "sausage") for sign in ("-", "_", "\u00a0", "\u3000")],
+    ("seed-phrase", "abandon " * 11 + "about", "abandon abandon"),
+    ("seed-phrase", " ".join(LONG_PHRASE.split()[:18]), "absurd amount"),  # the first three quarters of one
 ]
 
 PLACES = [
@@ -209,6 +326,80 @@ def test_a_secret_is_hidden_by_what_stands_beside_it(kind: str, text: str, secre
         "the &lt;privateer&gt; and &lt;private-key&gt;",
         "the password: short12 would be refused",
         "secret: ask Maria",
+        # identifiers
+        "csrf_token: csrfmiddlewaretoken2",
+        "Cookie: csrftoken=csrfmiddlewaretoken2",
+        "token = accessToken2",
+        "password1 = new_password2",
+        # curl and others
+        "curl --user-agent=foo:bar https://example.org",
+        'curl -sL --user "$1:$2" https://example.org',
+        "curl --user neo4j:[PASSWORD] http://localhost:7474",
+        'curl -u ":" https://localhost:9200',
+        'curl -k -u "myusername" http://localhost:15130',
+        "curl -u username:token https://example.org",
+        'curl --user "$(cat ./login.txt):$(cat ./password.txt)" https://example.org',
+        'curl --user "{{ $.Values.username }}:{{ $.Values.password }}" https://example.org',
+        'curl smtps://smtp.example.org --user "src@example.org" --upload-file out.txt',
+        "ssh -p 2222 bob@example.org mysql",
+        "sshpass -e ssh -p 2222 bob@example.org",
+        # elements
+        "<password>${env.DB_PASSWORD_1}</password>",
+        "<password>changeit</password>",
+        "<password>string</password>",
+        "login <user> <password> and <token>",
+        "<password>Password2 is required</password>",
+        "<password>Mot de passe</password>",
+        "<token>identifier</token>",
+        "<secretName>db2-creds1</secretName>",
+        "<passwordEncoder>bcrypt2x</passwordEncoder>",
+        "<privateKey>https://example.org/keys2</privateKey>",
+        '<input type="password" name="password" value="{{ form.password1 }}">',
+        '<input type="password" name="password" value="">',
+        # sentences
+        "the password is required",
+        "the password is stored hashed",
+        "the password is wrong, and the password was changed",
+        "the password must be changed",
+        "The password is hashed with SHA256",
+        "the password is sha256-hashed and base64-encoded",
+        "the password is base64",
+        "the password is 12 characters long",
+        "the password is 8-character",
+        "the password should be at least 8 characters",
+        "the passwords are sha-256 hashes, md5-hashed before, or argon2id",
+        "the password is utf-8, python3.11 or s3-backed",
+        "the password is\nchecked by bcrypt",
+        "the password is `required`",
+        "the password is $DB_PASS1",
+        "the password is DB_PASSWORD_1",
+        "the password is config.db2.password",
+        "the password is in secrets2.yml",
+        "the password is vault/db2.yml",
+        "the password is read_env2()",
+        "the password manager is 1Password7",
+        "the password policy is NIST800-63",
+        "printf(&quot;Password is correct.&quot;)",
+        "das Passwort ist erforderlich",
+        "Das Passwort ist falsch, das Kennwort ist abgelaufen",
+        "Passwort: erforderlich",
+        "le mot de passe est requis",
+        "la contraseña es obligatoria",
+        "Contraseña: obligatoria",
+        "docker run --name mysql -p3306 mysql",
+        "curl https://example.org; docker run -u 1000:1000 x",
+        "We don't use curl here.\nIt's docker run -u 1000:1000 x",
+        # words
+        "This note was kept short so that people will read every line till they find what they need here",
+        "abandon ability able about above absent absorb abstract absurd abuse access accident account",  # the list itself
+        " ".join(PHRASE.split()[:11]),
+        "border-left, border-right, border-image, border-width",
+        "result.year, result.month, result.day, result.hour, result.minute, result.second, result.zone",
+        # data
+        "![](data:image/png;base64,iVBORw0KGgo" + "A" * 20 + "EA" + "AA" + MIXED + ")",
+        "integrity: sha512-" + "cio1" + MIXED[:82] + "==",
+        'checksum = "' + HEX[:64] + '"',
+        "tag v1" + ".0-" + HEX[:40],
     ],
 )
 def test_what_looks_like_a_secret_and_is_none_stays(text: str) -> None:
@@ -226,6 +417,23 @@ def test_what_looks_like_a_secret_and_is_none_stays(text: str) -> None:
 )
 def test_what_surrounds_stays_readable(text: str, clean: str) -> None:
     assert redact(text)[0] == clean
+
+
+def test_the_words_of_a_phrase_are_those_of_bip_39() -> None:
+    text = "".join(f"{word}\n" for word in sorted(WORDS))
+    assert hashlib.sha256(text.encode()).hexdigest() == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+
+
+def test_the_words_are_loaded_only_where_twelve_short_ones_stand_in_a_row() -> None:
+    code = f"""
+import sys
+from cortex.core.redact import redact
+redact("We keep the notes of a team in a folder, and each of them is as long as it has to be. " * 20)
+assert "cortex.core.bip39" not in sys.modules
+redact({PHRASE!r})
+assert "cortex.core.bip39" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(("kind", "hints", "source"), TOKENS)

@@ -25,6 +25,8 @@ SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may s
     "jwt": ("eyJ" + "hbGciOiJIUzI1NiJ9." + BODY + ".x" + BODY[:9], "eyJ" + "hbGciOi"),
     "login": ("https://robot:" + "Vq8Zr2Lk9TbnW4xYc6Hd7" + "@git.example.org/team/repo.git", "Vq8Zr2Lk9TbnW4"),
     "assigned": ("password=" + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
+    "said": ("the password is " + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
+    "seed": ("legal winner thank year wave sausage worth useful legal winner thank yellow", "legal winner thank"),
     "private-key": ("-----BEGIN RSA PRIVATE KEY-----\n" + (BODY[:48] + "\n") * 3 + "-----END RSA PRIVATE KEY-----", BODY[:12]),
 }
 

@@ -590,3 +590,118 @@ def test_a_switch_that_cannot_be_read_is_said(line, project, cortex):
     with (project / "vault/cortex.toml").open("a") as file:
         file.write(f"\n[hooks]\n{line}\n")
     assert "cortex.toml" in cortex("doctor", cwd=str(project)).stdout
+
+
+OTHER = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3e"
+
+
+def told_by(session: str, *texts: str, at: str = "10:00") -> str:
+    """A part of a transcript whose lines name this session."""
+    return said(*texts).replace(SESSION, session).replace("10:00", at)
+
+
+def sessions(project: Path) -> list[tuple[str, str]]:
+    """The session and the text of each turn that was captured, by session, and in each session in their order: two sessions' events of
+    the same second have none."""
+    found = [path.read_text() for path in notes(project)]
+    turns = [
+        ("A" if f'session: "{SESSION}"' in text else "B" if f'session: "{OTHER}"' in text else "?", text.partition("## Raw Content\n\n")[2].strip())
+        for text in found
+        if "\ntype: stop" in text
+    ]
+    return sorted(turns, key=lambda turn: turn[0])
+
+
+@pytest.mark.parametrize("how", ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"])
+@pytest.mark.parametrize("first", ["a hook of the new session", "a command", "a late hook of the old session"])
+def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under_the_old_one(how, first, project, cortex):
+    path = project / "t.jsonl"
+    path.write_text(told_by(SESSION, "Said in A."))
+    hook(project, "session-start", "claude", claude(project, source="startup"))
+    hook(project, "stop", "claude", claude(project, last_assistant_message="Said in A."))
+    of_b = told_by(
+        OTHER, *(["Said in B."] if how != "written anew and longer" else [f"Said in B, part {number}." for number in range(50)]), at="11:00"
+    )
+    if how == "continued":
+        path.write_text(path.read_text() + of_b)
+    elif how == "moved away":
+        path.rename(project / "old.jsonl")
+        path.write_text(of_b)
+    else:
+        if how == "after its session was told to end":
+            hook(project, "session-end", "claude", claude(project, reason="clear"))
+        path.write_text(of_b)
+    other = claude(project, session_id=OTHER)
+    if first == "a hook of the new session":
+        hook(project, "session-start", "claude", other | {"source": "startup"})
+    elif first == "a command":
+        assert cortex("search", "said", cwd=str(project)).returncode in (0, 1)
+    else:
+        hook(project, "session-end", "claude", claude(project, reason="other"))
+    hook(project, "stop", "claude", other)
+    assert cortex("search", "said", cwd=str(project)).returncode == 0
+    captured = sessions(project)
+    assert [text for session, text in captured if session == "A"] == ["Said in A."]
+    (of_b_captured,) = [text for session, text in captured if session == "B"]
+    assert of_b_captured.startswith("Said in B")
+    assert "Said in A." not in of_b_captured
+
+
+def test_a_session_whose_words_the_transcript_never_had_does_not_take_those_of_the_next_one(project, cortex):
+    hook(project, "session-start", "claude", claude(project, source="startup"))
+    hook(project, "stop", "claude", claude(project, last_assistant_message="Said in A."))
+    hook(project, "session-start", "claude", claude(project, session_id=OTHER, source="startup"))
+    (project / "t.jsonl").write_text(told_by(OTHER, "Said in B."))
+    assert cortex("search", "said", cwd=str(project)).returncode == 0
+    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.")]
+
+
+@pytest.mark.parametrize("source", ["resume", "fork", ""])
+def test_a_session_that_was_forked_has_the_lines_of_an_older_one_first(source, project):
+    """They were captured as the older one's; where nobody captured them, and no start was told, they are the only copy."""
+    (project / "t.jsonl").write_text(told_by(SESSION, "Said in A.", "More in A."))
+    hook(project, "stop", "claude", claude(project))
+    fork = project / "fork.jsonl"
+    fork.write_text(told_by(SESSION, "Said in A.", "More in A."))
+    other = claude(project, session_id=OTHER, transcript_path=str(fork))
+    if source:
+        hook(project, "session-start", "claude", other | {"source": source})
+    fork.write_text(fork.read_text() + told_by(OTHER, "Said in B.", at="23:59").replace("2026-11-20", "2099-11-20"))
+    hook(project, "stop", "claude", other)
+    assert sessions(project) == [("A", "Said in A.\n\nMore in A."), ("B", "Said in B.")]
+
+
+def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_that_has_them(project):
+    (project / "t.jsonl").write_text(told_by(OTHER, "Said before the hooks.") + told_by(SESSION, "Said in A.", at="11:00"))
+    hook(project, "stop", "claude", claude(project))
+    assert sessions(project) == [("A", "Said before the hooks.\n\nSaid in A.")]
+
+
+def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_s(project, cortex):
+    def rollout(session: str, text: str) -> str:
+        about = {"timestamp": "2026-11-20T10:00:00.000Z"}
+        return "".join(
+            json.dumps(about | line) + "\n"
+            for line in (
+                {"type": "session_meta", "payload": {"id": session, "cwd": str(project)}},
+                {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}},
+            )
+        )
+
+    (project / "t.jsonl").write_text(rollout(SESSION, "Said in A."))
+    hook(project, "stop", "codex", claude(project))
+    (project / "t.jsonl").write_text(rollout(OTHER, "Said in B.").replace("10:00", "11:00"))
+    assert cortex("search", "said", cwd=str(project)).returncode == 0
+    with (project / "t.jsonl").open("a") as file:
+        file.write(rollout(OTHER, "More in B.").replace("10:00", "11:30").splitlines(keepends=True)[1])
+    hook(project, "session-end", "codex", claude(project))
+    hook(project, "stop", "codex", claude(project, session_id=OTHER))
+    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\nMore in B.")]
+
+
+@pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])
+def test_a_session_whose_name_cannot_be_kept_as_it_is_has_its_lines(session, project):
+    for text in ("Said in it.", "More of it."):
+        (project / "t.jsonl").write_text(told_by("@", "Said in it.", *([text] if text != "Said in it." else [])).replace('"@"', json.dumps(session)))
+        hook(project, "stop", "claude", claude(project, session_id=session))
+    assert events(project, "stop") == ["Said in it.", "More of it."]

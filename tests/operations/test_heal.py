@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.briefing import GENERATOR
 from cortex.operations.doctor import doctor
 from cortex.operations.heal import Healed, heal
 from cortex.operations.inbox import normalize
@@ -66,7 +67,7 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
-    newer = page.read_text().replace("generator: 2", "generator: 3") + "something new\n"
+    newer = page.read_text().replace(f"generator: {GENERATOR}", f"generator: {GENERATOR + 1}") + "something new\n"
     page.write_text(newer)
     assert heal(vault, caller) == NOTHING._replace(newer=("briefings/app/decisions.md",))
     assert heal(vault, caller, check=True).stale == ()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from cortex.core.problem import CortexError
-from cortex.operations.model import ask
+from cortex.operations.model import MOST_ANSWERED, ask
 
 ANSWER = """import json, os, sys
 asked = sys.stdin.read()
@@ -66,3 +69,59 @@ def test_one_that_does_not_answer_is_ended_with_what_it_started(tmp_path):
     assert time.monotonic() - begun < 30
     time.sleep(4)
     assert not (tmp_path / "late").exists()
+
+
+ENDLESS = """import os, pathlib, subprocess, sys
+late = "import pathlib, time; time.sleep(3); pathlib.Path('late').touch()"
+subprocess.Popen([sys.executable, "-c", late])
+pathlib.Path("pid").write_text(str(os.getpid()))
+block = b'[{"type": "decision", "text": "one", "confidence": 1}' + b" " * 65536
+while True:
+    os.write({fd}, block)
+"""
+
+
+def peak() -> int:
+    """The most memory that this process ever had, in kB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_one_that_never_stops_answering_is_ended_with_what_it_started(tmp_path):
+    begun, before = time.monotonic(), peak()
+    with pytest.raises(CortexError, match="answered more than 1,000,000 bytes") as error:
+        ask(model(tmp_path, ENDLESS.replace("{fd}", "1")), "x\n", str(tmp_path))
+    assert error.value.hint
+    assert time.monotonic() - begun < 60
+    assert peak() - before < 20 * MOST_ANSWERED // 1000
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    time.sleep(4)
+    assert not (tmp_path / "late").exists()
+
+
+def test_one_that_never_stops_complaining_is_ended_in_time(tmp_path):
+    before = peak()
+    with pytest.raises(CortexError, match="no answer within 2 s"):
+        ask(model(tmp_path, ENDLESS.replace("{fd}", "2")), "x\n", str(tmp_path), patience=2)
+    assert peak() - before < 20 * MOST_ANSWERED // 1000
+
+
+def test_an_answer_of_the_largest_size_is_taken(tmp_path):
+    text = f"print('[]'.ljust({MOST_ANSWERED - 1}))"
+    assert ask(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
+
+
+def test_an_answer_counts_though_a_child_keeps_the_pipe_open(tmp_path):
+    begun = time.monotonic()
+    text = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); print('[]')"
+    assert ask(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
+    assert time.monotonic() - begun < 30
+
+
+def test_nothing_of_an_answer_that_is_too_long_is_kept(tmp_path, cortex, vault):
+    done = cortex("extract", "Decision: sails are furled", "--model", model(tmp_path, ENDLESS.replace("{fd}", "1")), "--keep")
+    assert done.returncode == 2
+    assert "answered more than 1,000,000 bytes" in done.stderr
+    assert done.stderr.count("\n") == 2
+    assert not list(Path(vault.root).glob("records/**/*.md"))
+    assert not list(Path(vault.root).glob("inbox/**/*.md"))

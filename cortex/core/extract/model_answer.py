@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from cortex.core.agent_text import neutral
 from cortex.core.extract.candidate import Candidate
 from cortex.core.record import RECORD_TYPES, is_type
 from cortex.core.text import one_line
@@ -34,8 +35,9 @@ class Answered(NamedTuple):
 
 
 def question(text: str) -> str:
-    """What the model is asked about a text, of which the last 100,000 characters are sent."""
-    return f"{_QUESTION}{_LINE}\n{text[-MOST_ASKED:].replace(_LINE, '= ' * 10)}\n{_LINE}\n"
+    """What the model is asked about a text, of which the last 100,000 characters are sent, neutral."""
+    inside = neutral(f"\n{text[-MOST_ASKED:].replace(_LINE, '= ' * 10)}")
+    return f"{_QUESTION}{_LINE}{inside}\n{_LINE}\n"
 
 
 def answers(output: str) -> Answered | None:

@@ -26,6 +26,13 @@ def read(host: str, lines: list[bytes], root: str, since: str = "") -> Read:
     return answer(lines, root, since)
 
 
+def session_of(host: str, line: bytes, before: str, expected: str) -> str:
+    """The session that a line of a host's transcript is of, `before` being that of the line before, empty for none. A line whose bytes
+    seem to name another session than the `expected` one is parsed. Empty where a host's lines name no session."""
+    function: Callable[[bytes, str, str], str] | None = getattr(import_module(f"cortex.{READERS[host][0]}"), "session_of", None)
+    return function(line, before, expected) if function else ""
+
+
 def reader(host: str) -> Reader:
     """A reader for a whole transcript of `host`, which is fed part by part."""
     made: Reader = import_module(f"cortex.{READERS[host][0]}").reader()

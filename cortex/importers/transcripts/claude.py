@@ -20,6 +20,7 @@ _LONG = 64 * 1024  # bytes; a longer line that is only a tool's answer is not pa
 _EDITS = {"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 _SHELLS = ("Bash", "PowerShell")
 _NOT_TYPED = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<user-memory-input>", "Caveat: The messages below")
+_SESSION = b'"sessionId"'
 _INTERRUPTED = "[Request interrupted"
 _MOST_SEEN = 200_000  # ids of lines; as many stand in a transcript of 400 MB
 _MOST_TASKS = 500
@@ -254,6 +255,18 @@ class ClaudeReader(Telling):
         if self.moment(_between(line, b'"timestamp":"', last=True)):
             self.answer(call, failed=False)
         return True
+
+
+def session_of(line: bytes, before: str, expected: str) -> str:
+    """The session that a line names, else that of the line before. The file of a session that was resumed or forked begins with lines of
+    the one before it."""
+    at = line.find(_SESSION)
+    if at < 0:
+        return before
+    if line[at + len(_SESSION) :].startswith((f':"{expected}"'.encode(), f': "{expected}"'.encode())):
+        return expected
+    told = object_of(line)
+    return (_text(told.get("sessionId")) if told else "") or before
 
 
 def _number(answer: str) -> str:

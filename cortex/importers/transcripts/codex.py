@@ -200,6 +200,15 @@ class CodexReader(Telling):
         self.answer(call, code not in ("", "0"), text, code, known=bool(code))
 
 
+def session_of(line: bytes, before: str, _expected: str) -> str:
+    """The session that the first line of a rollout names, for all lines of it: what a forked one tells of its parent comes later."""
+    if before or b"session_meta" not in line:
+        return before
+    told = object_of(line)
+    item = told.get("payload") if told and told.get("type") == "session_meta" else None
+    return next((item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), "") if isinstance(item, dict) else ""
+
+
 def _parent(item: dict[str, Any], source: object) -> str:
     """The session that began this one; empty where the line does not say."""
     begun = source.get("subagent") if isinstance(source, dict) else None

@@ -98,13 +98,15 @@ def _run(argv: list[str]) -> int:
 
 def _complete(vault: Vault) -> None:
     """Make a fresh clone whole: git copies no configuration, so it does not know our merge drivers yet."""
-    from cortex.vault import drivers  # noqa: PLC0415  once for each clone
+    from cortex.vault import agent_settings, drivers  # noqa: PLC0415  once for each clone
 
     with suppress(CortexError, OSError):  # the command does its work without; `cortex doctor` names what is missing
         if drivers.register(vault.root):
             sys.stderr.write(
                 "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
             )
+            if names := agent_settings.agent_settings(vault.root):
+                sys.stderr.write(f"cortex: {agent_settings.notice(names)}\n")
 
 
 def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb has its own signature; see declaration.py

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TextIO
 
+from cortex.core.agent_text import neutral
 from cortex.core.answer import ASIDE, MARK, UNMARK
 from cortex.core.event import is_event_id
 from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
 from cortex.interfaces.cli.visible import visible
+from cortex.vault.agent_settings import notice
 from cortex.vault.files import chunks
 
+_FRAMED = ("brief", "remind")  # their text is neutral, in a frame of ours
 _PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
 
 
@@ -28,7 +31,8 @@ def as_json(verb: str, answer: Any) -> object:
 
 
 def show(verb: str, answer: Any, out: TextIO) -> None:
-    """Print the answer. Colour only where a terminal will show it; where none is, a text that was asked for as it stands."""
+    """Print the answer. Colour only where a terminal will show it. Where none is, an agent may read it: a text that was asked for stands
+    as it is, and what is told of notes is neutral."""
     if not out.isatty() and (pieces := _as_it_stands(verb, answer)) is not None:
         for piece in pieces:
             _write(out, piece)
@@ -37,6 +41,8 @@ def show(verb: str, answer: Any, out: TextIO) -> None:
     text = "\n".join(_text_of(verb)(answer))
     for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
+    if not out.isatty() and verb not in _FRAMED:
+        text = neutral(f"\n{text}")[1:]  # the first line begins one too
     if text:
         out.write(text + "\n")
 
@@ -192,6 +198,8 @@ def _doctor(examined: Any) -> Iterable[str]:
     for line in examined.fixed:
         yield f"mended: {visible(line)}"
     yield from problem_lines(examined.problems)
+    if examined.agent_settings:
+        yield notice(examined.agent_settings)
     found = count(len(examined.problems), "problem") if examined.problems else "no problems"
     yield f"{count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
 
@@ -203,6 +211,8 @@ def _init(made: Any) -> Iterable[str]:
     yield f"{visible(made.root)} is a vault" + (", your default one" if made.default else "")
     for name in made.added:
         yield f"  added {name}"
+    if made.agent_settings:
+        yield f"{YELLOW}note{OFF}: {notice(made.agent_settings)}"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
 
 

@@ -1,0 +1,141 @@
+"""Text for agents: a note's text can neither open nor close a frame of an agent host or a model's chat format.
+
+Everything that Cortex hands to an agent goes through `neutral`. It changes one sign of what looks like framing (`<` to
+`&lt;`, `[` to `&#91;`) or quotes a line that looks like a speaker's turn, and leaves all else as it is. `re` is loaded only for a
+text that may hold a frame; a hook is on this path.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+# Tags that are words of their own elsewhere. With blanks before the name they count only as a whole tag.
+_SINGLE = frozenset(("system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke", "parameter", "parameters",
+                     "think", "thinking"))  # fmt: skip
+_CLOSED = frozenset(("bos", "eos"))  # only as `<bos>`: `<<EOS` begins a text in a shell
+# Tags of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, Cline and opencode, and tokens of models' chat formats, without
+# the signs between their words.
+_COMPOUND = frozenset(
+    """
+    systemreminder systemprompt systemmessage systeminstruction systeminstructions systemnotification systeminfo systemwarning
+    userinstructions userprompt usermessage userquery userqueries userinfo usershellcommand userpromptsubmithook
+    assistantmessage assistantresponse developerinstructions developermessage humanmessage
+    functioncall functioncalls functionresult functionresults functionresponse tooluse tooluseerror toolresult toolresults toolcall
+    toolcalls toolresponse toolresponses tooloutput tooloutputs toolcode toolinput toolinputs
+    environmentcontext environmentdetails permissionsinstructions appsinstructions skillsinstructions collaborationmode turnaborted
+    subagentnotification tasknotification backgroundtask persistedoutput hookcontext additionalcontext additionaldata sessioncontext
+    sessionstarthook loadedcontext globalcontext extensioncontext projectcontext statesnapshot attachedfiles
+    openandrecentlyviewedfiles importantinstructions commandname commandmessage commandargs commandcontents localcommandstdout
+    localcommandstderr localcommandcaveat bashinput bashstdout bashstderr ideopenedfile ideselection idediagnostics newdiagnostics
+    startofturn endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart imend eotid eomid
+    """.split()  # noqa: SIM905  a table
+)
+_PREFIXES = ("cortex-", "cortex_", "antml:")  # of names that are ours or Claude's whatever follows
+_LONGEST_TYPE = 60  # characters
+# A token such as `<|im_start|>`; `<<SYS>>`; a tag's opening, with what stands before its name, and the name.
+_ANGLE = (
+    r"<(?:(?=\s{0,8}\|\s{0,8}[\w/][\w /-]{0,38}\w\s{0,8}\|\s{0,8}>)"
+    r"|(?=<?\s{0,3}/?\s{0,3}sys\s{0,3}>\s{0,3}>)"
+    r"|(?=(\s{0,8}(?:\\?/)?\s{0,8})([a-z][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,30}){0,5})))"
+)
+_END = r"(?:\s[^<>\n]{0,100}=[^<>\n]{0,100})?\s{0,8}/?\s{0,8}>"
+_SQUARE_NAMES = "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?calls|tool[-_ ]?results?|tool[-_ ]?content|model[-_ ]?settings"
+_SQUARE_HINTS = ("inst", "system", "tool", "model")
+_SPEAKERS = "human|assistant|user|system"
+
+# Signs that are read as others, each one character: angle brackets of other scripts, full-width ASCII, what DeepSeek's tokens hold.
+_READ_AS = {
+    **dict.fromkeys("\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64", "<"),
+    **dict.fromkeys("\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65", ">"),
+    **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    "\u2581": "_",
+    "\u2010": "-",
+    "\u2011": "-",
+    "\u2012": "-",
+    "\u2013": "-",
+    "\u2223": "|",
+    "\u2502": "|",
+    "\u00a0": " ",
+    "\u3000": " ",
+}
+_INVISIBLE = frozenset(
+    "\u00ad\u034f\u061c\u180e\ufeff"
+    + "".join(map(chr, [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0080)]))
+)
+
+
+def neutral(text: str) -> str:
+    """`text` with every sign changed by which it could open or close a frame. Neutral text comes back as the same object.
+
+    Letter case, blanks, invisible characters and other characters for the brackets make no difference. What is written with
+    entities (`&lt;system>`) is neutral already. Linear.
+    """
+    if text.isascii():
+        seen, places = text, None
+    else:
+        seen = "".join([_READ_AS.get(sign, sign) for sign in text if sign not in _INVISIBLE])
+        places = [at for at, sign in enumerate(text) if sign not in _INVISIBLE] if len(seen) < len(text) else None
+    low = seen.lower()
+    changes: list[tuple[int, int, str]] = []
+    if "<" in seen:
+        changes += _angles(seen)
+    if "[" in seen and any(hint in low for hint in _SQUARE_HINTS):
+        changes += _found(rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_NAMES})\s{{0,8}}\])", seen, "&#91;")
+    if "\n" in seen and any(speaker in low for speaker in _SPEAKERS.split("|")):
+        changes += _found(rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKERS})\s{{0,8}}:)", seen, "\n> ")
+    if not changes:
+        return text
+    parts: list[str] = []
+    at = 0
+    for start, end, instead in sorted(changes):
+        first, last = (places[start], places[end - 1] + 1) if places else (start, end)
+        parts += (text[at:first], instead)
+        at = last
+    return "".join((*parts, text[at:]))
+
+
+def _found(pattern: str, text: str, instead: str) -> list[tuple[int, int, str]]:
+    import re  # noqa: PLC0415  see above
+
+    return [(*match.span(), instead) for match in re.finditer(pattern, text, re.IGNORECASE)]
+
+
+def _angles(text: str) -> list[tuple[int, int, str]]:
+    import re  # noqa: PLC0415  see above
+
+    end = re.compile(_END)
+    return [(*match.span(), "&lt;") for match in re.finditer(_ANGLE, text, re.IGNORECASE) if match[2] is None or _is_frame(match, end)]
+
+
+def _is_frame(match: re.Match[str], end: re.Pattern[str]) -> bool:
+    """True if this is the opening of a frame's tag, to judge by the tag's name."""
+    words = match[2].lower().split()
+    name = words[0]
+    first = 1 if "-" in name or "_" in name else 2  # `<commandname>` is somebody's placeholder
+    if name.startswith(_PREFIXES) or any("".join(words[:last]).translate(_SQUASHED) in _COMPOUND for last in range(first, len(words) + 1)):
+        return True
+    at = match.end(1) + len(name)
+    if name in _SINGLE:
+        return _is_tag(match, at, end)
+    return (name == "function" and match.string[at : at + 1] == "=") or (name in _CLOSED and end.match(match.string, at) is not None)
+
+
+def _is_tag(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
+    """True if a name that is a word too, and ends at `at`, is a tag here, not an operand or a type."""
+    text, before = match.string, match[1]
+    if not before and text[at : at + 1] in (">", ",") and text[match.end() : at].istitle() and _is_type(text, match.start()):
+        return False  # `List<User>`
+    return not any(sign.isspace() for sign in before) or end.match(text, at) is not None
+
+
+def _is_type(text: str, end: int) -> bool:
+    """True if a word with a capital, as types of programming languages are named, ends at `end`."""
+    start = end
+    while start and end - start < _LONGEST_TYPE and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    return text[start:end][:1].isupper()
+
+
+_SQUASHED = str.maketrans("", "", "-_")
