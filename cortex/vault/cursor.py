@@ -226,14 +226,14 @@ def _write(state: str, key: str, cursor: Cursor, attempt: Attempt | None) -> Non
         data = dumps(table).encode()
         while data:
             data = data[os.write(fd, data) :]
-        os.fsync(fd)
+        files.flush(fd)
     finally:
         os.close(fd)
     os.rename(new, path)
     if attempt:
         place = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(place)
+            files.flush(place)
         finally:
             os.close(place)
 
