@@ -11,8 +11,10 @@ import sys
 import unicodedata
 from pathlib import Path
 
+import pytest
 import whoosh
 
+from cortex.core import iso_time, merge_time
 from cortex.core.text import slug
 
 PRIVATE = ("_blake2", "_json", "_sha2", "_sha256", "_signal", "_socket")
@@ -97,3 +99,22 @@ def test_a_slug_is_the_same_on_every_python():
     slugs = [(one, slug(f"a{one}b")) for one in map(chr, range(sys.maxunicode)) if unicodedata.decomposition(one)]
     told = "".join(f"{ord(one):x} {made}\n" for one, made in slugs if made not in ("ab", "a-b"))
     assert hashlib.sha256(told.encode()).hexdigest() == "61e914320d5cd15626b84baf01c61df21a87cc532dc3560272c1a6ce3fce11f9"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-06-15", 1781481600), ("20260615", 1781481600), ("2026-W25-1", 1781481600), ("2026-06-15T10", 1781517600), ("20260615T100001Z", 1781517601),
+        ("2026-06-15 10:00", 1781517600), ("2026-06-15T10:00:01,5+02:00", 1781510401.5), ("2026-06-15T10:00:01.1234567Z", 1781517601.123456),
+        ("2026-06-15T24:00Z", None), ("2026-06-15T10.5", None), ("2026-06-15T10:00:01.Z", None), ("2026-06-15T10:00-16:60", None),
+        ("2026-06-15T10+02:00:00:01", None), ("2026-13-15", None), ("0001-01-01T00:00:00+14:00", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_time_is_read_alike_by_every_python(text, seconds):
+    """`fromisoformat` is not the same everywhere: 3.14 began to take hour 24 and to refuse a fraction of an hour, 3.15 to refuse other forms."""
+    if seconds is None:
+        with pytest.raises(ValueError):
+            iso_time.in_utc(text)
+        assert merge_time.moment(text) == (False, "", text)
+    else:
+        assert iso_time.in_utc(text).timestamp() == seconds
