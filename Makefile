@@ -1,7 +1,7 @@
 # Everything a fresh machine needs besides Python >= 3.11, make and git is set up by these targets in .venv.
 # The first Python that runs, is new enough and can make an environment; or say which: make demo PYTHON=/path/to/python3.11
-PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
-	$$each -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$each && break; done)
+PYTHON ?= $(shell for minor in '' .19 .18 .17 .16 .15 .14 .13 .12 .11; do \
+	python3$$minor -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo python3$$minor && break; done)
 BIN := .venv/bin
 JOBS ?= 2
 
@@ -29,7 +29,7 @@ clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "Cortex needs Python 3.11, 3.12 or 3.13 with venv: make demo PYTHON=/path/to/it" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Cortex needs Python 3.11 or newer with venv: make demo PYTHON=/path/to/it" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
 .venv/.base: .venv/bin/python pyproject.toml

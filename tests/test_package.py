@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -31,3 +34,39 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
     assert "**Rejected.**" in (home / path).read_text()
     assert (home / ".gitattributes").read_text().startswith("# Patterns are relative")
     run(cortex, "doctor", cwd=home)
+
+
+def test_readme_makefile_and_package_say_the_same_of_pythons() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=")  # and no upper bound
+    tested = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert tested[0] == oldest
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"with Python {', '.join(tested[:-1])} and {tested[-1]} (CPython)" in readme
+    assert f"Python {oldest} or newer, make and git" in readme
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"sys.version_info < ({oldest.replace('.', ', ')})" in makefile
+    assert f"Cortex needs Python {oldest} or newer" in makefile
+
+
+def test_make_takes_the_first_python_that_can_do_it(tmp_path: Path) -> None:
+    """Passed over is one that is too old or has no `venv`, not one that is newer than any we have tried."""
+    for name in ("sh", "make"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+
+    def make(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["make", "-f", str(ROOT / "Makefile"), *words, ".venv/bin/python"]
+        return subprocess.run(command, cwd=tmp_path, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+
+    def python(name: str, does: str) -> None:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{does}\n")
+        path.chmod(0o755)
+
+    python("python3", "exit 1")  # as one that is too old answers
+    none = make()
+    assert none.returncode
+    assert "needs Python 3.11 or newer with venv: make demo PYTHON=" in none.stderr
+    for name in ("python3.12", "python3.17", "python3"):
+        python(name, f'exec "{sys.executable}" "$@"')
+        assert make("-n").stdout.endswith(f"\n{name} -m venv .venv\n")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import NamedTuple
 
-from cortex.core import note as notes
+from cortex.core import iso_time, note as notes
 from cortex.core.answer import ASIDE, CURRENT, SET_ASIDE, TRAIL
 from cortex.core.briefing import FOLDER, ItemLine, Page
 from cortex.core.entity import Entity, entities_of
@@ -161,7 +160,6 @@ def _date(note: notes.Note, path: str, mtime: int) -> int:
 def _seconds(text: str) -> int | None:
     """A date, or a time with or without a zone (UTC is taken then), as seconds since the epoch."""
     try:
-        moment = datetime.fromisoformat(text.strip())
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
+        return int(iso_time.in_utc(text.strip()).timestamp())
+    except ValueError:
         return None

@@ -15,7 +15,7 @@ class _Context:
     """How a scanner is to read."""
 
     strict = False  # a control character in a text is one
-    object_hook = object_pairs_hook = None
+    object_hook = object_pairs_hook = array_hook = None  # the last is read from Python 3.15 on
     parse_float, parse_int = float, int
     parse_constant = float  # NaN, Infinity, -Infinity
 

@@ -9,11 +9,9 @@ def moment(text: str) -> tuple[bool, str, str]:
     """What times are ordered by: one that can be read comes after one that can't; without a zone it is UTC."""
     if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_NO_DIGITS) == "--T::Z":
         return True, text[:19], text  # as Cortex writes it; nearly every time is so, and needs no datetime, 1 ms
-    from datetime import UTC, datetime  # noqa: PLC0415
+    from cortex.core import iso_time  # noqa: PLC0415
 
     try:
-        when = datetime.fromisoformat(text)
-        when = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
+        return True, iso_time.in_utc(text).replace(tzinfo=None).isoformat(), text
+    except ValueError:
         return False, "", text
-    return True, when.replace(tzinfo=None).isoformat(), text

@@ -8,6 +8,9 @@ _MUCH = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _IN_SLUGS = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256))  # the rest is a blank
+# Letters and digits that Unicode 16 and 17 added: only a Python that has these tables (3.14, 3.15) takes them for ASCII ones, and a
+# slug, which ends up in ids, is the same on every Python. Later versions of Unicode may add more; tests/test_pythons.py finds them.
+_NEW_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
 # Stems that Windows refuses as a file name, whatever the extension.
 RESERVED_STEMS = frozenset(["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))])
@@ -53,7 +56,7 @@ def slug(text: str, limit: int = 48) -> str:
     if not text.isascii():
         from unicodedata import normalize  # noqa: PLC0415  most texts are plain already
 
-        text = normalize("NFKD", text)
+        text = normalize("NFKD", text.translate(_NEW_LETTERS))
     words = b"-".join(text.encode("ascii", "ignore").lower().translate(_IN_SLUGS).split()).decode()
     if len(words) > limit:
         cut = words[:limit]

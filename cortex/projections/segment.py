@@ -10,8 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
@@ -58,13 +56,13 @@ def build_parallel(
 
     `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it in this process,
     once for every path, in no order. `load` has to be a function of a module or a `partial` of one: where forking is
-    unsafe (not Linux, other threads about) the processes start afresh and import it. An OSError or a CortexError in
+    unsafe (`_may_fork`) the processes start afresh and import it. An OSError or a CortexError in
     one of them is raised here; any other end of one is `BuildFailed`.
     """
     from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
     from multiprocessing.connection import wait  # noqa: PLC0415
 
-    fork = sys.platform == "linux" and threading.active_count() == 1
+    fork = _may_fork()
     context = get_context("fork") if fork else get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
     shares: dict[Connection, Iterator[str]] = {}
@@ -73,7 +71,10 @@ def build_parallel(
         try:
             for part in range(procs):
                 receiver, sender = context.Pipe(duplex=False)
-                worker = context.Process(target=_work, args=(sender, folder, schema, paths[part::procs], load), daemon=True)
+                inherited = (*workers, receiver) if fork else ()
+                worker = context.Process(
+                    target=_work, args=(sender, folder, schema, paths[part::procs], load), kwargs={"inherited": inherited}, daemon=True
+                )
                 worker.start()
                 sender.close()  # so that the end of the worker is the end of what it sends
                 workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
@@ -104,14 +105,27 @@ def _received(receiver: Connection, worker: BaseProcess) -> list[_Aside] | tuple
     return message
 
 
+def _may_fork() -> bool:
+    """Whether this process has a single thread, counting those that the `threading` module does not know. Only Linux says so."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
+
+
 def _work(
     sender: Connection,
     folder: str,
     schema: fields.Schema,
     share: Sequence[str],
     load: Callable[[str], tuple[Document | None, _Aside]],
+    *,
+    inherited: Iterable[Connection],
 ) -> None:
-    """What a process of `build_parallel` does: sends lists of asides, and at the end its segments or an error."""
+    """What a process of `build_parallel` does: sends lists of asides, and at the end its segments or an error. A fork has a copy
+    of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
+    for receiver in inherited:
+        receiver.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the one that waits ends the others,
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
     parent = os.getppid()
@@ -130,6 +144,8 @@ def _work(
 
     try:
         sender.send(tuple(segments(folder, schema, documents())))
+    except BrokenPipeError:
+        pass  # the process that receives was killed
     except (OSError, CortexError) as error:
         sender.send(error)
 

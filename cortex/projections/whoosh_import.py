@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Callable
 from types import ModuleType
 
+from cortex.core.problem import CortexError
+
 # What Whoosh imports and the names it takes from there with `from ... import`.
 _SPARED = {
     "urllib.request": ["urlretrieve"],
@@ -65,6 +67,12 @@ def _import_whoosh() -> None:
             __import__("whoosh.codec.whoosh3")
             __import__("whoosh.searching")
             __import__("whoosh.lang.porter2")
+    except SyntaxError as error:  # Python has announced that it will refuse these escapes one day
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise CortexError(
+            f"Python {version} cannot read Whoosh 2.7.4, the search engine: {error}",
+            "set Cortex up with an older one: make clean demo PYTHON=python3.15",
+        ) from error
     finally:
         for each in standing:
             each.leave()

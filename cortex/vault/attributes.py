@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import git
+from cortex.vault import files, git
 
 # folder -> what `git check-attr merge` says of a note in it
 WANTED = {"briefings": "cortex-briefing", "records": "cortex-record", "sessions": "cortex-record", "events": "unset"}
@@ -140,13 +140,13 @@ def _write(common: str, data: bytes) -> None:
             with os.fdopen(fd, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(fd)
+                files.flush(fd)
             os.replace(temp, path)
         else:
             os.unlink(path)
         fd = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(fd)
+            files.flush(fd)
         finally:
             os.close(fd)
     except OSError as error:

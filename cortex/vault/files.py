@@ -25,6 +25,8 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
+# The same for the full flush of macOS, which network drives and FUSE mounts lack.
+_NO_FULL_SYNC = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENOTTY}
 
 
 class Folder(NamedTuple):
@@ -41,7 +43,7 @@ class Folder(NamedTuple):
         """Make this folder's entries durable, and those of every parent up to the root: another process may have
         made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
         for fd in reversed(self.chain):
-            _sync(fd)
+            flush(fd)
 
 
 def parts_of(path: str) -> list[str]:
@@ -224,7 +226,7 @@ def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
         try:
             for piece in pieces:
                 _write_all(fd, piece)
-            _sync(fd)
+            flush(fd)
             if unnamed is None:
                 os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
             else:
@@ -263,17 +265,21 @@ def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
     try:
         _write_all(fd, data)
         os.fchmod(fd, mode)
-        _sync(fd)
+        flush(fd)
     finally:
         os.close(fd)
 
 
-def _sync(fd: int) -> None:
-    """Make a file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
+def flush(fd: int) -> None:
+    """Make an open file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
     if _FULL_SYNC is not None:
-        fcntl.fcntl(fd, _FULL_SYNC)
-    else:
-        os.fsync(fd)
+        try:
+            fcntl.fcntl(fd, _FULL_SYNC)
+            return
+        except OSError as error:
+            if error.errno not in _NO_FULL_SYNC:
+                raise  # fsync would report the same failure only once, and so say that all is well
+    os.fsync(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -290,7 +296,7 @@ def _open_at(parent: int, name: str) -> int:
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP):  # the last for a socket on macOS
             raise Invalid(f"{name} is a link or a socket, not a note", "put a copy of the file into the vault") from error
         raise
     try:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cortex.core.conflicts import OpenConflict, Resolved
 from cortex.core.problem import CortexError
-from cortex.vault import checkout, commits, git, objects
+from cortex.vault import checkout, commits, files, git, objects
 
 _STATE = "cortex-sync"
 _ASIDE = "cortex-staged"
@@ -232,7 +232,7 @@ def _write(root: str, name: str, data: bytes) -> None:
     with os.fdopen(fd, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(fd)
+        files.flush(fd)
     os.replace(f"{path}.new", path)
     _sync_folder(os.path.dirname(path))
 
@@ -246,6 +246,6 @@ def _unlink(root: str, name: str) -> None:
 def _sync_folder(path: str) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        files.flush(fd)
     finally:
         os.close(fd)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from cortex.core.problem import CortexError
-from cortex.vault import damage, git
+from cortex.vault import damage, files, git
 from cortex.vault.damage import Place, ask
 from cortex.vault.lock import lock
 from cortex.vault.salvage import anew, from_work_tree
@@ -370,12 +370,12 @@ def _put(path: str, data: bytes) -> None:
     with os.fdopen(fd, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(fd)
+        files.flush(fd)
     os.chmod(temp, 0o644)
     os.replace(temp, path)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        files.flush(folder)
     finally:
         os.close(folder)
 

@@ -86,13 +86,16 @@ def send(link: Link, data: bytes, deadline: float) -> None:
 def exchange(root: str, request: Iterable[bytes], first_sign: float, whole_answer: float) -> list[bytes] | None:
     """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
     does not answer whole within `whole_answer`. `Invalid` when the folder of its socket is not ours alone."""
-    import _socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
+    try:
+        import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
+    except ImportError:  # another Python
+        import socket  # type: ignore[no-redef]  # noqa: PLC0415
 
     folder = places.vault_path("state", root)
     started = time.monotonic()
     try:
         places.check_private(folder)
-        link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with address(folder) as path:
                 link.settimeout(first_sign)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import itertools
 import multiprocessing
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +43,9 @@ def load(path):
     if name == "none": return None, name
     document = {"path": name, "title": text[:40], "body": text, "tags": "a,B" if len(text) % 2 else None, "date": len(text)}
     return document, name
+def wordy(path):
+    document, name = load(path)
+    return document, name * 20_000
 def missing(path): open("/nowhere/at/all")
 def invalid(path):
     from cortex.core.problem import Invalid
@@ -323,6 +330,46 @@ def test_with_threads_about_processes_start_afresh(tmp_path: Path, loading: Modu
         assert build_parallel(str(tmp_path / "index"), OURS, paths, loading.load, lambda *_: None) == 300
     finally:
         done.set()
+
+
+BUILDING = """
+import sys, time
+sys.path[:0] = sys.argv[1:3]
+import loading
+from cortex.projections import segment
+from tests.projections.test_analysis import OURS
+if __name__ == "__main__":
+    print(segment._may_fork(), flush=True)
+    segment.build_parallel(sys.argv[3], OURS, sys.argv[4:], loading.wordy, lambda *_: (print("received", flush=True), time.sleep(60)))
+"""
+
+
+def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
+    """They are just sending more than a pipe holds. Whoever inherited its other end would wait for ever."""
+    root = str(Path(__file__).parents[2])
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUILDING, root, str(tmp_path), str(tmp_path / "index"), *paths],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout.readline() == f"{sys.platform == 'linux'}\n"
+        assert process.stdout.readline() == "received\n"
+        process.kill()
+        assert process.communicate(timeout=30) == ("", "")  # the last of them has closed what it shared with us
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_a_thread_that_threading_does_not_count_forbids_a_fork() -> None:
+    ended = _thread.allocate_lock()
+    ended.acquire()
+    _thread.start_new_thread(ended.acquire, ())  # as execnet does, which runs these tests in several processes
+    try:
+        assert not segment._may_fork()
+    finally:
+        ended.release()
 
 
 @pytest.mark.parametrize("words", ["merge ", "merge driver ", "x1 getX{0}y ", "get{0}Value "], ids=["one", "two", "shared", "many"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import plistlib
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,13 @@ def test_units_hold_the_command_whatever_the_vault_is_called(vault) -> None:
     for kind in units.KINDS:
         assert units.unit(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
     assert ask_watch(vault, "--unit=upstart").returncode == 2
+
+
+def test_a_unit_is_one_that_launchd_reads() -> None:
+    root = '/v/100% "of" $it & <more> -- \u00e9'
+    said = plistlib.loads(units.unit("launchd", root).encode())
+    assert said["ProgramArguments"] == [sys.executable, "-m", "cortex", "watch", "--vault", root]
+    assert said["KeepAlive"] == {"SuccessfulExit": False}
 
 
 def test_a_unit_is_one_that_systemd_reads(vault, tmp_path) -> None:

@@ -168,11 +168,10 @@ def _is_time(head: str) -> bool:
 
 
 def _converted(value: str) -> str:
-    from datetime import UTC, datetime  # noqa: PLC0415  nor one with an offset
+    from cortex.core.iso_time import in_utc  # noqa: PLC0415  nor one with an offset
 
     try:
-        moment = datetime.fromisoformat(value)
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
+        moment = in_utc(value)
+    except ValueError:
         return ""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+
+from cortex.core.value import NamedTuple
 
 SUPPLIED = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
 _MEANING = re.compile(r"([a-z_]+): (\S.*)")

@@ -137,7 +137,10 @@ def _asked(words: list[str]) -> tuple[str, str]:
 
 def _end_within(seconds: float, unsaid: list[bytes]) -> None:
     """Raise `_Overtime` then, and a moment later end the process however things are."""
-    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  the module `signal` is made of: its enumerations cost a millisecond
+    try:
+        import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415  what `signal` is made of: its enumerations cost a millisecond
+    except ImportError:  # another Python
+        import signal  # noqa: PLC0415
 
     over = False
 
@@ -147,11 +150,11 @@ def _end_within(seconds: float, unsaid: list[bytes]) -> None:
             _write(1, b"".join(unsaid))
             os._exit(0)
         over = True
-        _signal.setitimer(_signal.ITIMER_REAL, _LAST_WORD)
+        signal.setitimer(signal.ITIMER_REAL, _LAST_WORD)
         raise _Overtime
 
-    _signal.signal(_signal.SIGALRM, end)
-    _signal.setitimer(_signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _named(error: BaseException) -> Problem:

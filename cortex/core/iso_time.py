@@ -1,0 +1,25 @@
+"""Times in the forms of ISO 8601, read the same by every Python: of two clones that merge, each may run another one."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_HOUR, _SIXTY = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
+_DATE = r"(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(?:-\d)?|\d{4}W\d{2,3})"
+_TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?"
+_ZONE = rf"(?:Z|[+-]{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?)"
+_FORM = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
+
+
+def in_utc(text: str) -> datetime:
+    """The time that a text names, in UTC; without a zone it is taken for UTC. Read is what all Pythons read alike. `ValueError` for
+    anything else: hour 24, which 3.14 and later take; a fraction of an hour, a point with no digits behind or a zone of 16:60,
+    which only earlier ones do."""
+    if not _FORM.fullmatch(text):
+        raise ValueError(f"not a time: {text[:40]!r}")
+    time = datetime.fromisoformat(text)
+    try:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except OverflowError as error:  # before the year 1 or after 9999
+        raise ValueError(str(error)) from error
