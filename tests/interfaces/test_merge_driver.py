@@ -17,7 +17,7 @@ from cortex.core.problem import Invalid, NotFound
 from cortex.interfaces import merge_driver
 from cortex.operations.init import init
 from cortex.operations.merge import merge
-from cortex.vault import drivers
+from cortex.vault import displaced, drivers
 
 HEAD = b"---\nid: a-record-k3f9q2\n---\n"
 
@@ -77,6 +77,23 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
         "cortex.core.merge", "cortex.core.merge_fields", "cortex.core.merge_text", "cortex.core.merge_time", "cortex.core.chunk",
         "cortex.core.chunk_value", "cortex.core.broken", "cortex.core.answer", "cortex.core.problem", "cortex.core.value", "cortex.vault.text_merge", "cortex.interfaces.cli.visible",
     }  # fmt: skip
+
+
+def test_two_notes_are_not_merged_and_the_other_one_is_kept_for_the_next_command(drive, git, tmp_path) -> None:
+    git(tmp_path, "init", "-q")
+    done = drive(*case("two-notes-one-deleted-and-one-saved-alike"))
+    assert done.returncode == 0
+    assert done.left == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "expected.md").read_bytes()
+    (kept,) = displaced.entries(str(tmp_path))
+    assert kept.other == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "other.md").read_bytes()
+    assert "two notes" in done.stderr.decode()
+
+
+def test_two_notes_are_left_unmerged_where_the_other_one_cannot_be_kept(drive) -> None:
+    base, ours, theirs = case("two-notes-one-deleted-and-one-saved-alike")
+    done = drive(base, ours, theirs)  # outside of any repository
+    assert (done.returncode, done.left) == (1, ours)
+    assert "could not be kept" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("path", ["$(touch PWN).md", "-rf.md", ":(x).md", "a\x1b]0;x\x07\n.md", "`touch PWN`.md", "n\udcff.md"])

@@ -179,6 +179,8 @@ def _normalize(done: Any) -> Iterable[str]:
 
 
 def _heal(healed: Any) -> Iterable[str]:
+    for one in healed.brought_back:
+        yield f"brought back: {visible(one.path)}: {visible(one.what)}"
     for path in healed.written:
         yield f"written: {visible(path)}"
     for path in healed.removed:
@@ -190,7 +192,7 @@ def _heal(healed: Any) -> Iterable[str]:
     yield from problem_lines(healed.problems)
     if healed.stale:
         yield f"{count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
-    elif not (healed.written or healed.removed or healed.newer):
+    elif not (healed.brought_back or healed.written or healed.removed or healed.newer):
         yield "the briefings are as the notes give them"
 
 
