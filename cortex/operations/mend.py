@@ -11,7 +11,7 @@ from cortex.core.problem import CortexError, Problem
 from cortex.operations.heal import heal
 from cortex.operations.settling import settle_for_a_person
 from cortex.projections.refresh import look
-from cortex.vault import checkout, drivers, files, repair
+from cortex.vault import checkout, drivers, files, merging, repair
 from cortex.vault.find import Vault
 
 _OLD = 600.0  # seconds; a half-written file that is younger may belong to somebody at work
@@ -21,7 +21,7 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     """Do it, and answer what was done and what could not be. No note is touched but the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _drivers, _unmerged, _leftovers, _briefings):
+    for step in (_repository, _cut_off, _drivers, _unmerged, _leftovers, _briefings):
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -31,6 +31,11 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
 
 def _repository(vault: Vault, _: Caller) -> Iterable[str]:
     return repair.repair(vault.root)
+
+
+def _cut_off(vault: Vault, _: Caller) -> Iterable[str]:
+    if checkout.in_repository(vault.root):
+        yield from (f"{one.path}: {one.what}" for one in merging.recover(vault.root))
 
 
 def _drivers(vault: Vault, _: Caller) -> Iterable[str]:

@@ -90,10 +90,12 @@ def settle_for_a_person(root: str) -> tuple[Settled, ...]:
     """Settle what can be of a merge, rebase or the like that a person began, and leave its end to them."""
     if not objects.stages(root):
         return ()
+    ours = merging.begun(root)
     try:
-        decided, _ = _settle(root, Begun("rebase" if checkout.under_way(root) == "rebase" else "merge", "", {}))
+        decided, _ = _settle(root, ours or Begun("rebase" if checkout.under_way(root) == "rebase" else "merge", "", {}))
     finally:
-        merging.forget(root)
+        if ours is None:
+            merging.forget(root)
     return _once(decided)
 
 

@@ -138,9 +138,10 @@ class _Sync:
 
     def _resume(self) -> None:
         """Go on with the merge or rebase that an earlier sync began; one that a person began is theirs."""
+        self.settled += merging.recover(self.root)
         merging.quieten(self.root)
         mine = merging.begun(self.root)
-        if mine is not None and mine.how == "rebase" and merging.is_torn(self.root):
+        if mine is not None and merging.is_torn(self.root):
             merging.let_go(self.root)
         elif mine is not None:
             with commits.alone(self.root):
@@ -353,7 +354,8 @@ def _refused(root: str, ran: git.Ran, how: str) -> _Refused:
             f"a rebase needs a clean work tree, and these are changed: {_listed(dirty)}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
-    return _Refused(f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository")
+    error = git.refused_by_disk(ran, root) or CortexError(f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository")
+    return _Refused(error.message, error.hint)
 
 
 def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:

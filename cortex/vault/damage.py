@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
@@ -20,10 +18,8 @@ from cortex.vault import checkout, git
 FIX = "cortex doctor --fix"
 _ELSEWHERE = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OLD = 600.0  # seconds after which a lock file is looked at
 _TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
 BUILD = ".git.cortex-new"  # the folder in which it makes it
-_HARMLESS = ("cortex", "next-index-")  # ours, and the index of a partial commit, which has its process's number in its name
 
 
 class Place(NamedTuple):
@@ -70,7 +66,7 @@ def examine(root: str) -> list[Problem]:
         return []
     try:
         ask(place, ["rev-parse", "--git-dir"], timeout=3.0)  # a pipe among git's own files would hold every question
-        return [*broken(place), *_stale_locks(place)]
+        return broken(place)
     except (CortexError, OSError) as error:
         return [Problem(".git", f"cannot be examined: {error}", "git fsck")]
 
@@ -79,7 +75,7 @@ def taken_away(root: str) -> str:
     """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
     if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(root, BUILD, ".git")):
         return ""
-    found = {int(name[1]): name[0] for each in _names(root) if (name := _TAKEN.fullmatch(each))}
+    found = {int(name[1]): name[0] for each in names_in(root) if (name := _TAKEN.fullmatch(each))}
     return found[max(found)] if found else ""
 
 
@@ -165,46 +161,15 @@ def broken_refs(place: Place) -> list[str]:
 def loose_objects(common: str) -> Iterator[str]:
     """The paths of the objects that lie in files of their own."""
     objects = os.path.join(common, "objects")
-    for two in sorted(_names(objects)):
+    for two in sorted(names_in(objects)):
         if len(two) == 2:
-            for name in sorted(_names(os.path.join(objects, two))):
+            for name in sorted(names_in(os.path.join(objects, two))):
                 if _ID.fullmatch(two + name):
                     yield os.path.join(objects, two, name)
 
 
 def empty_objects(common: str) -> list[str]:
     return [path for path in loose_objects(common) if not _size(path)]
-
-
-def locks(place: Place) -> list[str]:
-    """Git's lock files. Those of Cortex are held by the kernel, and their files mean nothing."""
-    folders = {place.git, place.common, *(os.path.join(place.git, name) for name in ("rebase-merge", "rebase-apply", "sequencer"))}
-    found = [os.path.join(folder, name) for folder in folders for name in _names(folder)]
-    found += _files(os.path.join(place.common, "refs"))
-    return sorted(path for path in found if path.endswith(".lock") and not os.path.basename(path).startswith(_HARMLESS))
-
-
-def _stale_locks(place: Place) -> list[Problem]:
-    now = time.time()
-    found = []
-    for path in locks(place):
-        with suppress(OSError):
-            age = now - os.lstat(path).st_mtime
-            if age > _OLD and not git_at_work(place):
-                message = f"is {age / 60:.0f} minutes old and no git is running here: git refuses to write until it is gone"
-                found.append(Problem(os.path.relpath(path, place.root), message, f"rm {path}"))
-    return found
-
-
-def git_at_work(place: Place) -> bool:
-    """Whether a process named git has its working directory here, as far as this system shows."""
-    for name in _names("/proc"):
-        with suppress(OSError):
-            if name.isdigit() and read_line(f"/proc/{name}/comm").startswith("git"):
-                at = os.readlink(f"/proc/{name}/cwd")
-                if any(at == folder or at.startswith(folder + os.sep) for folder in (place.top, place.git, place.common)):
-                    return True
-    return False
 
 
 def read_line(path: str) -> str:
@@ -228,7 +193,8 @@ def _size(path: str) -> int:
         return 0
 
 
-def _names(folder: str) -> list[str]:
+def names_in(folder: str) -> list[str]:
+    """The names in a folder; none when it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:

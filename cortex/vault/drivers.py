@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import attributes, checkout, git
+from cortex.vault import attributes, checkout, git, git_locks
 from cortex.vault.lock import lock
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -71,14 +71,14 @@ def register(root: str, *, again: bool = False) -> bool:
             return False
         changed = found.removed
         if found.removed:
-            _configure(common, "--unset-all", "cortex.drivers")
+            _configure(top, common, "--unset-all", "cortex.drivers")
         for name in _COMMANDS:
             if not _works(name, found.commands.get(name, "")):
                 # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
-                _configure(common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
+                _configure(top, common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
                 changed = True
         if top == os.path.realpath(root) and not _RENAMES.search(_text(os.path.join(common, "config"))):
-            _configure(common, "--replace-all", *_KEEP_FOLDERS)
+            _configure(top, common, "--replace-all", *_KEEP_FOLDERS)
             changed = True
         return attributes.enforce(root, top, common) or changed
 
@@ -92,12 +92,12 @@ def unregister(root: str) -> bool:
     with _configuring(common):
         found = configured(common)
         if not found.removed:
-            _configure(common, "--replace-all", "cortex.drivers", "removed")
+            _configure(top, common, "--replace-all", "cortex.drivers", "removed")
         ours = [name for name in _COMMANDS if name in found.commands or name in found.titles]
         for name in ours:  # a section goes whole, in one step: at no moment is there a name without a driver
-            _configure(common, "--remove-section", f"merge.{name}")
+            _configure(top, common, "--remove-section", f"merge.{name}")
         if top == os.path.realpath(root) and _RENAMES.search(_text(os.path.join(common, "config"))):
-            _configure(common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
+            _configure(top, common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
         return attributes.release(root, top, common) or bool(ours) or not found.removed
 
 
@@ -252,7 +252,7 @@ def _configuring(common: str) -> Iterator[None]:
                     os.close(fd)
 
 
-def _configure(common: str, *words: str) -> None:
+def _configure(top: str, common: str, *words: str) -> None:
     """Change the configuration through git, and wait while another git does. By the file's name: where a repository
     is damaged, git would take the one around it."""
     deadline = time.monotonic() + _PATIENCE
@@ -261,9 +261,11 @@ def _configure(common: str, *words: str) -> None:
         ran = git.attempt(common, ["config", "--file", os.path.join(common, "config"), *words])
         if not ran.code:
             return
-        if "could not lock" not in ran.complaint or time.monotonic() > deadline:
-            lock_file = os.path.join(common, "config.lock")
-            hint = f"when no git is running, remove {lock_file}" if os.path.lexists(lock_file) else "git config --list shows what is wrong"
-            raise CortexError(f"git config: {ran.reason}", hint)
+        locked = "could not lock" in ran.complaint and not git.refused_by_disk(ran, common)
+        if locked:
+            git_locks.check_not_left(top)
+        if not locked or time.monotonic() > deadline:
+            hint = git_locks.in_the_way(top) if locked else "git config --list shows what is wrong"
+            raise git.failure("config", ran, common, hint)
         time.sleep(pause)
         pause = min(pause * 2, 0.2)

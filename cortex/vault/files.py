@@ -144,6 +144,26 @@ def sync(root: str, path: str) -> None:
         place.sync()
 
 
+def flush(root: str, paths: Iterable[str]) -> None:
+    """Make files durable that another program has written or removed, and the entries of their folders. What is no
+    regular file is left out."""
+    parents = set()
+    for path in paths:
+        parent, name = _split(path)
+        while parent and not os.path.isdir(os.path.join(root, parent)):  # removed with its last file
+            parent = parent.rpartition("/")[0]
+        parents.add(parent)
+        with suppress(FileNotFoundError, NotADirectoryError, Invalid), folder(root, _split(path)[0]) as place:
+            fd = _open_at(place.fd, name)
+            try:
+                _sync(fd)
+            finally:
+                _close_quietly(fd)
+    for parent in parents:
+        with suppress(Invalid):
+            sync(root, parent)
+
+
 def remove(root: str, path: str) -> None:
     """Delete one file and make that durable."""
     parent, name = _split(path)

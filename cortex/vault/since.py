@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from cortex.core.problem import CortexError
 from cortex.core.value import NamedTuple
 
 _SECONDS = 2.0  # for one call; a history of 5,000 commits takes 0.1
@@ -122,7 +121,7 @@ def _told(top: str, words: Sequence[str]) -> Iterator[Commit | Change]:
 
     ran = git.attempt(top, words, timeout=_SECONDS, extra={"TZ": "UTC0"})
     if ran.code:
-        raise CortexError(f"git log: {ran.reason}", "git status shows the state of the repository")
+        raise git.failure("log", ran, top)
     fields = iter(ran.output.split(b"\0"))
     for field in fields:
         if field.startswith(b"\x01"):

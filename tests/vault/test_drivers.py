@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.problem import CortexError
-from cortex.vault import attributes, damage, drivers
+from cortex.vault import attributes, damage, drivers, git_locks
 
 BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
 PATH = "records/decision/one.md"
@@ -229,7 +229,7 @@ def until_quiet(root: Path) -> None:
     """The git that the killed process had started is on its own now, and finishes."""
     place = damage.place_of(str(root))
     deadline = time.monotonic() + 5
-    while damage.git_at_work(place) and time.monotonic() < deadline:
+    while git_locks.git_at_work(place) and time.monotonic() < deadline:
         time.sleep(0.005)
 
 
