@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -59,23 +59,30 @@ def _written(root: str) -> Begun | None:
 
 
 def is_torn(root: str) -> bool:
-    """Whether git was killed, or lost power, while it wrote or took away its own notes of a merge or rebase, or between moving the branch
-    of a rebase and that: it can neither go on nor back."""
-    if checkout.under_way(root) == "merge" and not os.path.lexists(_path(root, "rebase-merge")):
+    """Whether git was killed, or lost power, in the middle of a merge or rebase of ours: it can neither go on nor back, or would go on
+    without what it was just merging."""
+    if not os.path.lexists(_path(root, "rebase-merge")):
         mine = _written(root)
         if mine and mine.waiting:  # a person may have chosen our side everywhere
             return False
-        return _is_untouched(root) or not all(_read(root, name).strip(b"\0\n ") for name in ("MERGE_HEAD", "MERGE_MSG"))
-    if checkout.under_way(root) != "rebase":
-        return False
-    names = ("head-name", "orig-head", "onto")
-    branch, before, onto = (_read(root, os.path.join("rebase-merge", name)).strip(b"\0\n ").decode("utf-8", "replace") for name in names)
-    if not (branch and before and onto) or not os.path.lexists(_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
+        return checkout.under_way(root) == "merge" and (_is_untouched(root) or not all(map(_has_text(root), ("MERGE_HEAD", "MERGE_MSG"))))
+    # Git calls a commit done before it picks it, and only once it has stopped for a conflict does it write `stopped-sha`: continued
+    # before that, the rebase ends without the commit.
+    names = ("head-name", "orig-head", "onto", "stopped-sha")
+    if not all(map(_has_text(root), (os.path.join("rebase-merge", name) for name in names))):
         return True
+    if not os.path.lexists(_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
+        return True
+    branch, before = (_read(root, os.path.join("rebase-merge", name)).decode("utf-8", "replace").strip() for name in names[:2])
     ran = (
         git.attempt(objects.top(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]) if branch.startswith("refs/heads/") else None
     )
     return ran is not None and not ran.code and ran.output.decode().strip() != before
+
+
+def _has_text(root: str) -> Callable[[str], bool]:
+    """Whether a file of the git folder holds anything but what a power cut leaves: nothing, or zeros."""
+    return lambda name: bool(_read(root, name).strip(b"\0\n "))
 
 
 def _is_untouched(root: str) -> bool:

@@ -96,6 +96,12 @@ def begin(b: Clone, ours: str, theirs: str) -> None:
     merging.remember(b.root, Begun("merge", theirs, {}, ours, "main"))
 
 
+def back(b: Clone, ours: str, theirs: str) -> None:
+    """Before the merge, here and at the remote."""
+    b.git("reset", "--hard", "-q", ours)
+    git(b.git("config", "remote.origin.url").strip(), "update-ref", "refs/heads/main", theirs)
+
+
 def text_of(b: Clone, path: str) -> str:
     return b.git("show", f"HEAD:{path}")
 
@@ -152,7 +158,7 @@ def test_before_git_had_written_its_index_the_merge_begins_anew(cut) -> None:
     """The work tree has some of the other side's notes, whole and in part; index and branch are as they were."""
     b, ours, theirs = cut
     whole = b.tree()
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     b.write(THEIRS[0], text_of_commit(b, theirs, THEIRS[0]))
     b.write(THEIRS[1], text_of_commit(b, theirs, THEIRS[1])[:512])
     b.write(THEIRS[2], "")
@@ -204,7 +210,7 @@ def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
 def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make) -> None:
     b, ours, theirs = make("merge")
     whole = b.tree()
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     begin(b, ours, theirs)
     b.git("merge", "--no-commit", "--no-ff", "-q", theirs)
     for name in names:
@@ -223,7 +229,7 @@ def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, ma
 )
 def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make) -> None:
     b, ours, theirs = make("rebase")
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     b.edit(BOTH, "Line 2 of", "Line 2, said otherwise, of")  # beside the line that they changed
     b.git("commit", "-qam", "more")
     merging.remember(b.root, Begun("rebase", theirs, {}, b.head(), "main"))
@@ -242,11 +248,29 @@ def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, m
     assert all(line in text for line in ("Line one of", "Line 2, said otherwise, of", "Line 38 by b of"))
 
 
+def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(make) -> None:
+    """Git has noted the commit as done and not begun to merge it: `git rebase --continue` would end without it."""
+    b, ours, theirs = make("rebase")
+    whole = b.tree()
+    back(b, ours, theirs)
+    merging.remember(b.root, Begun("rebase", theirs, {}, ours, "main"))
+    b.git("-c", "merge.cortex-record.driver=false", "-c", "merge.cortex-briefing.driver=false", "rebase", "-q", theirs, code=None)
+    assert Path(b.root, ".git/rebase-merge/git-rebase-todo").read_bytes() == b""
+    b.git("reset", "--hard", "-q")
+    for name in ("stopped-sha", "message", "patch"):
+        Path(b.root, ".git/rebase-merge", name).unlink(missing_ok=True)
+    b.git("update-ref", "-d", "REBASE_HEAD")
+    done = b.sync()
+    assert (done.trouble, done.waiting) == ("", ())
+    assert b.has("records/decision/ours-aaaaaa.md")
+    assert (b.tree(), b.git("status", "--porcelain")) == (whole, "")
+
+
 def test_a_merge_that_git_only_noted_is_never_concluded(make) -> None:
     """Where git cannot lock the index it leaves MERGE_HEAD and merges nothing: to commit that would drop the other side."""
     b, ours, theirs = make("merge")
     whole = b.tree()
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
     lock.touch()
     b.git("merge", "--no-ff", "-q", "--no-edit", theirs, code=None)
@@ -264,7 +288,7 @@ def test_a_merge_that_git_only_noted_is_never_concluded(make) -> None:
 def test_a_person_may_choose_our_side_everywhere(make) -> None:
     """Then nothing is staged, as if nothing had been merged."""
     b, ours, theirs = make("merge")
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     for path in b.git("diff", "--name-only", "--no-renames", f"{ours}...{theirs}").split():
         if path != BOTH:
             b.git("rm", "-rqf", path) if b.git("ls-tree", theirs, path) == "" else b.git("checkout", "-q", theirs, "--", path)
@@ -280,9 +304,9 @@ def test_a_person_may_choose_our_side_everywhere(make) -> None:
 
 
 def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> None:
-    b, ours, _ = cut
+    b, ours, theirs = cut
     whole = b.tree()
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
     lock.touch()
     other = threading.Timer(3.0, lock.unlink)
@@ -293,8 +317,8 @@ def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> Non
 
 
 def test_an_index_that_stays_locked_leaves_no_merge_behind(cut, monkeypatch: pytest.MonkeyPatch) -> None:
-    b, ours, _ = cut
-    b.git("reset", "--hard", "-q", ours)
+    b, ours, theirs = cut
+    back(b, ours, theirs)
     monkeypatch.setattr(commits, "PATIENCE", 0.3)
     Path(b.root, ".git/index.lock").touch()
     with pytest.raises(Conflict) as raised:
@@ -307,7 +331,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(cut, monkeypatch: pyt
 def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make) -> None:
     b, ours, theirs = make("merge")
     whole = b.tree()
-    b.git("reset", "--hard", "-q", ours)
+    back(b, ours, theirs)
     begin(b, ours, theirs)
     b.git("merge", "--no-commit", "--no-ff", "-q", theirs)
     doctor(b.vault, b.caller(), fix=True)
@@ -318,8 +342,8 @@ def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make) -> None:
 def test_all_that_git_wrote_is_synced_before_the_merge_is_forgotten(cut, monkeypatch: pytest.MonkeyPatch) -> None:
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("not run: this system does not tell the name of an open file")
-    b, ours, _ = cut
-    b.git("reset", "--hard", "-q", ours)
+    b, ours, theirs = cut
+    back(b, ours, theirs)
     synced: list[str] = []
     fsync, unlink = os.fsync, os.unlink
     forgotten: list[int] = []
