@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import checkout, git
+from cortex.vault import checkout, files, git
 
 FIX = "cortex doctor --fix"
 _ELSEWHERE = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
+_MOST_LINE = 4096  # bytes of a file of which a line is read
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
 BUILD = ".git.cortex-new"  # the folder in which it makes it
@@ -62,6 +63,10 @@ def examine(root: str) -> list[Problem]:
     if os.path.isfile(pointer) and not read_line(pointer).startswith("gitdir:"):
         return [Problem(".git", "does not say where the repository is", "in the main worktree: git worktree repair; or write `gitdir: PATH` into it")]
     place = place_of(root)
+    path, why = checkout.fault(root)
+    if path:
+        mendable = place is not None and place.alone and path.startswith(place.git + os.sep)
+        return [Problem(os.path.relpath(path, root), why, FIX if mendable else git.way_out(path))]
     if place is None:
         return []
     try:
@@ -75,7 +80,7 @@ def taken_away(root: str) -> str:
     """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
     if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(root, BUILD, ".git")):
         return ""
-    found = {int(name[1]): name[0] for each in names_in(root) if (name := _TAKEN.fullmatch(each))}
+    found = {int(name[1]): name[0] for each in files.listed(root) if (name := _TAKEN.fullmatch(each))}
     return found[max(found)] if found else ""
 
 
@@ -161,9 +166,9 @@ def broken_refs(place: Place) -> list[str]:
 def loose_objects(common: str) -> Iterator[str]:
     """The paths of the objects that lie in files of their own."""
     objects = os.path.join(common, "objects")
-    for two in sorted(names_in(objects)):
+    for two in files.listed(objects):
         if len(two) == 2:
-            for name in sorted(names_in(os.path.join(objects, two))):
+            for name in files.listed(os.path.join(objects, two)):
                 if _ID.fullmatch(two + name):
                     yield os.path.join(objects, two, name)
 
@@ -174,16 +179,7 @@ def empty_objects(common: str) -> list[str]:
 
 def read_line(path: str) -> str:
     """The first line of a small file; empty when it cannot be read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.fsdecode(os.read(fd, 4096).split(b"\n")[0]).strip()
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return os.fsdecode(files.read_small(path, _MOST_LINE).split(b"\n")[0]).strip()
 
 
 def _size(path: str) -> int:
@@ -191,14 +187,6 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def names_in(folder: str) -> list[str]:
-    """The names in a folder; none when it cannot be read."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _files(folder: str) -> Iterator[str]:

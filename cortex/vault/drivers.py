@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import attributes, checkout, git, git_locks
+from cortex.vault import attributes, checkout, files, git, git_locks, store
 from cortex.vault.lock import lock
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -152,17 +152,7 @@ def configured(common: str) -> Registered:
 
 
 def _text(path: str) -> str:
-    """A regular file's text; empty when it cannot be read. A pipe never blocks us."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.fsdecode(os.read(fd, _MOST))
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return os.fsdecode(files.read_small(path, _MOST))
 
 
 def _unquoted(raw: str) -> str:
@@ -215,20 +205,11 @@ def _interpreter(top: str, common: str) -> str:
     """The Python that runs us; never from inside a worktree, which may go, unless the package lies in one as well."""
     if not sys.executable:
         raise CortexError("the path of this Python is unknown, so no merge driver can run", "run cortex from an installed Python")
-    trees = [top]
-    for tree in _names(os.path.join(common, "worktrees")):
-        with suppress(OSError), open(os.path.join(common, "worktrees", tree, "gitdir"), "rb") as file:
-            trees.append(os.path.dirname(os.fsdecode(file.read(4096).strip())))
+    pointers = (_text(os.path.join(common, "worktrees", tree, "gitdir")).strip() for tree in files.listed(os.path.join(common, "worktrees")))
+    trees = [top, *(os.path.dirname(pointer) for pointer in pointers if pointer)]
     if _inside(sys.executable, trees) and not _inside(_PACKAGE, trees):
         return os.path.realpath(sys.executable)
     return sys.executable
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _inside(path: str, folders: list[str]) -> bool:
@@ -243,13 +224,13 @@ def _configuring(common: str) -> Iterator[None]:
         raise CortexError(f"{common} cannot be written", "merges run without Cortex until it can")
     with lock(os.path.join(common, "cortex-drivers.lock"), "git configuration"):
         yield
-        with suppress(OSError):  # git syncs no configuration; where we cannot either, ours is as durable as git's
-            for path in (os.path.join(common, "config"), common):
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
+        with suppress(OSError, CortexError):  # git syncs no configuration; where we cannot either, ours is as durable as git's
+            fd = files.open_regular(os.path.join(common, "config"))
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            store.sync_folder(common)
 
 
 def _configure(top: str, common: str, *words: str) -> None:

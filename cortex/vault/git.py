@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from cortex.core.command import quoted
 from cortex.core.problem import CortexError, Invalid, NotFound
+from cortex.vault import checkout
 
 _FLAGS = (
     "-c", "safe.bareRepository=explicit",
@@ -146,6 +147,13 @@ def refused_by_disk(ran: Ran, directory: str) -> CortexError | None:
     return None
 
 
+def way_out(path: str) -> str:
+    """What to do about a `checkout.fault`."""
+    if os.path.basename(path) == ".git":
+        return f"rm {quoted(path)} && echo {quoted(f'gitdir: {os.path.realpath(path)}')} > {quoted(path)}"
+    return f"put a file in its place, or rm {quoted(path)}"
+
+
 def ignored(root: str) -> frozenset[str]:
     """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
     ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
@@ -204,6 +212,9 @@ def _ran(
     extra: Mapping[str, str] | None = None,
     renew: bool = False,
 ) -> Ran:
+    path, why = checkout.fault(directory)
+    if path:
+        raise CortexError(f"{path} {why}", way_out(path))
     environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from cortex.core.command import quoted
 from cortex.core.problem import Conflict, Problem
 from cortex.vault import damage
-from cortex.vault.damage import Place, names_in
+from cortex.vault.damage import Place
+from cortex.vault.files import listed
 
 # Seconds that a lock must be older than the boot. The kernel tells the boot time in whole seconds, and some file systems
 # tell a file's time in steps of two. A larger margin would miss a lock written just before a fast restart.
@@ -66,14 +67,14 @@ def files(place: Place) -> list[str]:
     """The paths of git's lock files in this repository, its other worktrees included. No link is followed."""
     worktrees = os.path.join(place.common, "worktrees")
     found = set()
-    for folder in {place.git, place.common, *(os.path.join(worktrees, name) for name in names_in(worktrees))}:
+    for folder in {place.git, place.common, *(os.path.join(worktrees, name) for name in listed(worktrees))}:
         inside = [os.path.join(folder, name) if name else folder for name in _FLAT]
         for name in _DEEP:
             if not os.path.islink(top := os.path.join(folder, name)):
                 inside += [parent for parent, _, _ in os.walk(top)]
         for parent in inside:
             if parent == folder or not os.path.islink(parent):
-                found |= {os.path.join(parent, name) for name in names_in(parent) if name.endswith(".lock") or name == _NOT_LOCK}
+                found |= {os.path.join(parent, name) for name in listed(parent) if name.endswith(".lock") or name == _NOT_LOCK}
         found -= {os.path.join(folder, name) for name in _OURS}
     return sorted(found)
 
@@ -132,9 +133,9 @@ def git_at_work(place: Place) -> str:
     """A process named git that has its working directory in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
     worktrees = os.path.join(place.common, "worktrees")
-    pointers = [damage.read_line(os.path.join(worktrees, name, "gitdir")) for name in names_in(worktrees)]
+    pointers = [damage.read_line(os.path.join(worktrees, name, "gitdir")) for name in listed(worktrees)]
     folders = {place.top, place.git, place.common, *(os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer))}
-    for number in filter(str.isdigit, names_in("/proc")):
+    for number in filter(str.isdigit, listed("/proc")):
         with suppress(OSError):
             name = damage.read_line(f"/proc/{number}/comm")
             at = os.readlink(f"/proc/{number}/cwd") if name.startswith("git") else ""
@@ -158,8 +159,8 @@ def _not_open(locks: list[Lock]) -> list[Lock]:
     """Those of the locks that no process has open, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
     held = set()
-    for number in filter(str.isdigit, names_in("/proc")) if locks else ():
-        for fd in names_in(f"/proc/{number}/fd"):
+    for number in filter(str.isdigit, listed("/proc")) if locks else ():
+        for fd in listed(f"/proc/{number}/fd"):
             with suppress(OSError):
                 path = f"/proc/{number}/fd/{fd}"
                 if os.path.basename(os.readlink(path)) in names:  # a stat of any other file may wait for a dead network drive

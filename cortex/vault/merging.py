@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cortex.core.problem import CortexError
 from cortex.core.settle import Left, Settled
-from cortex.vault import checkout, commits, git, git_locks, objects, work_tree
+from cortex.vault import checkout, commits, files, git, git_locks, objects, store, work_tree
 
 _STATE = "cortex-sync"
 _ASIDE = "cortex-staged"
@@ -259,35 +259,15 @@ def _path(root: str, name: str) -> str:
 
 
 def _read(root: str, name: str) -> bytes:
-    try:
-        fd = os.open(_path(root, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(fd, "rb") as file:
-        return file.read(_MOST) or b""
+    return files.read_small(_path(root, name), _MOST)
 
 
 def _write(root: str, name: str, data: bytes) -> None:
     """Put a file into the git folder, whole and durable."""
-    path = _path(root, name)
-    fd = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(fd)
-    os.replace(f"{path}.new", path)
-    _sync_folder(os.path.dirname(path))
+    store.replace(_path(root, name), data, durable=True)
 
 
 def _unlink(root: str, name: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(_path(root, name))
-        _sync_folder(os.path.dirname(_path(root, name)))
-
-
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        store.sync_folder(os.path.dirname(_path(root, name)))

@@ -15,13 +15,14 @@ from contextlib import suppress
 
 from cortex.core.command import quoted
 from cortex.core.problem import CortexError
-from cortex.vault import damage, git, git_locks
+from cortex.vault import checkout, damage, files, git, git_locks, store
 from cortex.vault.damage import Place, ask
 from cortex.vault.git_locks import Clock, Lock
 from cortex.vault.lock import lock
 from cortex.vault.salvage import anew, from_work_tree
 
 _PATIENCE = 2.0  # seconds that we wait for a git to end
+_MOST_LOG = 1 << 28  # bytes of a reflog
 _LARGEST = 1 << 30  # bytes of a pack that is taken apart
 _MOST_TRIED = 200  # commits that are tried for one branch
 _STASH = re.compile(r"(?:WIP on|index on|untracked files on|On [^:]+:)")
@@ -47,8 +48,10 @@ def repair(root: str, at: Clock | None = None) -> list[str]:
 
 
 def _repaired(place: Place, at: Clock) -> list[str]:
-    found = damage.broken(place)
     mend = _Repair(place)
+    if place.alone:
+        mend.traps()
+    found = damage.broken(place)
     locks = git_locks.abandoned(place, at)
     if busy := _until_quiet(place) if found or locks else git_locks.git_at_work(place):
         if found or locks:
@@ -112,6 +115,11 @@ class _Repair:
                 self.index()
             self.keep()
 
+    def traps(self) -> None:
+        """Move aside what would hold up or mislead every git: a pipe, a socket, a device, a link in the place of a ref."""
+        while (path := checkout.fault(self.place.root)[0]).startswith(self.place.git + os.sep):
+            self._away(path, f"{os.path.relpath(path, self.place.git)}, which was no file of git's")
+
     def locks(self, locks: Iterable[Lock]) -> None:
         """Move aside what a crash has left. Looked at once more just before: a git may have taken the lock in the meantime."""
         for left in locks:
@@ -163,7 +171,7 @@ class _Repair:
 
     def packs(self) -> None:
         folder = self._common("objects", "pack")
-        for name in sorted(name for name in _listed(folder) if name.endswith(".pack")):
+        for name in sorted(name for name in files.listed(folder) if name.endswith(".pack")):
             pack = os.path.join(folder, name)
             if not ask(self.place, ["verify-pack", pack.removesuffix(".pack") + ".idx"]).code:
                 continue
@@ -364,11 +372,11 @@ def _intact(path: str) -> bool:
     summed = hashlib.sha1(usedforsecurity=False) if len(id_) == 40 else hashlib.sha256()
     unpacked = zlib.decompressobj()
     try:
-        with open(path, "rb") as file:
+        with open(files.open_regular(path), "rb") as file:
             while chunk := file.read(1 << 20):
                 summed.update(unpacked.decompress(chunk))
         summed.update(unpacked.flush())
-    except (OSError, zlib.error):
+    except (OSError, CortexError, zlib.error):
         return False
     return unpacked.eof and summed.hexdigest() == id_
 
@@ -382,26 +390,11 @@ def _put(path: str, data: bytes) -> None:
         os.fsync(fd)
     os.chmod(temp, 0o644)
     os.replace(temp, path)
-    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    store.sync_folder(os.path.dirname(path))
 
 
 def _lines(path: str) -> list[str]:
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read()).splitlines()
-    except OSError:
-        return []
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+    return os.fsdecode(files.read_small(path, _MOST_LOG)).splitlines()
 
 
 def _files(folder: str) -> list[str]:

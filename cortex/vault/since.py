@@ -85,11 +85,10 @@ def staged(top: str) -> list[Change]:
 def indexed(index: str, paths: Sequence[str]) -> frozenset[str]:
     """Those of the paths, files or folders ended with `/`, that the index has. Said by its bytes, where each path stands behind
     its length; sparse check-outs mark theirs."""
-    try:
-        with open(index, "rb") as file:
-            held = file.read(_MOST_INDEX) if os.fstat(file.fileno()).st_size < _MOST_INDEX else b""
-    except OSError:
-        return frozenset()
+    from cortex.vault import files  # noqa: PLC0415  as above
+
+    held = files.read_small(index, _MOST_INDEX)
+    held = held if len(held) < _MOST_INDEX else b""
     found: set[str] = set()
     for path in paths:
         wanted = os.fsencode(path) if path.endswith("/") else os.fsencode(path) + b"\0"
