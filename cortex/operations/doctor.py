@@ -19,7 +19,7 @@ from cortex.operations.supersede import half_done
 from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue
 from cortex.projections.refresh import Views, look
-from cortex.vault import checkout, files, layout, store
+from cortex.vault import checkout, files, layout, sharing, store
 from cortex.vault.access import seconds
 from cortex.vault.find import Vault, default_fault, default_file
 
@@ -46,13 +46,15 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     Example: cortex doctor --json
     Example: cortex doctor --fix
     """
+    if (foreign := sharing.another_users(vault.root)) and not os.access(os.path.join(vault.root, layout.PENDING), os.R_OK | os.X_OK):
+        raise CortexError(f"{vault.root} {foreign.message}", foreign.hint)
     done: list[str] = []
     failed: list[Problem] = []
     if fix:
         from cortex.operations.mend import mend  # noqa: PLC0415  what doctor only says costs less
 
         done, failed = mend(vault, caller)
-    around = [*of_repository(vault.root), *hook_status.of_all(vault, caller.cwd), *_unread(vault, caller.cwd)]
+    around = [*of_repository(vault.root), *sharing.problems(vault.root), *hook_status.of_all(vault, caller.cwd), *_unread(vault, caller.cwd)]
     examined, missing, renamed = look(
         vault,
         caller.progress,

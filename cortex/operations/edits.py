@@ -57,7 +57,7 @@ def record(row: Row) -> Row:
 
 def alone(vault: Vault) -> AbstractContextManager[None]:
     """While it is held, nobody else changes a record through Cortex."""
-    return lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT)
+    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=_WAIT)
 
 
 def is_record(row: Row) -> bool:

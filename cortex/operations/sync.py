@@ -60,7 +60,7 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
     """
     if checkout.git_folder(vault.root) is None:
         raise Conflict(f"{vault.root} is in no git repository", f"cd {vault.root} && git init && git add . && git commit -m 'a vault'")
-    with lock(os.path.join(vault.state(), "sync.lock"), "sync"):
+    with lock(os.path.join(vault.locks(), "sync.lock"), "sync"):
         return _Sync(vault, caller, no_push=no_push, yes=yes).run()
 
 

@@ -73,7 +73,7 @@ def examine(root: str) -> list[Problem]:
         ask(place, ["rev-parse", "--git-dir"], timeout=3.0)  # a pipe among git's own files would hold every question
         return broken(place)
     except (CortexError, OSError) as error:
-        return [Problem(".git", f"cannot be examined: {error}", "git fsck")]
+        return [Problem(".git", f"cannot be examined: {error}", (isinstance(error, CortexError) and error.hint) or "git fsck")]
 
 
 def taken_away(root: str) -> str:

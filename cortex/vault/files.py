@@ -23,6 +23,7 @@ _HFS_IGNORES = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
+_GROUP = stat.S_ISGID | stat.S_IWGRP  # of a folder that a group shares, as `git init --shared=group` makes them
 # What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing.
 _NO_FILE = {errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link"}
 # How a file system says that it has no unnamed files. Anything else is a real error.
@@ -58,16 +59,21 @@ def parts_of(path: str) -> list[str]:
 
 @contextmanager
 def folder(root: str, path: str, *, create: bool = False) -> Iterator[Folder]:
-    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700."""
+    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700, and in a vault that a group shares
+    with the rights of that group."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         for part in parts_of(path) if path else ():
+            new = False
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=chain[-1])
+                    new = True
             try:
                 chain.append(os.open(part, _FOLDER, dir_fd=chain[-1]))
+                if new:
+                    share(chain[-1], os.fstat(chain[0]))
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
                     raise Invalid(
@@ -86,7 +92,7 @@ def publish(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
     the disk refuses; then nothing of this call is left to see."""
     parent, name = _split(path)
     with folder(root, parent, create=True) as place:
-        _link_new(place.fd, name, [data] if isinstance(data, bytes) else data)
+        _link_new(place, name, [data] if isinstance(data, bytes) else data)
         try:
             place.sync()
         except OSError:
@@ -235,8 +241,36 @@ def _split(path: str) -> tuple[str, str]:
     return "/".join(parents), name
 
 
-def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
+def share(fd: int, above: os.stat_result) -> None:
+    """Give a new file or folder to the group that shares the folder `above`; otherwise it stays its owner's alone. As with git's
+    `core.sharedRepository`, no umask takes the group's rights away; others get none. Raises `OSError`."""
+    if above.st_mode & _GROUP != _GROUP:
+        return
+    made = os.fstat(fd)
+    if made.st_gid != above.st_gid:  # its own folder has lost the setgid bit
+        with suppress(PermissionError):
+            os.fchown(fd, -1, above.st_gid)
+    os.fchmod(fd, stat.S_IMODE(made.st_mode) | above.st_mode & (stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060))
+
+
+def is_shared(path: str) -> bool:
+    """Whether a folder is one that a group shares: writable by its group, with the setgid bit."""
+    try:
+        return os.stat(path).st_mode & _GROUP == _GROUP
+    except OSError:
+        return False
+
+
+def umask() -> int:
+    """The umask of the process; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
     """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
+    parent = place.fd
     unnamed = _open_unnamed(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
     temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
@@ -244,6 +278,7 @@ def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
     linked = False
     try:
         try:
+            share(fd, os.fstat(place.chain[0]))
             for piece in pieces:
                 write_all(fd, piece)
             _sync(fd)

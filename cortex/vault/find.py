@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from cortex.core.problem import Invalid, NotFound, Problem
 from cortex.core.value import NamedTuple
-from cortex.vault import files, places
+from cortex.vault import checkout, files, places, store
 from cortex.vault.layout import SETTINGS
 
+_LOCKS = "cortex-locks"  # in a git folder that a group shares
 _MOST = 10_000  # bytes of the file that names the default vault
 
 
@@ -25,8 +26,16 @@ class Vault(NamedTuple):
         return places.vault_folder("cache", self.root)
 
     def state(self) -> str:
-        """The private folder of locks."""
+        """The private folder of what is known of sessions, and of locks."""
         return places.vault_folder("state", self.root)
+
+    def locks(self) -> str:
+        """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
+        folder, made when missing, for the users of the group to keep each other out."""
+        git = checkout.git_folder(self.root) if files.is_shared(self.root) else None
+        if git is None or not files.is_shared(git[2]):
+            return self.state()
+        return store.make_shared(os.path.join(git[2], _LOCKS))
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from cortex.core.command import quoted
 from cortex.core.problem import CortexError, Invalid, NotFound
-from cortex.vault import checkout
+from cortex.vault import checkout, files
 
 _FLAGS = (
     "-c", "safe.bareRepository=explicit",
@@ -52,14 +52,16 @@ SILENCE = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
 _GRACE = 1.0  # seconds between asking git to end, when it removes its locks, and ending it
 _TICK = 0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
 _REASON = re.compile(r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE)
+_DUBIOUS = re.compile(r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE)
 _QUOTED = re.compile(r"'(/[^']+)'")
 _OWN_FAULT = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
+_DENIED = "permission was denied"
 # What git says, in the words of the C library where it hands these on: pattern, our words, the next command.
 _REFUSALS = (
     (re.compile(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
     (re.compile(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
     (re.compile(r": Read-only file system$"), "the file system is read-only", "findmnt -T {0} shows how it is mounted; run the command again when it can be written"),
-    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), "permission was denied", "ls -la {0} shows whose it is; run the command again when you may write there"),
+    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
     (re.compile(r": File too large$"), "a file would be larger than this process may write", "ulimit -f shows the limit"),
     (re.compile(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
     (re.compile(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
@@ -143,7 +145,9 @@ def refused_by_disk(ran: Ran, directory: str) -> CortexError | None:
             if fault.search(text):
                 path = _QUOTED.search(text)
                 where = os.path.dirname(path[1]) if path else directory
-                return CortexError(f"{what}; git says: {text.strip()}", hint.format(quoted(where)))
+                of_group = what == _DENIED and files.is_shared(directory)
+                advice = "cortex doctor says what the group may not use, and what mends that" if of_group else hint.format(quoted(where))
+                return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
 
@@ -237,6 +241,10 @@ def _ran(
                     pipe.close()
     # Progress overwrites its own line; only what would be left on the screen is of use.
     shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in complaint.decode("utf-8", "replace").split("\n"))
+    if process.returncode and (distrusted := _DUBIOUS.search(shown)):
+        raise CortexError(
+            f"{distrusted[1]} belongs to another user, so git refuses it", f"git config --global --add safe.directory {quoted(distrusted[1])}"
+        )
     return Ran(process.returncode, output, shown)
 
 
@@ -263,6 +271,7 @@ def _start(directory: str, command: list[str], environment: Mapping[str, str], *
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            umask=files.umask() & ~0o070 if files.is_shared(directory) else -1,
         )
     except OSError as error:
         if not os.path.isdir(directory):

@@ -18,6 +18,8 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
     raises `Conflict`; `Invalid` when something else than a file lies there. The file stays behind on purpose: deleting it would let two holders in."""
     fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
+        if os.fstat(fd).st_uid == os.geteuid():
+            files.share(fd, os.stat(os.path.dirname(path)))
         _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
     finally:

@@ -50,6 +50,7 @@ def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = Fal
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         try:
+            files.share(fd, os.stat(os.path.dirname(path)))  # a git folder may be a group's; what is private never is
             files.write_all(fd, data)
             if synced or durable:
                 os.fsync(fd)
@@ -78,6 +79,18 @@ def make_folder(path: str) -> str:
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     places.check_private(path)
+    return path
+
+
+def make_shared(path: str) -> str:
+    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            files.share(fd, os.stat(os.path.dirname(path)))
+        finally:
+            os.close(fd)
     return path
 
 
