@@ -163,7 +163,7 @@ def fault(directory: str) -> tuple[str, str]:
             continue
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             return path, "is no file, and git would wait for it for ever"
-        if status.st_size > _LARGEST and os.path.basename(path) in _READ_WHOLE:
+        if status.st_size > _LARGEST and (os.path.basename(path) in _READ_WHOLE or path in refs[1:]):
             return path, f"is larger than {_LARGEST:,} bytes, and git would read all of it"
     return "", ""
 

@@ -27,7 +27,9 @@ PATIENCE = 30.0  # seconds that we wait for another git, or another cortex, to f
 HOOKED = 600.0  # seconds that a person's own hooks may take
 _CHECKED = ("records", "events", "sessions")  # their frontmatter is read by Cortex
 _MOST_READ = 2_000_000  # bytes of a note that are looked at before it is committed
-_LOCKED = re.compile(r"index\.lock|HEAD\.lock|cannot lock ref|Unable to create|Unable to write index|is at .{1,100} but expected")
+_LOCKED = re.compile(
+    r"index\.lock|HEAD\.lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|is at .{1,100} but expected"
+)
 _VANISHED = re.compile(r"did not match any file")
 _ATTEMPTS = 4  # at a commit whose paths move away meanwhile
 _NOBODY = re.compile(r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly")

@@ -299,7 +299,7 @@ def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(world, soon,
     assert hint in said["doctor"]
     subprocess.run(hint, shell=True, check=True, timeout=60)
     assert main(("sync", "--no-push")) == 1
-    assert "committed 1 event" in capsys.readouterr().out
+    assert "committed 2 events" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
