@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
 import sys
+import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -128,3 +132,48 @@ def git() -> Callable[..., str]:
         return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
 
     return run
+
+
+@pytest.fixture
+def as_user() -> Callable[..., Any]:
+    """Call a function in a process of another user (and group) and give what it returns, which must be JSON."""
+    if os.geteuid() != 0:
+        pytest.skip("not run: another user needs root")
+
+    def run(user: int, function: Callable[[], Any], group: int = 0) -> Any:
+        ours, theirs = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the test process may have threads; the child uses none
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setgroups([])
+                os.setgid(group or user)
+                os.setuid(user)
+                os.write(theirs, json.dumps(function()).encode())
+                code = 0
+            except BaseException:
+                os.write(2, traceback.format_exc().encode())
+            finally:
+                os._exit(code)
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as file:
+            said = file.read()
+        assert os.waitpid(child, 0)[1] == 0
+        return json.loads(said)
+
+    return run
+
+
+@pytest.fixture
+def tool() -> Callable[[str], str]:
+    """The path of a program of the system; skips the test where there is none."""
+
+    def find(name: str) -> str:
+        for folder in (*os.environ.get("PATH", "").split(os.pathsep), "/usr/sbin", "/sbin"):
+            if os.access(os.path.join(folder, name), os.X_OK):
+                return os.path.join(folder, name)
+        pytest.skip(f"not run: there is no {name} here")
+
+    return find

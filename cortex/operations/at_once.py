@@ -38,7 +38,7 @@ class Done(NamedTuple):
 def at_once(vault: Vault, caller: Caller, captured: Captured, event: Event) -> Done:
     """Normalize an event of the inbox. An error says where the event waits: it is kept in any case."""
     try:
-        with lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT):
+        with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=_WAIT):
             if not files.exists(vault.root, layout.pending(captured.id)):
                 return _done_before(vault, caller, event)
             done, healed = _normalized(vault, caller, event)
@@ -69,7 +69,7 @@ def _touch_up(vault: Vault, done: Pass) -> bool:
     if checkout.under_way(vault.root):
         return False
     try:
-        with lock(os.path.join(vault.state(), "heal.lock"), "briefings", wait=_WAIT):
+        with lock(os.path.join(vault.locks(), "heal.lock"), "briefings", wait=_WAIT):
             pages = pages_of(vault.root, done.before)
             for path, held, wanted in pages or ():
                 files.replace(vault.root, path, wanted, held)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.caller import Caller
@@ -22,7 +21,7 @@ from cortex.operations.duplicates import join
 from cortex.operations.misnamed_events import give_back
 from cortex.operations.resolve_conflicts import Merged, merge_notes, merged_by
 from cortex.projections.refresh import look
-from cortex.vault import checkout, drivers, files, git, merging, objects
+from cortex.vault import checkout, drivers, files, git, merging, objects, store
 from cortex.vault.find import Vault
 from cortex.vault.merging import Commits
 
@@ -198,12 +197,9 @@ def _stamp(path: str) -> str:
 
 def _read(vault: Vault) -> tuple[str, str]:
     """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
-    with suppress(OSError, ValueError), open(os.path.join(vault.state(), _CHECKED), encoding="ascii") as file:
-        commit, _, stamp = file.read(200).strip().partition(" ")
-        return commit, stamp
-    return "", ""
+    commit, _, stamp = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").strip().partition(" ")
+    return commit, stamp
 
 
 def _write(vault: Vault, commit: str, stamp: str) -> None:
-    with open(os.path.join(vault.state(), _CHECKED), "w", encoding="ascii") as file:
-        file.write(f"{commit} {stamp}\n")
+    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp}\n".encode())

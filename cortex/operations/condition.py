@@ -9,7 +9,7 @@ from contextlib import suppress
 from cortex.core.briefing import FOLDER
 from cortex.core.problem import CortexError, Problem
 from cortex.operations import bring_back
-from cortex.vault import checkout, commits, damage, drivers, git, repository
+from cortex.vault import checkout, commits, damage, drivers, git, git_locks, merging, repository
 
 _PATIENCE = 10.0  # seconds for a look through the history of all events
 
@@ -17,10 +17,11 @@ _PATIENCE = 10.0  # seconds for a look through the history of all events
 def of_repository(root: str) -> list[Problem]:
     """Everything, nothing outside a repository. One thing that cannot be looked at is a problem and hides no other."""
     if broken := damage.examine(root):
-        return broken + drivers.unregistered(root)  # where git itself cannot read, the rest would only repeat it
+        # Where git itself cannot read, the rest would only repeat it.
+        return broken + _looked(root, git_locks.problems) + drivers.unregistered(root)
     if not checkout.in_repository(root):
         return []
-    checks = (drivers.problems, _unmerged, bring_back.problems, _dirty_briefings, _left_stash, _edited_events)
+    checks = (git_locks.problems, drivers.problems, _cut_off, _unmerged, bring_back.problems, _dirty_briefings, _left_stash, _edited_events)
     return [problem for check in checks for problem in _looked(root, check)]
 
 
@@ -29,6 +30,12 @@ def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
         return check(root)
     except (CortexError, OSError) as error:
         return [Problem(".git", str(error), error.hint if isinstance(error, CortexError) else "git status")]
+
+
+def _cut_off(root: str) -> list[Problem]:
+    if not merging.is_cut_off(root):
+        return []
+    return [Problem(".git/cortex-sync", "a sync was ended half-way, unless one runs now: files may be missing or cut off", "cortex sync")]
 
 
 def _unmerged(root: str) -> list[Problem]:

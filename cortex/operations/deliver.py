@@ -205,8 +205,7 @@ def _put(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
         raise Conflict(f"{path} was made by somebody else just now", "run the command again") from None
     except OSError as error:
         raise CortexError(f"{path} cannot be written: {error.strerror}", "make room, or check the rights of the folder") from error
-    mask = os.umask(0o077)
-    os.umask(mask)
+    mask = files.umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)
         if not stat.S_ISLNK(os.lstat(full).st_mode):

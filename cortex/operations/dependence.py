@@ -15,7 +15,7 @@ from cortex.core.claim import Claim, Said
 from cortex.core.manifest import Manifest
 from cortex.core.problem import Problem
 from cortex.core.value import NamedTuple
-from cortex.vault import checkout, since
+from cortex.vault import checkout, files, since
 from cortex.vault.since import Commit
 
 _USUAL = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
@@ -150,14 +150,4 @@ def _read_into(top: str, path: str, now: dict[str, Manifest], problems: list[Pro
 
 
 def _text(path: str) -> str:
-    """The text of a regular file; empty when it cannot be read. A pipe never blocks us."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return ""
-    try:
-        return os.read(fd, 4 * manifest.MOST).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return files.read_small(path, 4 * manifest.MOST).decode("utf-8", "replace")

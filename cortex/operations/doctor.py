@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex.core.briefing import FOLDER
 from cortex.core.caller import Caller
-from cortex.core.command import line
+from cortex.core.command import line, quoted
 from cortex.core.problem import CortexError, Problem
 from cortex.core.record import RECORD_TYPES
 from cortex.core.text import shorten
@@ -21,10 +21,10 @@ from cortex.operations.supersede import half_done
 from cortex.projections import briefings
 from cortex.projections.catalogue import Catalogue, Standing
 from cortex.projections.refresh import Views, look
-from cortex.vault import checkout, files, layout
+from cortex.vault import checkout, files, layout, sharing, store
 from cortex.vault.access import seconds
 from cortex.vault.agent_settings import agent_settings
-from cortex.vault.find import Vault
+from cortex.vault.find import Vault, default_fault, default_file
 
 _AHEAD = 24 * 3600  # seconds that a clock may be ahead, or a zone
 _MOST_MISDATED = 100
@@ -50,13 +50,15 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     Example: cortex doctor --json
     Example: cortex doctor --fix
     """
+    if (foreign := sharing.another_users(vault.root)) and not os.access(os.path.join(vault.root, layout.PENDING), os.R_OK | os.X_OK):
+        raise CortexError(f"{vault.root} {foreign.message}", foreign.hint)
     done: list[str] = []
     failed: list[Problem] = []
     if fix:
         from cortex.operations.mend import mend  # noqa: PLC0415  what doctor only says costs less
 
         done, failed = mend(vault, caller)
-    around = [*of_repository(vault.root), *hook_status.of_all(vault, caller.cwd)]
+    around = [*of_repository(vault.root), *sharing.problems(vault.root), *hook_status.of_all(vault, caller.cwd), *_unread(vault, caller.cwd)]
     examined, missing, renamed = look(
         vault,
         caller.progress,
@@ -64,6 +66,14 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     )
     problems = (*failed, *around, *renamed, *examined.problems, *named(vault.root, missing))
     return examined._replace(problems=problems, fixed=tuple(done), agent_settings=agent_settings(vault.root))
+
+
+def _unread(vault: Vault, cwd: str) -> list[Problem]:
+    """Files around the vault that are not read, since they are links, pipes or a stranger's."""
+    found = [Problem(path, f"{fault}; it is not read", f"put a file in its place, or rm {quoted(path)}") for path, fault in checkout.unread(cwd)]
+    if fault := default_fault():
+        found.append(Problem(default_file(), f"{fault}; it is not read", "cortex init DIR --default writes it anew"))
+    return found + [problem for folder in (vault.state(), vault.cache()) for problem in store.problems(folder)]
 
 
 def _examined(vault: Vault, now: Views, at: str) -> Examined:

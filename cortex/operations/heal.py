@@ -78,7 +78,7 @@ def bring_back_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def _healed(vault: Vault, caller: Caller) -> Healed:
-    with lock(os.path.join(vault.state(), "heal.lock"), "briefings"):
+    with lock(os.path.join(vault.locks(), "heal.lock"), "briefings"):
         seen = moved.stamps(vault)  # before looking: what git does from here on is for the next heal
         wrong, problems = _differences(vault, caller)
         done: dict[str, list[str]] = {"written": [], "removed": [], "stale": [], "newer": []}

@@ -17,7 +17,7 @@ from cortex.core.problem import Conflict, CortexError, Invalid, NotFound
 from cortex.core.text import short_hash
 from cortex.operations import wiring
 from cortex.operations.wiring import HOOKS, Want
-from cortex.vault import files, places
+from cortex.vault import files, places, store
 from cortex.vault.lock import lock
 
 MOST = 256 * 1024  # bytes of settings
@@ -212,8 +212,7 @@ def _record(real: str) -> str:
 def _kept(real: str) -> Kept | None:
     """What is remembered of this file; None when nothing is, or not in a form that we know."""
     try:
-        with open(_record(real), "rb") as file:
-            said = json.load(file)
+        said = json.loads(store.read(_record(real), MOST))
         if said["file"] != real:
             return None
         made = said["made"]

@@ -16,7 +16,7 @@ from cortex.core.problem import CortexError, Problem
 from cortex.operations import hook_file, hook_line, switch, wiring
 from cortex.operations.hook_line import SCRIPT
 from cortex.operations.hosts import HOSTS, Host, user_folder
-from cortex.vault import checkout, hook_log
+from cortex.vault import checkout, files, hook_log
 from cortex.vault.find import Vault
 
 SCOPES = ("local", "shared", "user")
@@ -217,17 +217,8 @@ def _codex_off(path: str) -> Iterator[str]:
 
 
 def _bytes(path: str, most: int = _MOST) -> bytes:
-    """A regular file's bytes, empty for anything else: a pipe in a project blocks nobody."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, most)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
+    """The bytes of a host's settings; a person's own may be a link."""
+    return files.read_small(path, most, follow=True)
 
 
 def _hook(host: Host, scope: str, path: str, one: wiring.Found, ran: Mapping[tuple[str, str], hook_log.Ran], *, run: bool) -> Hook:

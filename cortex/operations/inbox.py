@@ -48,7 +48,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     Example: cortex normalize --dry-run
     """
     problems = () if dry_run else tuple(send(vault))  # what hooks could not put here for want of room
-    with lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
+    with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox"):
         waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
         if waiting and not dry_run:
             forget(vault)  # a run that does not come to its end leaves briefings to heal
@@ -68,7 +68,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
     del caller
     name = event.removesuffix(".md")
     source = layout.failed(name)
-    with lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
+    with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox"):
         if not files.exists(vault.root, source):
             raise NotFound(f"there is no failed event {name}", "cortex status lists what failed")
         held = files.read(vault.root, source)

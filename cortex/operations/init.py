@@ -9,7 +9,7 @@ from cortex.core.caller import Caller
 from cortex.core.problem import Invalid
 from cortex.core.text import slug
 from cortex.operations.project_file import keep_name
-from cortex.vault import files, layout
+from cortex.vault import files, layout, store
 from cortex.vault.agent_settings import agent_settings
 from cortex.vault.find import Vault, default_file
 from cortex.vault.templates import template
@@ -66,5 +66,5 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
 def _set_default(root: str) -> None:
     path = default_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(os.fsencode(root) + b"\n")
+    # A person's own settings may be a link to a file of theirs elsewhere; then that file is written.
+    store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)

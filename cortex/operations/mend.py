@@ -13,7 +13,7 @@ from cortex.operations.bring_back import bring_back
 from cortex.operations.duplicates import join_same_ids
 from cortex.operations.heal import heal
 from cortex.operations.misnamed_events import give_back, misnamed_events
-from cortex.operations.resolve_conflicts import resolve_for_person
+from cortex.operations.resolve_conflicts import recover, resolve_for_person
 from cortex.projections.refresh import look
 from cortex.vault import checkout, drivers, files, repair
 from cortex.vault.find import Vault
@@ -27,7 +27,7 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     doubled, and the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _drivers, _unmerged, _displaced, _events, _duplicates, _leftovers, _briefings):
+    for step in (_repository, _cut_off, _drivers, _unmerged, _displaced, _events, _duplicates, _leftovers, _briefings):
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -37,6 +37,11 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
 
 def _repository(vault: Vault, _: Caller) -> Iterable[str]:
     return repair.repair(vault.root)
+
+
+def _cut_off(vault: Vault, _: Caller) -> Iterable[str]:
+    if checkout.in_repository(vault.root):
+        yield from (f"{one.path}: {one.what}" for one in recover(vault.root)[0])
 
 
 def _drivers(vault: Vault, _: Caller) -> Iterable[str]:

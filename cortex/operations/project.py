@@ -223,13 +223,7 @@ def identity_of(directory: str) -> Identity:
 
 
 def _says(file: str, name: str) -> bool:
-    if not os.path.isfile(file):  # nor a pipe, which would hold us
-        return False
-    try:
-        with open(file, encoding="utf-8", errors="replace") as lines:
-            return slug(lines.readline(1000).strip(), 64) == name
-    except OSError:
-        return False
+    return checkout.project_in(file) == name
 
 
 def _offer(name: str, known: list[str]) -> str:

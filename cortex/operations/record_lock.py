@@ -13,4 +13,4 @@ _WAIT = 60.0  # seconds for a pass over the inbox, which changes records too
 
 def record_lock(vault: Vault) -> AbstractContextManager[None]:
     """While it is held, nobody else changes a record through Cortex."""
-    return lock(os.path.join(vault.state(), "normalize.lock"), "inbox", wait=_WAIT)
+    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=_WAIT)

@@ -27,7 +27,7 @@ from cortex.core.conflicts import (
 )  # fmt: skip
 from cortex.core.merge import merge_record
 from cortex.core.problem import Conflict, CortexError, Invalid, Problem
-from cortex.vault import checkout, files, git, merging, objects
+from cortex.vault import checkout, commits, files, git, merging, objects
 from cortex.vault.merging import Begun, Commits
 from cortex.vault.text_merge import merge_file
 
@@ -37,11 +37,40 @@ def resolve_for_person(root: str) -> tuple[tuple[Resolved, ...], tuple[Problem, 
     them: what was decided, and what waits for them."""
     if not objects.stages(root):
         return (), ()
+    ours = merging.begun(root)
     try:
-        decided, waiting = resolve_unmerged(root, Begun(checkout.under_way(root) or "stash", "", {}))
+        decided, waiting = resolve_unmerged(root, ours or Begun(checkout.under_way(root) or "stash", "", {}))
     finally:
-        merging.forget(root)
+        if ours is None:
+            merging.forget(root)
     return tuple(dict.fromkeys(decided)), tuple(waiting)
+
+
+def recover(root: str) -> tuple[list[Resolved], list[Problem]]:
+    """Put back what a crash in a merge or rebase of ours has taken of the work tree, and check the merge if it was made."""
+    if not merging.is_cut_off(root):
+        return [], []
+    merging.quieten(root)
+    with commits.alone(root):
+        mine = merging.remembered(root)
+        if mine is None or not merging.is_cut_off(root):  # another cortex has done it meanwhile
+            return [], []
+        restored = merging.restore(root, mine)
+        if checkout.under_way(root):
+            return restored, []
+        resolved, problems = check_own_merge(root, mine)
+    return [*restored, *resolved], problems
+
+
+def check_own_merge(root: str, mine: Begun) -> tuple[list[Resolved], list[Problem]]:
+    """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
+    resolved: Sequence[Resolved] = ()
+    problems: Sequence[Problem] = ()
+    if mine.ours and git.attempt(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code == 0:
+        ours, theirs = (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
+        resolved, problems = repair_merge(root, merging.between(root, ours, theirs))
+    merging.forget(root)
+    return [*resolved], [*problems]
 
 
 class Merged(NamedTuple):

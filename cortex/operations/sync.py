@@ -14,7 +14,7 @@ from cortex.operations.continue_merge import Step, continue_merge
 from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
-from cortex.operations.resolve_conflicts import repair_merge, resolve_for_person
+from cortex.operations.resolve_conflicts import check_own_merge, recover, resolve_for_person
 from cortex.vault import checkout, commits, drivers, git, layout, merging, objects, remotes, settings
 from cortex.vault.commits import Change
 from cortex.vault.find import Vault
@@ -61,7 +61,7 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
     """
     if checkout.git_folder(vault.root) is None:
         raise Conflict(f"{vault.root} is in no git repository", f"cd {vault.root} && git init && git add . && git commit -m 'a vault'")
-    with lock(os.path.join(vault.state(), "sync.lock"), "sync"):
+    with lock(os.path.join(vault.locks(), "sync.lock"), "sync"):
         return _Sync(vault, caller, no_push=no_push, yes=yes).run()
 
 
@@ -136,18 +136,18 @@ class _Sync:
 
     def _resume(self) -> None:
         """Go on with the merge or rebase that an earlier sync began; one that a person began is theirs."""
+        self._note(recover(self.root))
         merging.quieten(self.root)
         mine = merging.begun(self.root)
-        if mine is not None and mine.how == "rebase" and merging.is_torn(self.root):
+        if mine is not None and merging.is_torn(self.root):
             merging.let_go(self.root)
         elif mine is not None:
             with commits.alone(self.root):
                 self._take(continue_merge(self.vault, self.caller, mine))
             self.how = self.how or mine.how
         if not checkout.under_way(self.root):
-            last = merging.remembered(self.root)
-            if last and git.has_commit(self.root) and self._is_ancestor(last.theirs, "HEAD"):  # killed behind the merge
-                self._repair(last)
+            if last := merging.remembered(self.root):  # ended just now, by a person, or by a kill behind the merge
+                self._note(check_own_merge(self.root, last))
             merging.put_back(self.root)
 
     def _resolve_for_person(self) -> None:
@@ -180,14 +180,10 @@ class _Sync:
         if not step.done:
             raise _Stop(step.trouble, step.hint)
 
-    def _repair(self, mine: Begun) -> None:
-        """See that no note went lost or was mixed with another in what git has merged; then it is over."""
-        if mine.ours:
-            ours, theirs = (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
-            resolved, problems = repair_merge(self.root, merging.between(self.root, ours, theirs))
-            self.settled += resolved
-            self.problems |= {problem.where: problem for problem in problems}
-        merging.forget(self.root)
+    def _note(self, done: tuple[list[Resolved], list[Problem]]) -> None:
+        resolved, problems = done
+        self.settled += resolved
+        self.problems |= {problem.where: problem for problem in problems}
 
     def _commit(self) -> None:
         """Heal and commit what is ours."""
@@ -307,7 +303,7 @@ class _Sync:
             elif ran.code:
                 merging.forget(self.root)
                 raise _refused(self.root, ran, mine.how)
-            self._repair(mine)
+            self._note(check_own_merge(self.root, mine))
         finally:
             if not checkout.under_way(self.root):
                 merging.put_back(self.root)
@@ -381,7 +377,8 @@ def _refused(root: str, ran: git.Ran, how: str) -> _Refused:
             f"a rebase needs a clean work tree, and these are changed: {_listed(dirty)}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
-    return _Refused(f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository")
+    error = git.refused_by_disk(ran, root) or CortexError(f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository")
+    return _Refused(error.message, error.hint)
 
 
 def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:

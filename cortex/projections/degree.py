@@ -8,8 +8,10 @@ from contextlib import suppress
 
 from cortex.projections.catalogue import FILE, Catalogue
 from cortex.projections.refresh import stamp_of
+from cortex.vault import store
 
 _NAME = "degree"
+_MOST = 1 << 28  # bytes
 
 
 def in_degree(catalogue: Catalogue) -> dict[int, int]:
@@ -17,8 +19,7 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
     path = os.path.join(catalogue.folder, _NAME)
     stamp = stamp_of(os.path.join(catalogue.folder, FILE)).encode()
     with suppress(OSError, ValueError):  # not counted yet, or not by this program
-        with open(path, "rb") as file:
-            head, _, held = file.read().partition(b"\n")
+        head, _, held = store.read(path, _MOST).partition(b"\n")
         if head == stamp:
             pairs = array("q", held)
             return dict(zip(pairs[::2], pairs[1::2], strict=True))
@@ -27,7 +28,5 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
     counted = Links(catalogue).in_degree()
     pairs = array("q", [figure for pair in counted.items() for figure in pair])
     with suppress(OSError):  # no room: it is counted again the next time
-        with open(f"{path}.{os.getpid()}", "wb") as file:
-            file.write(stamp + b"\n" + pairs.tobytes())
-        os.replace(f"{path}.{os.getpid()}", path)
+        store.replace(path, stamp + b"\n" + pairs.tobytes())
     return counted

@@ -23,11 +23,13 @@ from cortex.core.value import NamedTuple
 from cortex.projections import snapshot as snapshots
 from cortex.projections.catalogue import FILE as CATALOGUE_FILE, Catalogue, Damaged
 from cortex.projections.snapshot import Snapshot, skip_of
+from cortex.vault import store
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
 INDEX = "index"
 STATE, STAMPS = "state.json", "stamps"
+_MOST_STATE = 64 << 20  # bytes
 FORMAT = f"7/{__version__}"
 _MOST_CORES = 4  # that a build takes unasked
 _WAIT = 600.0  # seconds; another process may be building the index of a large vault
@@ -136,15 +138,13 @@ def parse(rendered: bytes) -> dict[str, str]:
 
 
 def read_stamps(folder: str) -> bytes:
-    with open(os.path.join(folder, STAMPS), "rb") as file:
+    fd = store.open_private(os.path.join(folder, STAMPS))
+    with open(fd, "rb") as file:
         return file.read()
 
 
 def write(folder: str, name: str, data: bytes) -> None:
-    path = os.path.join(folder, name)
-    with open(f"{path}.new", "wb") as file:
-        file.write(data)
-    os.replace(f"{path}.new", path)
+    store.replace(os.path.join(folder, name), data)
 
 
 def stamp_of(path: str) -> str:
@@ -163,8 +163,7 @@ def seal(folder: str) -> dict[str, str]:
 def sealed_state(folder: str) -> State | None:
     """The state of the last look when every file is as it was left then; None when anything must be built anew."""
     try:
-        with open(os.path.join(folder, STATE), "rb") as file:
-            table: Any = loads(file.read())  # `json` takes 2 ms to load
+        table: Any = loads(store.read(os.path.join(folder, STATE), _MOST_STATE))  # `json` takes 2 ms to load
         if table.pop("format") != FORMAT or seal(folder) != table["sealed"]:
             return None
         return State(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,7 +18,7 @@ from cortex.core.problem import CortexError, Problem
 from cortex.projections.catalogue import Catalogue, Damaged
 from cortex.projections.refresh import FORMAT, INDEX, STAMPS, STATE, State, parse, read_stamps, render, scan, seal, sealed_state, stamp_of, write
 from cortex.projections.snapshot import Snapshot
-from cortex.vault import checkout, files, git, settings
+from cortex.vault import checkout, files, git, settings, store
 
 Document: TypeAlias = "dict[str, object]"
 _WORTH_TWO = 400  # notes; below, a second process costs more than it saves
@@ -87,7 +86,7 @@ class _Update:
 
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE))
-        shutil.rmtree(self.index, ignore_errors=True)
+        store.remove(self.index)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
         reading = partial(_read_document, self.root, stamps, numbers)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.caller import Caller
 from cortex.core.problem import CortexError
+from cortex.vault import files, store
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
@@ -26,7 +26,6 @@ _FULL = 1_000_000  # bytes of the log, then it is folded
 _MOST_READ = 16_000_000  # bytes of one file; more is nothing that we wrote
 _MOST_ID = 1_000  # characters
 _MOST_IDS = 100_000  # in the summary; of more notes those that were used last
-_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ESCAPES = (("%", "%25"), ("\t", "%09"), ("\n", "%0A"), ("\r", "%0D"))
 
 
@@ -81,12 +80,10 @@ def _append(path: str, data: bytes) -> int:
     """Write behind the end, in one go; answers the size of the file then. A log that is renamed meanwhile, to be folded,
     is left alone and the new one taken: its bytes may have been read already."""
     while True:
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+        fd = store.open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)  # who folds holds it for the time of a rename
             held = os.fstat(fd)
-            if not stat.S_ISREG(held.st_mode):
-                return 0
             if _is_still(path, held):
                 return held.st_size + os.write(fd, data)
         finally:
@@ -105,7 +102,7 @@ def _is_still(path: str, held: os.stat_result) -> bool:
 def _fold(folder: str) -> None:
     """Take the log into the summary. Under the lock."""
     path = os.path.join(folder, LOG)
-    fd = os.open(path, os.O_WRONLY | _FLAGS)
+    fd = store.open_private(path, os.O_WRONLY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
         held = os.fstat(fd)
@@ -118,25 +115,14 @@ def _fold(folder: str) -> None:
     if len(counted) > _MOST_IDS:
         counted = dict(sorted(counted.items(), key=lambda pair: -pair[1].last)[:_MOST_IDS])
     columns = (segments, map(_escaped, counted), (str(one.count) for one in counted.values()), (str(one.last) for one in counted.values()))
-    _replace(os.path.join(folder, SUMMARY), "\n".join("\t".join(column) for column in columns).encode("utf-8", "backslashreplace"))
+    data = "\n".join("\t".join(column) for column in columns).encode("utf-8", "backslashreplace")
+    store.replace(os.path.join(folder, SUMMARY), data, synced=True)  # the logs that it counts are deleted next
     for name in segments:
         os.unlink(os.path.join(folder, name))
 
 
-def _replace(path: str, data: bytes) -> None:
-    new = f"{path}.new"
-    with suppress(FileNotFoundError):
-        os.unlink(new)
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
-    with open(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(fd)  # the logs that it counts are deleted next
-    os.rename(new, path)
-
-
 def _segments(folder: str) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.startswith(_SEGMENT))
+    return [name for name in files.listed(folder) if name.startswith(_SEGMENT)]
 
 
 def _counted(folder: str, *, live: bool = True) -> dict[str, Accessed]:
@@ -151,23 +137,7 @@ def _counted(folder: str, *, live: bool = True) -> dict[str, Accessed]:
 
 def _read(path: str) -> str:
     """The text of a file of ours, of a huge one the end; empty when there is none."""
-    try:
-        fd = os.open(path, os.O_RDONLY | _FLAGS)
-    except OSError:
-        return ""
-    try:
-        held = os.fstat(fd)
-        if not stat.S_ISREG(held.st_mode):
-            return ""
-        os.lseek(fd, max(0, held.st_size - _MOST_READ), os.SEEK_SET)
-        parts = []
-        while part := os.read(fd, 1 << 20):
-            parts.append(part)
-        return b"".join(parts).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return store.read(path, _MOST_READ, end=True).decode("utf-8", "replace")
 
 
 def _summary(text: str) -> tuple[frozenset[str], dict[str, int], dict[str, int]]:

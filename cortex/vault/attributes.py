@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from contextlib import suppress
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import files, git
+from cortex.vault import files, git, store
 
 # folder -> what `git check-attr merge` says of a note in it
 WANTED = {"briefings": "cortex-briefing", "records": "cortex-record", "sessions": "cortex-record", "events": "unset"}
@@ -113,14 +112,12 @@ def _path(common: str) -> str:
 
 def _read(common: str) -> bytes:
     try:
-        fd = os.open(_path(common), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = files.open_regular(_path(common))
     except (FileNotFoundError, NotADirectoryError):
         return b""
     except OSError as error:
         raise CortexError(f"{_path(common)} cannot be read: {error.strerror}", "make it a plain file, or remove it") from error
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise CortexError(f"{_path(common)} is no file", "remove it")
         data = file.read(_MOST + 1)
     if len(data) > _MOST:
         raise CortexError(f"{_path(common)} is larger than {_MOST:,} bytes", "shorten it")
@@ -144,10 +141,6 @@ def _write(common: str, data: bytes) -> None:
             os.replace(temp, path)
         else:
             os.unlink(path)
-        fd = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            files.flush(fd)
-        finally:
-            os.close(fd)
+        store.sync_folder(os.path.dirname(path))
     except OSError as error:
         raise CortexError(f"{path} cannot be written: {error.strerror}", "merges may run without Cortex until it can") from error

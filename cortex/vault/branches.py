@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from cortex.core.problem import CortexError, Invalid
 from cortex.core.value import NamedTuple
-from cortex.vault import checkout
+from cortex.vault import checkout, files
 
 DEFAULTS = ("main", "master", "trunk")
 _MOST_MERGES = 500  # whose subjects are read for branches that are gone
@@ -45,11 +45,7 @@ def defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if git is None:
         return DEFAULTS, ()
     path = os.path.join(git[2], "refs", "remotes", "origin", "HEAD")
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            said = file.read(1000).strip()
-    except OSError:
-        said = ""
+    said = files.read_small(path, 1000).decode("utf-8", "replace").strip()
     head = "ref: refs/remotes/origin/"
     return (*DEFAULTS, *([said.removeprefix(head)] if said.startswith(head) else [])), (path,)
 
@@ -109,11 +105,8 @@ def _last_name(name: str, renamed: dict[str, str]) -> str:
 
 def _has_commits(log: str) -> bool:
     """Whether anything happened on a branch after it was made, as far as its log tells; without a log it came from a remote."""
-    try:
-        with open(log, "rb") as file:
-            return file.read(100_000).count(b"\n") > 1
-    except OSError:
-        return True
+    held = files.read_small(log, 100_000)
+    return held.count(b"\n") > 1 or not os.path.lexists(log)
 
 
 def _told(subjects: str) -> set[str]:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from cortex.core.text import short_hash, slug
+from cortex.vault import files
 
 PROJECT_FILE = ".cortex-project"
 # A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
 # is not recognised, and then looked at properly.
 _DRIVER = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
 _MOST = 64_000  # bytes read of any file here
+_MOST_NAME = 1_000  # characters of a line that is to be a name
+# What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
+_OWN_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
+_COMMON_FILES = ("config", "packed-refs", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")
+_READ_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
+_LARGEST = 16_000_000  # bytes of a file that git reads whole and that is small when git has written it
+_RULES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
 _UNDER_WAY = {
     "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
@@ -26,16 +35,29 @@ def in_repository(directory: str) -> bool:
 def branch_of(directory: str) -> str:
     """The branch that is checked out; empty outside a repository and on a detached HEAD."""
     git = git_folder(directory)
-    head = _first_line(os.path.join(git[1], "HEAD")) if git else ""
+    head = head_line(git[1]) if git else ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def head_line(folder: str) -> str:
+    """What HEAD says in a git folder: `ref: REF` or a commit's id. Git once wrote HEAD as a link whose text is the ref; no such link is followed."""
+    path = os.path.join(folder, "HEAD")
+    if line := _first_line(path):
+        return line
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return ""
+    return f"ref: {target}" if target.startswith("refs/") else ""
 
 
 def has_drivers(directory: str) -> bool:
     """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
     its text, cheap enough for every command; `drivers` reads it properly."""
     git = git_folder(directory)
-    text = "\n".join(_lines(os.path.join(git[2], "config"))) if git else ""
-    if git is None or ("[cortex]" in text and "removed" in text):
+    config = os.path.join(git[2], "config") if git else ""
+    text = "\n".join(_lines(config)) if git else ""
+    if git is None or ("[cortex]" in text and "removed" in text) or (not text and files.fault_of(config)):
         return True
     import re  # noqa: PLC0415  a hook asks for project and branch alone
 
@@ -60,12 +82,12 @@ def project_of(directory: str) -> str:
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
     for parent in _upwards(directory):
-        if parent != home and (named := _first_line(os.path.join(parent, PROJECT_FILE))):
-            return slug(named, 64)
+        if parent != home and (named := project_in(os.path.join(parent, PROJECT_FILE))):
+            return named
     git = git_folder(directory)
     main = main_work_tree(git) if git else ""
-    if main and main != home and (named := _first_line(os.path.join(main, PROJECT_FILE))):
-        return slug(named, 64)
+    if main and main != home and (named := project_in(os.path.join(main, PROJECT_FILE))):
+        return named
     if git and (remote := _remote_name(git[2])):
         return slug(remote, 64)
     root = git[0] if git else directory
@@ -73,6 +95,25 @@ def project_of(directory: str) -> str:
     if root in (home, os.path.dirname(root)):
         return ""
     return f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}"
+
+
+def project_in(path: str) -> str:
+    """The project's name that a `.cortex-project` gives; empty when there is none, or none that may be told: a secret is no name."""
+    named = _first_line(path)[:_MOST_NAME]
+    if not named:
+        return ""
+    from cortex.core.redact import clean  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
+
+    return slug(named, 64) if clean(named) == named else ""
+
+
+def unread(directory: str) -> list[tuple[str, str]]:
+    """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
+    paths = [os.path.join(parent, PROJECT_FILE) for parent in _upwards(os.path.realpath(directory))]
+    found = [
+        (path, files.fault_of(path) or ("" if project_in(path) or not _first_line(path) else "holds a secret, which is no name")) for path in paths
+    ]
+    return [(path, why) for path, why in found if why]
 
 
 def _upwards(directory: str) -> list[str]:
@@ -83,17 +124,52 @@ def _upwards(directory: str) -> list[str]:
 
 
 def git_folder(directory: str) -> tuple[str, str, str] | None:
-    """(work tree, git folder, common git folder) of the repository around `directory`."""
+    """(work tree, git folder, common git folder) of the repository around `directory`. None outside one, and where `.git` is a link: see
+    `fault`."""
     for parent in _upwards(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
-        if os.path.isdir(dot_git):
+        try:
+            mode = os.lstat(dot_git).st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(mode):
             return parent, dot_git, dot_git
+        if stat.S_ISLNK(mode) and os.path.exists(dot_git):
+            return None  # where git would follow it: no repository around it is meant either
         pointer = _first_line(dot_git)
         if pointer.startswith("gitdir:"):  # a linked worktree or a submodule
             git = os.path.normpath(os.path.join(parent, pointer.removeprefix("gitdir:").strip()))
             common = _first_line(os.path.join(git, "commondir"))
             return parent, git, os.path.normpath(os.path.join(git, common)) if common else git
     return None
+
+
+def fault(directory: str) -> tuple[str, str]:
+    """A path at which git would wait for ever or leave the repository, and what is wrong with it; two empty texts when there is none. Only
+    those files are looked at that git opens for nearly every command."""
+    found = git_folder(directory)
+    if found is None:
+        for parent in _upwards(os.path.realpath(directory)):
+            if os.path.lexists(path := os.path.join(parent, ".git")):
+                return (path, "is a link; no link is followed to a repository") if os.path.islink(path) and os.path.exists(path) else ("", "")
+        return "", ""
+    top, own, common = found
+    ref = head_line(own).removeprefix("ref:").strip()
+    refs = [os.path.join(common, name) for name in ("packed-refs", ref) if name == "packed-refs" or name.startswith("refs/")]
+    names = {*(os.path.join(own, name) for name in _OWN_FILES), *(os.path.join(common, name) for name in _COMMON_FILES)}
+    names |= {os.path.join(top, name) for name in _RULES} | {os.path.join(directory, name) for name in _RULES}
+    for path in sorted({*names, *refs}):
+        if path in refs and os.path.islink(path) and not os.readlink(path).startswith("refs/"):
+            return path, "is a link, and git would read the file behind it as its own"
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            return path, "is no file, and git would wait for it for ever"
+        if status.st_size > _LARGEST and (os.path.basename(path) in _READ_WHOLE or path in refs[1:]):
+            return path, f"is larger than {_LARGEST:,} bytes, and git would read all of it"
+    return "", ""
 
 
 def main_work_tree(git: tuple[str, str, str]) -> str:
@@ -129,14 +205,5 @@ def _first_line(path: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a small regular file; none when it cannot be read. A pipe never blocks us."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        return os.read(fd, _MOST).decode("utf-8", "replace").splitlines()
-    except OSError:  # a folder, or a pipe with no writer
-        return []
-    finally:
-        os.close(fd)
+    """The lines of a small file; none when it cannot be read."""
+    return files.read_small(path, _MOST).decode("utf-8", "replace").splitlines()

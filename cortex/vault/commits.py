@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cortex.core import note as notes
 from cortex.core.conflicts import conflicts, is_record
 from cortex.core.problem import Conflict, CortexError, Problem
-from cortex.vault import checkout, files, git, layout, objects
+from cortex.vault import checkout, files, git, git_locks, layout, objects
 from cortex.vault.lock import lock
 
 FOLDERS = ("inbox", "events", "records", "sessions", "briefings")
@@ -27,7 +27,9 @@ PATIENCE = 30.0  # seconds that we wait for another git, or another cortex, to f
 HOOKED = 600.0  # seconds that a person's own hooks may take
 _CHECKED = ("records", "events", "sessions")  # their frontmatter is read by Cortex
 _MOST_READ = 2_000_000  # bytes of a note that are looked at before it is committed
-_LOCKED = re.compile(r"index\.lock|HEAD\.lock|cannot lock ref|Unable to create|is at .{1,100} but expected")
+_LOCKED = re.compile(
+    r"index\.lock|HEAD\.lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|is at .{1,100} but expected"
+)
 _VANISHED = re.compile(r"did not match any file")
 _ATTEMPTS = 4  # at a commit whose paths move away meanwhile
 _NOBODY = re.compile(r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly")
@@ -155,20 +157,22 @@ def alone(root: str) -> Iterator[None]:
         yield
 
 
-def patiently(attempt: Callable[[], git.Ran]) -> git.Ran:
-    """What git answered, asked again while another git holds a lock; `Conflict` when that does not end. No lock is
-    ever deleted: its owner may be alive."""
+def patiently(root: str, attempt: Callable[[], git.Ran]) -> git.Ran:
+    """What git answered, asked again while another git holds a lock; `Conflict` when that does not end, and at once when a crash
+    has left the lock. No lock is ever deleted here: its owner may be alive."""
     deadline = time.monotonic() + PATIENCE
     pause = 0.02
     # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
     while (ran := attempt()).code and (_LOCKED.search(ran.complaint) or (ran.code == 128 and not ran.complaint.strip())):
+        if git.refused_by_disk(ran, root):
+            break
+        git_locks.check_not_left(root)
         if time.monotonic() + pause > deadline:
-            raise Conflict(
-                f"another git is busy in this repository: {ran.reason}",
-                "wait until it has ended, then run the command again; a lock that no git holds is for you to delete",
-            )
+            raise Conflict(f"another git is busy in this repository: {ran.reason}", git_locks.in_the_way(root))
         time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
         pause = min(2 * pause, 0.6)
+    if ran.code == 128 and not git.refused_by_disk(ran, root):  # git may not say that a lock is what stops it
+        git_locks.check_not_left(root)
     return ran
 
 
@@ -176,9 +180,9 @@ def stage(root: str, entries: Mapping[bytes, bytes]) -> None:
     """Make the index hold `mode blob` for each path."""
     if entries:
         lines = objects.index_info(entries)
-        ran = patiently(lambda: git.attempt(objects.top(root), ["update-index", "-z", "--index-info"], stdin=lines))
+        ran = patiently(root, lambda: git.attempt(objects.top(root), ["update-index", "-z", "--index-info"], stdin=lines))
         if ran.code:
-            raise CortexError(f"git update-index: {ran.reason}", "git status shows the state of the repository")
+            raise git.failure("update-index", ran, root)
 
 
 def declined(root: str, ran: git.Ran, verb: str) -> CortexError:
@@ -193,7 +197,7 @@ def declined(root: str, ran: git.Ran, verb: str) -> CortexError:
         return CortexError(
             f"a hook of this repository ({', '.join(there)}) declined the {verb}: {said}", "mend what it names, then run the command again"
         )
-    return CortexError(f"git {verb}: {ran.reason}", "git status shows the state of the repository")
+    return git.failure(verb, ran, root)
 
 
 def _kept(root: str, wanted: Sequence[Change], message: str) -> Kept:
@@ -236,18 +240,18 @@ def _line_ends_alone(root: str, paths: list[str]) -> bool:
     """Whether these differ in line ends alone, which git takes off; it calls them changed until it looks again, here."""
     if git.attempt(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
-    return not patiently(lambda: git.attempt(root, ["add", "--pathspec-from-file=-", "--pathspec-file-nul"], stdin=objects.nul(paths))).code
+    return not patiently(root, lambda: git.attempt(root, ["add", "--pathspec-from-file=-", "--pathspec-file-nul"], stdin=objects.nul(paths))).code
 
 
 def _committed_only(root: str, here: list[str], paths: list[str], message: str) -> git.Ran:
     """Name what is new to git, then commit. Only named, not added: whoever else commits in between does not take it along."""
     spec = ["--pathspec-from-file=-", "--pathspec-file-nul"]
     if here:
-        ran = patiently(lambda: git.attempt(root, ["add", "--intent-to-add", *spec], timeout=120.0, stdin=objects.nul(here)))
+        ran = patiently(root, lambda: git.attempt(root, ["add", "--intent-to-add", *spec], timeout=120.0, stdin=objects.nul(here)))
         if ran.code:
             return ran
     arguments = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}", *spec]
-    return patiently(lambda: git.attempt(root, arguments, timeout=HOOKED, stdin=objects.nul(paths), hooks=True, extra={"GIT_EDITOR": "true"}))
+    return patiently(root, lambda: git.attempt(root, arguments, timeout=HOOKED, stdin=objects.nul(paths), hooks=True, extra={"GIT_EDITOR": "true"}))
 
 
 def _unname(root: str, paths: list[str]) -> None:
@@ -257,7 +261,7 @@ def _unname(root: str, paths: list[str]) -> None:
     known = objects.files_of(root, "HEAD", [os.fsdecode(prefix) + path for path in paths]) if born and paths else {}
     named = [path for path in paths if prefix + os.fsencode(path) not in known]
     if named:
-        patiently(lambda: git.attempt(root, ["update-index", "--force-remove", "-z", "--stdin"], stdin=objects.nul(named)))
+        patiently(root, lambda: git.attempt(root, ["update-index", "--force-remove", "-z", "--stdin"], stdin=objects.nul(named)))
 
 
 def _unknown(root: str, missing: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes) -> list[str]:

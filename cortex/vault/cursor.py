@@ -14,7 +14,7 @@ from cortex.core.json_text import dumps, loads
 from cortex.core.problem import Conflict, CortexError
 from cortex.core.text import hash_bytes
 from cortex.core.value import TYPE_CHECKING, NamedTuple
-from cortex.vault import files, layout, waiting
+from cortex.vault import files, layout, store, waiting
 from cortex.vault.find import Vault
 from cortex.vault.layout import SETTINGS
 from cortex.vault.lock import lock
@@ -100,7 +100,7 @@ class Held:
         try:
             self.mark()
             _write(self._state, self.key, self.cursor, attempt._replace(after=attempt.after._replace(vault=self._marked)))
-        except OSError as error:
+        except (OSError, CortexError) as error:
             raise _unkept(error) from error
         self._stale = True
 
@@ -121,7 +121,7 @@ class Held:
 
     def may_grow(self) -> None:
         """Let others look whether the transcript of this session has grown."""
-        with suppress(OSError):  # said by whoever writes what matters
+        with suppress(OSError, CortexError):  # said by whoever writes what matters
             waiting.mark(self._state, self.key, waiting.RECENT)
 
 
@@ -138,9 +138,7 @@ def held(vault: Vault, key: str, wait: float = 3.0) -> Iterator[Held]:
     begun = False  # an ExitStack would tell the two kinds of errors apart, and load `inspect` from Python 3.15 on: 10 ms
     try:
         state = vault.state()
-        folder = os.path.join(state, FOLDER)
-        with suppress(FileExistsError):
-            os.mkdir(folder, 0o700)
+        folder = store.make_folder(os.path.join(state, FOLDER))
         with lock(os.path.join(folder, f".lock-{int(key[:4], 16) % _STRIPES}"), "session", wait=wait):
             session = Held(vault, state, key)
             begun = True
@@ -195,13 +193,7 @@ def there(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
 
 def forget_old(vault: Vault) -> None:
     """Of very many sessions, forget those that were quiet longest."""
-    folder = os.path.join(vault.state(), FOLDER)
-    names = [name for name in os.listdir(folder) if name.endswith(".json")]
-    if len(names) <= _MOST_KEPT:
-        return
-    for name in sorted(names, key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime_ns)[: len(names) - _MOST_KEPT // 2]:
-        with suppress(OSError):
-            os.unlink(os.path.join(folder, name))
+    store.evict(os.path.join(vault.state(), FOLDER), _MOST_KEPT, keep=_MOST_KEPT // 2, suffix=".json")
 
 
 def said(text: str) -> Said:
@@ -221,41 +213,19 @@ def _path(state: str, key: str) -> str:
 
 def _write(state: str, key: str, cursor: Cursor, attempt: Attempt | None) -> None:
     """Replace the file; before an attempt durably, with its name: a power cut must not forget what was about to happen."""
-    path = _path(state, key)
-    new = f"{path}.new"
     table = {"cursor": cursor._asdict(), "attempt": attempt and {"id": attempt.id, "after": attempt.after._asdict()}}
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        data = dumps(table).encode()
-        while data:
-            data = data[os.write(fd, data) :]
-        files.flush(fd)
-    finally:
-        os.close(fd)
-    os.rename(new, path)
-    if attempt:
-        place = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            files.flush(place)
-        finally:
-            os.close(place)
+    store.replace(_path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None)
 
 
 def _load(path: str) -> tuple[Cursor, Attempt | None]:
     """What a file says; nothing when it is none of ours."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return Cursor(), None
-    try:
-        table: Any = loads(os.read(fd, _MOST))
+        table: Any = loads(store.read(path, _MOST))
         cursor = _cursor(table["cursor"])
         attempt = table["attempt"]
         return cursor, Attempt(str(attempt["id"]), _cursor(attempt["after"])) if attempt else None
-    except (OSError, ValueError, TypeError, KeyError, CortexError, RecursionError):
+    except (ValueError, TypeError, KeyError, CortexError, RecursionError):
         return Cursor(), None
-    finally:
-        os.close(fd)
 
 
 def _cursor(table: dict[str, object]) -> Cursor:

@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import checkout, git
+from cortex.vault import checkout, files, git
 
 FIX = "cortex doctor --fix"
 _ELSEWHERE = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
+_MOST_LINE = 4096  # bytes of a file of which a line is read
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OLD = 600.0  # seconds after which a lock file is looked at
 _TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
 BUILD = ".git.cortex-new"  # the folder in which it makes it
-_HARMLESS = ("cortex", "next-index-")  # ours, and the index of a partial commit, which has its process's number in its name
 
 
 class Place(NamedTuple):
@@ -66,20 +63,24 @@ def examine(root: str) -> list[Problem]:
     if os.path.isfile(pointer) and not read_line(pointer).startswith("gitdir:"):
         return [Problem(".git", "does not say where the repository is", "in the main worktree: git worktree repair; or write `gitdir: PATH` into it")]
     place = place_of(root)
+    path, why = checkout.fault(root)
+    if path:
+        mendable = place is not None and place.alone and path.startswith(place.git + os.sep)
+        return [Problem(os.path.relpath(path, root), why, FIX if mendable else git.way_out(path))]
     if place is None:
         return []
     try:
         ask(place, ["rev-parse", "--git-dir"], timeout=3.0)  # a pipe among git's own files would hold every question
-        return [*broken(place), *_stale_locks(place)]
+        return broken(place)
     except (CortexError, OSError) as error:
-        return [Problem(".git", f"cannot be examined: {error}", "git fsck")]
+        return [Problem(".git", f"cannot be examined: {error}", (isinstance(error, CortexError) and error.hint) or "git fsck")]
 
 
 def taken_away(root: str) -> str:
     """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
     if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(root, BUILD, ".git")):
         return ""
-    found = {int(name[1]): name[0] for each in _names(root) if (name := _TAKEN.fullmatch(each))}
+    found = {int(name[1]): name[0] for each in files.listed(root) if (name := _TAKEN.fullmatch(each))}
     return found[max(found)] if found else ""
 
 
@@ -165,9 +166,9 @@ def broken_refs(place: Place) -> list[str]:
 def loose_objects(common: str) -> Iterator[str]:
     """The paths of the objects that lie in files of their own."""
     objects = os.path.join(common, "objects")
-    for two in sorted(_names(objects)):
+    for two in files.listed(objects):
         if len(two) == 2:
-            for name in sorted(_names(os.path.join(objects, two))):
+            for name in files.listed(os.path.join(objects, two)):
                 if _ID.fullmatch(two + name):
                     yield os.path.join(objects, two, name)
 
@@ -176,49 +177,9 @@ def empty_objects(common: str) -> list[str]:
     return [path for path in loose_objects(common) if not _size(path)]
 
 
-def locks(place: Place) -> list[str]:
-    """Git's lock files. Those of Cortex are held by the kernel, and their files mean nothing."""
-    folders = {place.git, place.common, *(os.path.join(place.git, name) for name in ("rebase-merge", "rebase-apply", "sequencer"))}
-    found = [os.path.join(folder, name) for folder in folders for name in _names(folder)]
-    found += _files(os.path.join(place.common, "refs"))
-    return sorted(path for path in found if path.endswith(".lock") and not os.path.basename(path).startswith(_HARMLESS))
-
-
-def _stale_locks(place: Place) -> list[Problem]:
-    now = time.time()
-    found = []
-    for path in locks(place):
-        with suppress(OSError):
-            age = now - os.lstat(path).st_mtime
-            if age > _OLD and not git_at_work(place):
-                message = f"is {age / 60:.0f} minutes old and no git is running here: git refuses to write until it is gone"
-                found.append(Problem(os.path.relpath(path, place.root), message, f"rm {path}"))
-    return found
-
-
-def git_at_work(place: Place) -> bool:
-    """Whether a process named git has its working directory here, as far as this system shows."""
-    for name in _names("/proc"):
-        with suppress(OSError):
-            if name.isdigit() and read_line(f"/proc/{name}/comm").startswith("git"):
-                at = os.readlink(f"/proc/{name}/cwd")
-                if any(at == folder or at.startswith(folder + os.sep) for folder in (place.top, place.git, place.common)):
-                    return True
-    return False
-
-
 def read_line(path: str) -> str:
     """The first line of a small file; empty when it cannot be read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.fsdecode(os.read(fd, 4096).split(b"\n")[0]).strip()
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return os.fsdecode(files.read_small(path, _MOST_LINE).split(b"\n")[0]).strip()
 
 
 def _size(path: str) -> int:
@@ -226,13 +187,6 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _files(folder: str) -> Iterator[str]:

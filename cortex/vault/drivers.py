@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from cortex.core.problem import CortexError, Problem
-from cortex.vault import attributes, checkout, git
+from cortex.vault import attributes, checkout, files, git, git_locks, store
 from cortex.vault.lock import lock
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -78,14 +78,14 @@ def register(root: str, *, again: bool = False) -> bool:
             return False
         changed = found.removed
         if found.removed:
-            _configure(common, "--unset-all", "cortex.drivers")
+            _configure(top, common, "--unset-all", "cortex.drivers")
         for name in _COMMANDS:
             if not _works(name, found.commands.get(name, "")):
                 # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
-                _configure(common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
+                _configure(top, common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
                 changed = True
         if top == os.path.realpath(root) and not _RENAMES.search(_text(os.path.join(common, "config"))):
-            _configure(common, "--replace-all", *_KEEP_FOLDERS)
+            _configure(top, common, "--replace-all", *_KEEP_FOLDERS)
             changed = True
         return attributes.enforce(root, top, common) or changed
 
@@ -99,12 +99,12 @@ def unregister(root: str) -> bool:
     with _configuring(common):
         found = configured(common)
         if not found.removed:
-            _configure(common, "--replace-all", "cortex.drivers", "removed")
+            _configure(top, common, "--replace-all", "cortex.drivers", "removed")
         ours = [name for name in _COMMANDS if name in found.commands or name in found.titles]
         for name in ours:  # a section goes whole, in one step: at no moment is there a name without a driver
-            _configure(common, "--remove-section", f"merge.{name}")
+            _configure(top, common, "--remove-section", f"merge.{name}")
         if top == os.path.realpath(root) and _RENAMES.search(_text(os.path.join(common, "config"))):
-            _configure(common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
+            _configure(top, common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
         return attributes.release(root, top, common) or bool(ours) or not found.removed
 
 
@@ -159,17 +159,7 @@ def configured(common: str) -> Registered:
 
 
 def _text(path: str) -> str:
-    """A regular file's text; empty when it cannot be read. A pipe never blocks us."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.fsdecode(os.read(fd, _MOST))
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
+    return os.fsdecode(files.read_small(path, _MOST))
 
 
 def _unquoted(raw: str) -> str:
@@ -222,20 +212,11 @@ def _interpreter(top: str, common: str) -> str:
     """The Python that runs us; never from inside a worktree, which may go, unless the package lies in one as well."""
     if not sys.executable:
         raise CortexError("the path of this Python is unknown, so no merge driver can run", "run cortex from an installed Python")
-    trees = [top]
-    for tree in _names(os.path.join(common, "worktrees")):
-        with suppress(OSError), open(os.path.join(common, "worktrees", tree, "gitdir"), "rb") as file:
-            trees.append(os.path.dirname(os.fsdecode(file.read(4096).strip())))
+    pointers = (_text(os.path.join(common, "worktrees", tree, "gitdir")).strip() for tree in files.listed(os.path.join(common, "worktrees")))
+    trees = [top, *(os.path.dirname(pointer) for pointer in pointers if pointer)]
     if _inside(sys.executable, trees) and not _inside(_PACKAGE, trees):
         return os.path.realpath(sys.executable)
     return sys.executable
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _inside(path: str, folders: list[str]) -> bool:
@@ -250,16 +231,16 @@ def _configuring(common: str) -> Iterator[None]:
         raise CortexError(f"{common} cannot be written", "merges run without Cortex until it can")
     with lock(os.path.join(common, "cortex-drivers.lock"), "git configuration"):
         yield
-        with suppress(OSError):  # git syncs no configuration; where we cannot either, ours is as durable as git's
-            for path in (os.path.join(common, "config"), common):
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
+        with suppress(OSError, CortexError):  # git syncs no configuration; where we cannot either, ours is as durable as git's
+            fd = files.open_regular(os.path.join(common, "config"))
+            try:
+                files.flush(fd)
+            finally:
+                os.close(fd)
+            store.sync_folder(common)
 
 
-def _configure(common: str, *words: str) -> None:
+def _configure(top: str, common: str, *words: str) -> None:
     """Change the configuration through git, and wait while another git does. By the file's name: where a repository
     is damaged, git would take the one around it."""
     deadline = time.monotonic() + _PATIENCE
@@ -268,9 +249,11 @@ def _configure(common: str, *words: str) -> None:
         ran = git.attempt(common, ["config", "--file", os.path.join(common, "config"), *words])
         if not ran.code:
             return
-        if "could not lock" not in ran.complaint or time.monotonic() > deadline:
-            lock_file = os.path.join(common, "config.lock")
-            hint = f"when no git is running, remove {lock_file}" if os.path.lexists(lock_file) else "git config --list shows what is wrong"
-            raise CortexError(f"git config: {ran.reason}", hint)
+        locked = "could not lock" in ran.complaint and not git.refused_by_disk(ran, common)
+        if locked:
+            git_locks.check_not_left(top)
+        if not locked or time.monotonic() > deadline:
+            hint = git_locks.in_the_way(top) if locked else "git config --list shows what is wrong"
+            raise git.failure("config", ran, common, hint)
         time.sleep(pause)
         pause = min(pause * 2, 0.2)

@@ -23,6 +23,9 @@ _HFS_IGNORES = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
+_GROUP = stat.S_ISGID | stat.S_IWGRP  # of a folder that a group shares, as `git init --shared=group` makes them
+# What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing.
+_NO_FILE = {errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link"}
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
 # The same for the full flush of macOS, which network drives and FUSE mounts lack.
@@ -58,16 +61,21 @@ def parts_of(path: str) -> list[str]:
 
 @contextmanager
 def folder(root: str, path: str, *, create: bool = False) -> Iterator[Folder]:
-    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700."""
+    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700, and in a vault that a group shares
+    with the rights of that group."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         for part in parts_of(path) if path else ():
+            new = False
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=chain[-1])
+                    new = True
             try:
                 chain.append(os.open(part, _FOLDER, dir_fd=chain[-1]))
+                if new:
+                    share(chain[-1], os.fstat(chain[0]))
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
                     raise Invalid(
@@ -86,7 +94,7 @@ def publish(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
     the disk refuses; then nothing of this call is left to see."""
     parent, name = _split(path)
     with folder(root, parent, create=True) as place:
-        _link_new(place.fd, name, [data] if isinstance(data, bytes) else data)
+        _link_new(place, name, [data] if isinstance(data, bytes) else data)
         try:
             place.sync()
         except OSError:
@@ -146,6 +154,26 @@ def sync(root: str, path: str) -> None:
         place.sync()
 
 
+def flush_all(root: str, paths: Iterable[str]) -> None:
+    """Make files durable that another program has written or removed, and the entries of their folders. What is no
+    regular file is left out."""
+    parents = set()
+    for path in paths:
+        parent, name = _split(path)
+        while parent and not os.path.isdir(os.path.join(root, parent)):  # removed with its last file
+            parent = parent.rpartition("/")[0]
+        parents.add(parent)
+        with suppress(FileNotFoundError, NotADirectoryError, Invalid), folder(root, _split(path)[0]) as place:
+            fd = open_regular(name, at=place.fd)
+            try:
+                flush(fd)
+            finally:
+                _close_quietly(fd)
+    for parent in parents:
+        with suppress(Invalid):
+            sync(root, parent)
+
+
 def remove(root: str, path: str) -> None:
     """Delete one file and make that durable."""
     parent, name = _split(path)
@@ -168,7 +196,7 @@ def chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
     """The bytes of a regular file from `start` on, a megabyte at a time."""
     parent, name = _split(path)
     with folder(root, parent) as place:
-        fd = _open_at(place.fd, name)
+        fd = open_regular(name, at=place.fd)
         try:
             os.lseek(fd, start, os.SEEK_SET)
             while chunk := os.read(fd, 1 << 20):
@@ -215,8 +243,36 @@ def _split(path: str) -> tuple[str, str]:
     return "/".join(parents), name
 
 
-def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
+def share(fd: int, above: os.stat_result) -> None:
+    """Give a new file or folder to the group that shares the folder `above`; otherwise it stays its owner's alone. As with git's
+    `core.sharedRepository`, no umask takes the group's rights away; others get none. Raises `OSError`."""
+    if above.st_mode & _GROUP != _GROUP:
+        return
+    made = os.fstat(fd)
+    if made.st_gid != above.st_gid:  # its own folder has lost the setgid bit
+        with suppress(PermissionError):
+            os.fchown(fd, -1, above.st_gid)
+    os.fchmod(fd, stat.S_IMODE(made.st_mode) | above.st_mode & (stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060))
+
+
+def is_shared(path: str) -> bool:
+    """Whether a folder is one that a group shares: writable by its group, with the setgid bit."""
+    try:
+        return os.stat(path).st_mode & _GROUP == _GROUP
+    except OSError:
+        return False
+
+
+def umask() -> int:
+    """The umask of the process; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
     """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
+    parent = place.fd
     unnamed = _open_unnamed(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
     temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
@@ -224,8 +280,9 @@ def _link_new(parent: int, name: str, pieces: Iterable[bytes]) -> None:
     linked = False
     try:
         try:
+            share(fd, os.fstat(place.chain[0]))
             for piece in pieces:
-                _write_all(fd, piece)
+                write_all(fd, piece)
             flush(fd)
             if unnamed is None:
                 os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
@@ -263,7 +320,7 @@ def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
         os.unlink(name, dir_fd=parent)
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
     try:
-        _write_all(fd, data)
+        write_all(fd, data)
         os.fchmod(fd, mode)
         flush(fd)
     finally:
@@ -282,7 +339,7 @@ def flush(fd: int) -> None:
     os.fsync(fd)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         written = os.write(fd, view)
@@ -291,21 +348,94 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[written:]
 
 
-def _open_at(parent: int, name: str) -> int:
-    """Open a regular file for reading, or raise `Invalid`."""
+def open_regular(path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False) -> int:
+    """Open a file and return its descriptor. Raises `Invalid` for a link (unless `follow`), a pipe, a socket, a device or a
+    folder, and never waits for the other end of a pipe. `at` is the folder that `path` is relative to."""
     try:
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+        fd = os.open(path, flags | (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=at)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP):  # the last for a socket on macOS
-            raise Invalid(f"{name} is a link or a socket, not a note", "put a copy of the file into the vault") from error
+        if error.errno in _NO_FILE:
+            raise Invalid(f"{path} is {_NO_FILE[error.errno]}, not a regular file", "put a regular file there, or remove it") from error
         raise
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise Invalid(f"{name} is not a regular file", "keep only files in a vault")
+            raise Invalid(f"{path} is not a regular file", "put a regular file there, or remove it")
     except (OSError, Invalid):
         _close_quietly(fd)
         raise
     return fd
+
+
+def read_small(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
+    """At most `most` bytes of a file that lies beside or around a vault (git's own files, `.cortex-project`), from its end with `end`.
+    Nothing when there is none, and when it may not be read: see `fault_of`. `follow` is for a person's own settings, which may be a link
+    to a file of theirs."""
+    try:
+        fd = open_regular(path, follow=follow)
+    except (OSError, ValueError, Invalid):
+        return b""
+    try:
+        status = os.fstat(fd)
+        if _not_ours(path, status, follow=follow):
+            return b""
+        return read_fd(fd, most, max(0, status.st_size - most) if end else 0)
+    except OSError:
+        return b""
+    finally:
+        _close_quietly(fd)
+
+
+def listed(folder: str) -> list[str]:
+    """The names in a folder that lies beside or around a vault, sorted; none when there is no such folder, or a link in its place."""
+    try:
+        fd = os.open(folder, _FOLDER)
+    except (OSError, ValueError):
+        return []
+    try:
+        return sorted(os.listdir(fd))
+    except OSError:
+        return []
+    finally:
+        _close_quietly(fd)
+
+
+def fault_of(path: str, *, follow: bool = False) -> str:
+    """Why `read_small` does not read what lies there; empty when it does, and when nothing does."""
+    try:
+        fd = open_regular(path, follow=follow)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except Invalid as error:
+        return error.message.removeprefix(f"{path} ")
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    try:
+        return _not_ours(path, os.fstat(fd), follow=follow)
+    finally:
+        _close_quietly(fd)
+
+
+def _not_ours(path: str, status: os.stat_result, *, follow: bool) -> str:
+    """Why an open file is not to be trusted: where a link may lead to it, another user's is not, and neither is one that a stranger can have
+    put where we look for ours, as everybody can in a folder like /tmp."""
+    if status.st_uid in (os.geteuid(), 0):
+        return ""
+    if follow:
+        return "belongs to another user"
+    folder = os.stat(os.path.dirname(path) or ".")
+    if folder.st_mode & stat.S_IWOTH and folder.st_uid != status.st_uid:
+        return "belongs to another user, in a folder in which everybody may write"
+    return ""
+
+
+def read_fd(fd: int, most: int, start: int = 0) -> bytes:
+    """The bytes of an open file from `start` on, at most `most` of them."""
+    held: list[bytes] = []
+    while most > 0 and (chunk := os.pread(fd, most, start)):
+        held.append(chunk)
+        most -= len(chunk)
+        start += len(chunk)
+    return b"".join(held)
 
 
 def _close_quietly(fd: int) -> None:
@@ -314,15 +444,10 @@ def _close_quietly(fd: int) -> None:
 
 
 def _read_at(parent: int, name: str, limit: int | None) -> bytes:
-    fd = _open_at(parent, name)
+    fd = open_regular(name, at=parent)
     try:
         size = os.fstat(fd).st_size + 1
-        wanted = size if limit is None else min(limit, size)
-        held: list[bytes] = []
-        while wanted > 0 and (chunk := os.read(fd, wanted)):
-            held.append(chunk)
-            wanted -= len(chunk)
-        return b"".join(held)
+        return read_fd(fd, size if limit is None else min(limit, size))
     finally:
         _close_quietly(fd)
 

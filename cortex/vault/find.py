@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from cortex.core.problem import NotFound, Problem
+from cortex.core.problem import Invalid, NotFound, Problem
 from cortex.core.value import NamedTuple
-from cortex.vault import places
+from cortex.vault import checkout, files, places, store
 from cortex.vault.layout import SETTINGS
+
+_LOCKS = "cortex-locks"  # in a git folder that a group shares
+_MOST = 10_000  # bytes of the file that names the default vault
 
 
 class Vault(NamedTuple):
@@ -23,8 +26,16 @@ class Vault(NamedTuple):
         return places.vault_folder("cache", self.root)
 
     def state(self) -> str:
-        """The private folder of locks."""
+        """The private folder of what is known of sessions, and of locks."""
         return places.vault_folder("state", self.root)
+
+    def locks(self) -> str:
+        """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
+        folder, made when missing, for the users of the group to keep each other out."""
+        git = checkout.git_folder(self.root) if files.is_shared(self.root) else None
+        if git is None or not files.is_shared(git[2]):
+            return self.state()
+        return store.make_shared(os.path.join(git[2], _LOCKS))
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
@@ -43,6 +54,8 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
             directory = os.path.dirname(directory)
     if default := default_vault():
         return _vault_at(default, f"the default in {default_file()}")
+    if fault := default_fault():
+        raise Invalid(f"{default_file()}, which names your default vault, {fault}", "cortex init DIR --default writes it anew")
     raise NotFound(f"there is no vault in {cwd} or above it", "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere")
 
 
@@ -53,11 +66,12 @@ def default_file() -> str:
 
 def default_vault() -> str:
     """The path of the user's default vault; empty when none is set."""
-    try:
-        with open(default_file(), "rb") as file:
-            return os.fsdecode(file.readline().strip())
-    except OSError:
-        return ""
+    return os.fsdecode(files.read_small(default_file(), _MOST, follow=True).partition(b"\n")[0].strip())
+
+
+def default_fault() -> str:
+    """Why the file that names the default vault is not read; empty when it is, and when there is none. It may be a link to a file of the user's."""
+    return files.fault_of(default_file(), follow=True)
 
 
 def personal_vault(vault: Vault) -> Vault | None:
@@ -98,6 +112,10 @@ def _is_vault(directory: str) -> bool:
 
 def _vault_at(directory: str, source: str) -> Vault:
     if not _is_vault(directory):
+        settings = os.path.join(directory, SETTINGS)
+        if os.path.lexists(settings):
+            fault = files.fault_of(settings) or "is a link that leads nowhere"
+            raise Invalid(f"{settings} (from {source}) {fault}", f"restore the file, or remove it and run: cortex init {directory}")
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
         raise NotFound(f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one")
     return Vault(os.path.realpath(directory))

@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from cortex.core.command import quoted
 from cortex.core.problem import CortexError, Invalid, NotFound
+from cortex.vault import checkout, files
 
 _FLAGS = (
     "-c", "safe.bareRepository=explicit",
@@ -50,6 +52,20 @@ SILENCE = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
 _GRACE = 1.0  # seconds between asking git to end, when it removes its locks, and ending it
 _TICK = 0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
 _REASON = re.compile(r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE)
+_DUBIOUS = re.compile(r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE)
+_QUOTED = re.compile(r"'(/[^']+)'")
+_OWN_FAULT = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
+_DENIED = "permission was denied"
+# What git says, in the words of the C library where it hands these on: pattern, our words, the next command.
+_REFUSALS = (
+    (re.compile(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
+    (re.compile(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
+    (re.compile(r": Read-only file system$"), "the file system is read-only", "findmnt -T {0} shows how it is mounted; run the command again when it can be written"),
+    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
+    (re.compile(r": File too large$"), "a file would be larger than this process may write", "ulimit -f shows the limit"),
+    (re.compile(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
+    (re.compile(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
+)  # fmt: skip
 _NO_REF = re.compile(r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$")
 
 
@@ -76,7 +92,7 @@ def run(directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdi
     longer than `timeout` seconds; then it and its children are ended."""
     ran = attempt(directory, arguments, timeout=timeout, stdin=stdin)
     if ran.code:
-        raise CortexError(f"git {_verb(arguments)}: {ran.reason}", "git status shows the state of the repository")
+        raise failure(_verb(arguments), ran, directory)
     return ran.output
 
 
@@ -112,6 +128,34 @@ def talk(directory: str, arguments: Sequence[str], *, silence: float = SILENCE, 
             "everything local is safe; run the command again when the network is back, "
             "or with a larger CORTEX_GIT_SILENCE (seconds) when the remote is slow",
         ) from None
+
+
+def failure(verb: str, ran: Ran, directory: str, hint: str = "git status shows the state of the repository") -> CortexError:
+    """The error for a git that failed: what the disk or its permissions refused, or else what git says, with `hint`."""
+    return refused_by_disk(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
+
+
+def refused_by_disk(ran: Ran, directory: str) -> CortexError | None:
+    """The error for a git that the operating system refused something: no room, a quota, a read-only file system, no permission.
+    None when something else was in the way. What a remote says of its own disk does not count."""
+    for text in ran.complaint.splitlines() if ran.code else ():
+        if not _OWN_FAULT.match(text):
+            continue
+        for fault, what, hint in _REFUSALS:
+            if fault.search(text):
+                path = _QUOTED.search(text)
+                where = os.path.dirname(path[1]) if path else directory
+                of_group = what == _DENIED and files.is_shared(directory)
+                advice = "cortex doctor says what the group may not use, and what mends that" if of_group else hint.format(quoted(where))
+                return CortexError(f"{what}; git says: {text.strip()}", advice)
+    return None
+
+
+def way_out(path: str) -> str:
+    """What to do about a `checkout.fault`."""
+    if os.path.basename(path) == ".git":
+        return f"rm {quoted(path)} && echo {quoted(f'gitdir: {os.path.realpath(path)}')} > {quoted(path)}"
+    return f"put a file in its place, or rm {quoted(path)}"
 
 
 def ignored(root: str) -> frozenset[str]:
@@ -172,6 +216,9 @@ def _ran(
     extra: Mapping[str, str] | None = None,
     renew: bool = False,
 ) -> Ran:
+    path, why = checkout.fault(directory)
+    if path:
+        raise CortexError(f"{path} {why}", way_out(path))
     environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
@@ -194,6 +241,10 @@ def _ran(
                     pipe.close()
     # Progress overwrites its own line; only what would be left on the screen is of use.
     shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in complaint.decode("utf-8", "replace").split("\n"))
+    if process.returncode and (distrusted := _DUBIOUS.search(shown)):
+        raise CortexError(
+            f"{distrusted[1]} belongs to another user, so git refuses it", f"git config --global --add safe.directory {quoted(distrusted[1])}"
+        )
     return Ran(process.returncode, output, shown)
 
 
@@ -220,6 +271,7 @@ def _start(directory: str, command: list[str], environment: Mapping[str, str], *
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            umask=files.umask() & ~0o070 if files.is_shared(directory) else -1,
         )
     except OSError as error:
         if not os.path.isdir(directory):

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from cortex.core.problem import CortexError, Problem
 from cortex.core.value import NamedTuple
+from cortex.vault import store
 from cortex.vault.find import Vault
 from cortex.vault.waiting import waiting
 
@@ -20,7 +21,7 @@ _FULL = 200_000  # bytes; then it becomes the old one
 _LONGEST = 300  # characters of a problem
 TRANSCRIPT = "transcript"  # in the place of an event: what was passed over for good. There is nothing to mend, so it is told
 _LATELY = 3 * 24 * 3600  # for so many seconds
-_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_READ = 1 << 22  # bytes of a log
 
 
 class Ran(NamedTuple):
@@ -32,10 +33,10 @@ class Ran(NamedTuple):
 
 
 def note(vault: Vault, now: str, host: str, event: str, ms: int, problem: str = "", hint: str = "") -> None:  # noqa: PLR0917  the columns of a line
-    """Append a run. Raises `OSError` where the log cannot be written."""
+    """Append a run. Raises `OSError` or `Invalid` where the log cannot be written."""
     fields = (now, host, event, str(ms), *(" ".join(text.split())[:_LONGEST] for text in (problem, hint)))
     path = os.path.join(vault.state(), LOG)
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+    fd = store.open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         # A line begins with its line end: one that was cut off by a full disk spoils no other.
         os.write(fd, ("\n" + "\t".join(fields) + "\t").encode("utf-8", "backslashreplace"))
@@ -71,26 +72,10 @@ def _runs(vault: Vault) -> dict[tuple[str, str], tuple[Ran, str]]:
     """The last runs, each with what is to be done about its problem."""
     found: dict[tuple[str, str], tuple[Ran, str]] = {}
     for name in (OLD, LOG):
-        for line in _read(os.path.join(vault.state(), name)).split("\n"):
+        text = store.read(os.path.join(vault.state(), name), _MOST_READ).decode("utf-8", "replace")
+        for line in text.split("\n"):
             fields = line.split("\t")
             if len(fields) == 7 and fields[3].isdecimal() and fields[3].isascii():
                 at, host, event, ms, problem, hint, _ = fields
                 found[host, event] = Ran(at, int(ms), problem), hint
     return found
-
-
-def _read(path: str) -> str:
-    """The text of a log of ours; empty when there is none."""
-    try:
-        fd = os.open(path, os.O_RDONLY | _FLAGS)
-    except OSError:
-        return ""
-    try:
-        parts: list[bytes] = []
-        while (part := os.read(fd, 1 << 16)) and len(parts) < 64:
-            parts.append(part)
-        return b"".join(parts).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)

@@ -7,13 +7,13 @@ and no scan of the vault, no catalogue and no parser. Standard library alone.
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from zlib import crc32
 
 from cortex import __version__
+from cortex.core.problem import CortexError
 from cortex.core.value import NamedTuple
+from cortex.vault import store
 from cortex.vault.find import Vault
 
 FOLDER = "briefs"
@@ -64,14 +64,14 @@ def last(vault: Vault, key: Key) -> Kept | None:
 def _held(vault: Vault, key: Key) -> tuple[Kept, list[bytes]] | None:
     """What the file holds: the briefing, and the paths and stamps of what it was made from in turn. None for anything that is not ours."""
     try:
-        head, _, body = _read(_path(vault, key)).partition(b"\n")
+        head, _, body = store.read(_path(vault, key), _MOST_BYTES).partition(b"\n")
         if head.decode("ascii", "replace") != f"{_FORM} {crc32(body)}":
             return None
         name, text, ids, rest, *used = body.split(b"\0")
         if name != _name(key) or not used or len(used) % 2:
             return None
         return Kept(text.decode(), tuple(ids.decode().split("\n")) if ids else (), rest.decode()), used
-    except (OSError, ValueError):
+    except (CortexError, ValueError):
         return None
 
 
@@ -90,8 +90,10 @@ def keep(vault: Vault, key: Key, briefing: Kept, used: Mapping[str, str], looked
         return False
     body = b"\0".join((*fields, *pairs))
     try:
-        _write(_path(vault, key), f"{_FORM} {crc32(body)}\n".encode() + body)
-    except OSError:
+        path = _path(vault, key)
+        store.evict(store.make_folder(os.path.dirname(path)), _MOST_KEPT - 1)
+        store.replace(path, f"{_FORM} {crc32(body)}\n".encode() + body)
+    except (OSError, CortexError):
         return False  # no room: it is made anew the next time
     return True
 
@@ -127,47 +129,3 @@ def _name(key: Key) -> bytes:
 def _path(vault: Vault, key: Key) -> str:
     name = _name(key)  # it stands in the file too, so names that meet cost a second making and no more
     return os.path.join(vault.cache(), FOLDER, f"{crc32(name):08x}{crc32(name[::-1]):08x}")
-
-
-def _read(path: str) -> bytes:
-    """The bytes of a file of ours: through no link, not from a pipe, and of no size that we would not write."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size > _MOST_BYTES:
-            return b""
-        held = b""
-        while chunk := os.read(fd, _MOST_BYTES):
-            held += chunk
-        return held
-    finally:
-        os.close(fd)
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write whole or not at all, for this user alone."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    _thin_out(folder)
-    temp = f"{path}.{os.getpid()}"
-    with suppress(FileNotFoundError):
-        os.unlink(temp)
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.replace(temp, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temp)
-        raise
-
-
-def _thin_out(folder: str) -> None:
-    """Let the oldest go where there are many."""
-    names: Iterable[str] = os.listdir(folder)
-    paths = [os.path.join(folder, name) for name in names]
-    if len(paths) >= _MOST_KEPT:
-        for path in sorted(paths, key=lambda one: (stamp(one), one))[: len(paths) - _MOST_KEPT + 1]:
-            with suppress(OSError):  # another process did
-                os.unlink(path)

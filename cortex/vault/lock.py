@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cortex.core.problem import Conflict
+from cortex.vault import files
 
 
 @contextmanager
 def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> Iterator[None]:
     """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait` seconds, then
-    raises `Conflict`. The file stays behind on purpose: deleting it would let two holders in."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    raises `Conflict`; `Invalid` when something else than a file lies there. The file stays behind on purpose: deleting it would let two holders in."""
+    fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
+        if os.fstat(fd).st_uid == os.geteuid():
+            files.share(fd, os.stat(os.path.dirname(path)))
         _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
     finally:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.conflicts import OpenConflict, Resolved
 from cortex.core.problem import CortexError
-from cortex.vault import checkout, commits, files, git, objects
+from cortex.vault import checkout, commits, files, git, git_locks, objects, store, work_tree
 
 _STATE = "cortex-sync"
 _ASIDE = "cortex-staged"
@@ -42,17 +42,18 @@ class Begun(NamedTuple):
     how: str  # merge or rebase; in what a person began also cherry-pick, revert, stash, am
     theirs: str
     waiting: Mapping[str, OpenConflict]
-    ours: str = ""  # the commit that was checked out before
+    ours: str = ""  # the commit that was checked out; empty before the first one
+    branch: str = ""
 
 
 def begun(root: str) -> Begun | None:
-    """The operation under way, when it is ours."""
+    """The operation under way, when it is ours. Git syncs none of its notes about it: after a power cut they may be empty."""
     mine = remembered(root)
-    if mine is None:
+    begins, where = {"merge": ("MERGE_HEAD", ""), "rebase": ("rebase-merge", "onto")}.get(mine.how, ("", "")) if mine else ("", "")
+    if mine is None or not begins or not os.path.lexists(_path(root, begins)):
         return None
-    where = {"merge": "MERGE_HEAD", "rebase": os.path.join("rebase-merge", "onto")}.get(mine.how, "")
-    ours = bool(where) and _read(root, where).decode("ascii", "replace").strip() == mine.theirs
-    return mine if ours or (mine.how == "rebase" and is_torn(root)) else None
+    said = _read(root, os.path.join(begins, where) if where else begins).decode("ascii", "replace").strip("\0\n ")
+    return mine if said in (mine.theirs, "") or (mine.how == "rebase" and is_torn(root)) else None
 
 
 def remembered(root: str) -> Begun | None:
@@ -60,31 +61,59 @@ def remembered(root: str) -> Begun | None:
     try:
         held = json.loads(_read(root, _STATE))
         waiting = {path: OpenConflict(one[0], one[1], tuple(one[2])) for path, one in held["waiting"].items()}
-        return Begun(held["how"], held["theirs"], waiting, held.get("ours", ""))
+        return Begun(held["how"], held["theirs"], waiting, held.get("ours", ""), held.get("branch", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def is_torn(root: str) -> bool:
-    """Whether a rebase was killed while it wrote, or took away, its own notes, or between moving its branch and that: it
-    can neither go on nor back."""
-    if checkout.under_way(root) != "rebase":
-        return False
-    branch, before = (_read(root, os.path.join("rebase-merge", name)).strip().decode("utf-8", "replace") for name in ("head-name", "orig-head"))
+    """Whether git was killed, or lost power, in the middle of a merge or rebase of ours: it can neither go on nor back, or would go on
+    without what it was just merging."""
+    if not os.path.lexists(_path(root, "rebase-merge")):
+        mine = remembered(root)
+        if mine and mine.waiting:  # a person may have chosen our side everywhere
+            return False
+        return checkout.under_way(root) == "merge" and (_is_untouched(root) or not all(map(_has_text(root), ("MERGE_HEAD", "MERGE_MSG"))))
+    # Git calls a commit done before it picks it, and only once it has stopped for a conflict does it write `stopped-sha`: continued
+    # before that, the rebase ends without the commit.
+    names = ("head-name", "orig-head", "onto", "stopped-sha")
+    if not all(map(_has_text(root), (os.path.join("rebase-merge", name) for name in names))):
+        return True
     if not os.path.lexists(_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
         return True
+    branch, before = (_read(root, os.path.join("rebase-merge", name)).decode("utf-8", "replace").strip() for name in names[:2])
     ran = (
         git.attempt(objects.top(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]) if branch.startswith("refs/heads/") else None
     )
     return ran is not None and not ran.code and ran.output.decode().strip() != before
 
 
+def _has_text(root: str) -> Callable[[str], bool]:
+    """Whether a file of the git folder holds anything but what a power cut leaves: nothing, or zeros."""
+    return lambda name: bool(_read(root, name).strip(b"\0\n "))
+
+
+def _is_untouched(root: str) -> bool:
+    """Whether nothing was merged yet though git says that a merge is under way: where it cannot write the index, it leaves MERGE_HEAD, and a
+    commit would then record that nothing of the other side was wanted."""
+    return not objects.stages(root) and not objects.staged(root)
+
+
 def let_go(root: str) -> None:
-    """End a torn rebase where it stands, on its branch; what it has not done the next one does."""
-    name = _read(root, os.path.join("rebase-merge", "head-name")).decode("utf-8", "surrogateescape").strip()
-    git.attempt(objects.top(root), ["rebase", "--quit"])
-    if not checkout.branch_of(root) and name.startswith("refs/heads/"):
-        git.attempt(objects.top(root), ["checkout", "--quiet", "--end-of-options", name.removeprefix("refs/heads/")])
+    """End a torn merge or rebase of ours where it stands, on its branch; what it has not done the next one does."""
+    mine = remembered(root)
+    name = _read(root, os.path.join("rebase-merge", "head-name")).decode("utf-8", "surrogateescape").strip("\0\n ")
+
+    def run(*words: str) -> None:
+        commits.patiently(root, lambda: git.attempt(objects.top(root), words, timeout=_LONG))
+
+    if checkout.under_way(root) == "rebase":
+        run("rebase", "--quit")
+    if checkout.under_way(root) == "merge" or objects.stages(root):
+        run("reset", "--merge", "--quiet")
+    branch = name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else mine.branch if mine else ""
+    if not checkout.branch_of(root) and branch:
+        run("switch", "--quiet", git.ref_name(branch))
     forget(root)
 
 
@@ -93,33 +122,58 @@ def quieten(root: str) -> None:
     if not _read(root, _STATE):
         return
     deadline = time.monotonic() + commits.PATIENCE
-    before, now = None, _stamps(root)
+    left = {lock.path for lock in git_locks.left(root)}
+    before, now = None, _stamps(root, left)
     while now != before and time.monotonic() < deadline:
         before = now
         time.sleep(_STILL)
-        now = _stamps(root)
+        now = _stamps(root, left)
 
 
-def _stamps(root: str) -> list[tuple[str, int]]:
-    """When the files that a merge or rebase writes were written last; a lock changes with every look."""
+def _stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
+    """When the files that a merge or rebase writes were written last; a lock changes with every look, but for those that a crash has left."""
     found = []
     folder = _path(root, "")
     for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", os.path.join("logs", "HEAD")):
         path = os.path.join(folder, name)
         with suppress(OSError):
             names = [path, *(os.path.join(path, each) for each in os.listdir(path))] if os.path.isdir(path) else [path]
-            found += [(each, os.lstat(each).st_mtime_ns if name != "index.lock" else time.monotonic_ns()) for each in names if os.path.lexists(each)]
+            alive = name == "index.lock" and path not in left
+            found += [(each, time.monotonic_ns() if alive else os.lstat(each).st_mtime_ns) for each in names if os.path.lexists(each)]
     return sorted(found)
 
 
 def remember(root: str, what: Begun) -> None:
     """Write down what is begun; durable before git begins, so that it can never look like a person's."""
+    before = None if what.branch else remembered(root)
+    if before and before.theirs == what.theirs:
+        what = what._replace(ours=before.ours, branch=before.branch)
+    if what.theirs and what.waiting:
+        os.sync()  # a person may take days over it: what git wrote, its own notes too, must be there then
     _write(root, _STATE, json.dumps(what._asdict(), ensure_ascii=True).encode())
 
 
 def forget(root: str) -> None:
-    """It is over."""
+    """It is over: make what git has written durable, then forget it."""
+    mine = remembered(root)
+    if mine and mine.theirs:
+        work_tree.make_durable(root, mine.ours, mine.theirs)
     _unlink(root, _STATE)
+
+
+def is_cut_off(root: str) -> bool:
+    """Whether a merge or rebase of ours was never finished: it runs at this moment, or it was ended by a crash. One that waits for a
+    person does not count: all that git wrote in it is durable."""
+    mine = remembered(root)
+    return mine is not None and bool(mine.theirs) and not mine.waiting
+
+
+def restore(root: str, mine: Begun) -> list[Resolved]:
+    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before anything is committed, which would record it
+    as deleted."""
+    found = work_tree.restore(root, mine.ours, mine.theirs)
+    paths = (os.path.relpath(os.path.join(objects.top(root), path), root) for path in found)
+    return [Resolved(path, "was cut off by a crash, and is as git has it again") for path in paths]
 
 
 def set_aside(root: str, entries: Sequence[objects.Staged]) -> None:
@@ -147,14 +201,22 @@ def put_back(root: str) -> bool:
 
 def start(root: str, what: Begun, arguments: Sequence[str]) -> git.Ran:
     """Begin a merge or rebase; the code is not zero when git stopped."""
-    remember(root, what)
-    return commits.patiently(lambda: git.attempt(objects.top(root), [*SAFE, what.how, *arguments], timeout=_LONG, hooks=True, extra=_QUIET))
+    born = git.has_commit(root)
+    remember(root, what._replace(ours=git.commit_id(root, "HEAD") if born else "", branch=checkout.branch_of(root)))
+
+    def attempt() -> git.Ran:
+        ran = git.attempt(objects.top(root), [*SAFE, what.how, *arguments], timeout=_LONG, hooks=True, extra=_QUIET)
+        if ran.code and what.how == "merge" and checkout.under_way(root) == "merge" and _is_untouched(root):
+            git.attempt(objects.top(root), ["merge", "--quit"])
+        return ran
+
+    return commits.patiently(root, attempt)
 
 
 def conclude(root: str, how: str) -> git.Ran:
     """Commit the merge, or go on with the rebase, now that nothing is unmerged."""
     words = ["commit", "--quiet", "--no-edit"] if how == "merge" else ["rebase", "--continue"]
-    return commits.patiently(lambda: git.attempt(objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET))
+    return commits.patiently(root, lambda: git.attempt(objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET))
 
 
 def told(ran: git.Ran) -> list[Resolved]:
@@ -173,9 +235,9 @@ def abort(root: str, how: str) -> None:
 def resolve(root: str, paths: Iterable[str]) -> None:
     """Tell git that these vault-relative paths are as they should be: there or gone."""
     if lines := objects.nul(paths):
-        ran = commits.patiently(lambda: git.attempt(root, ["update-index", "--add", "--remove", "-z", "--stdin"], timeout=120.0, stdin=lines))
+        ran = commits.patiently(root, lambda: git.attempt(root, ["update-index", "--add", "--remove", "-z", "--stdin"], timeout=120.0, stdin=lines))
         if ran.code:
-            raise CortexError(f"git update-index: {ran.reason}", "git status shows the state of the repository")
+            raise git.failure("update-index", ran, root)
 
 
 def commits_of(root: str, how: str) -> Commits | None:
@@ -217,35 +279,15 @@ def _path(root: str, name: str) -> str:
 
 
 def _read(root: str, name: str) -> bytes:
-    try:
-        fd = os.open(_path(root, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(fd, "rb") as file:
-        return file.read(_MOST) or b""
+    return files.read_small(_path(root, name), _MOST)
 
 
 def _write(root: str, name: str, data: bytes) -> None:
     """Put a file into the git folder, whole and durable."""
-    path = _path(root, name)
-    fd = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        files.flush(fd)
-    os.replace(f"{path}.new", path)
-    _sync_folder(os.path.dirname(path))
+    store.replace(_path(root, name), data, durable=True)
 
 
 def _unlink(root: str, name: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(_path(root, name))
-        _sync_folder(os.path.dirname(_path(root, name)))
-
-
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        files.flush(fd)
-    finally:
-        os.close(fd)
+        store.sync_folder(os.path.dirname(_path(root, name)))

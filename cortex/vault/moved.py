@@ -7,26 +7,23 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from cortex.vault import checkout
+from cortex.vault import checkout, store
 from cortex.vault.find import Vault
 
 _SEEN = "git-seen"  # in the state folder
+_NONE = "no repository"
+_MOST = 10_000  # bytes of it
 
 
 def moved(vault: Vault) -> bool:
     """Whether index or HEAD are others than those that `remember` was told last; also after `forget`."""
     now = stamps(vault)
-    try:
-        with open(os.path.join(vault.state(), _SEEN), encoding="utf-8") as file:
-            return file.read() != now
-    except OSError:
-        return True
+    return store.read(os.path.join(vault.state(), _SEEN), _MOST) != (now or _NONE).encode()
 
 
 def remember(vault: Vault, seen: str) -> None:
     """The briefings are made from what was there when `stamps` were these."""
-    with open(os.path.join(vault.state(), _SEEN), "w", encoding="utf-8") as file:
-        file.write(seen)
+    store.replace(os.path.join(vault.state(), _SEEN), (seen or _NONE).encode())
 
 
 def forget(vault: Vault) -> None:

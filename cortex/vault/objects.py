@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cortex.core.problem import CortexError
 from cortex.vault import checkout, git
 
 NONE = b"000000"  # the mode of what is not there
@@ -104,7 +103,7 @@ def files_of(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes,
     for some in batches(paths) if paths else [()]:
         listed = git.attempt(top(root), ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some])
         if listed.code:
-            raise CortexError(f"git ls-tree: {listed.reason}", "git fsck shows whether the repository is whole")
+            raise git.failure("ls-tree", listed, root, "git fsck shows whether the repository is whole")
         for line in listed.output.split(b"\0"):
             meta, _, path = line.partition(b"\t")
             if path and meta.startswith(b"100"):
@@ -164,7 +163,7 @@ def ignored(root: str, paths: Iterable[str]) -> set[str]:
         return set()
     ran = git.attempt(root, ["check-ignore", "-z", "--stdin"], stdin=lines, extra={"GIT_LITERAL_PATHSPECS": "0"})
     if ran.code > 1 or ran.code < 0:
-        raise CortexError(f"git check-ignore: {ran.reason}", "git status shows the state of the repository")
+        raise git.failure("check-ignore", ran, root)
     return {os.fsdecode(name.removeprefix(b"./")) for name in ran.output.split(b"\0") if name}
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from cortex.core.value import NamedTuple
+from cortex.vault import files
 from cortex.vault.branches import is_name
 
 _MOST_PACKED, _MOST_LOG, _MOST_HEAD = 8 << 20, 1 << 19, 4096  # bytes read of packed-refs, of the end of a log, of HEAD
@@ -52,7 +53,7 @@ class Repository(NamedTuple):
         if name == self.head() or not is_name(name) or self._has(f"refs/heads/{name}"):
             return True
         remotes = os.path.join(self.common, "refs", "remotes")
-        if any(os.path.isfile(os.path.join(remotes, remote, name)) for remote in _names(remotes)):
+        if any(os.path.isfile(os.path.join(remotes, remote, name)) for remote in files.listed(remotes)):
             return True
         return any(ref.startswith("refs/remotes/") and ref.split("/", 3)[3:] == [name] for ref in self._packed())
 
@@ -99,7 +100,7 @@ def _learn(log: bytes, found: dict[str, str]) -> None:
 
 
 def _logs(folder: str, depth: int = 0) -> Iterator[str]:
-    for name in sorted(_names(folder)):
+    for name in files.listed(folder):
         path = os.path.join(folder, name)
         if os.path.isdir(path):
             if depth < 6:
@@ -108,31 +109,9 @@ def _logs(folder: str, depth: int = 0) -> Iterator[str]:
             yield path
 
 
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
 def _text(path: str, most: int) -> str:
-    return os.fsdecode(_read(path, most)).strip()
+    return os.fsdecode(files.read_small(path, most)).strip()
 
 
 def _end(path: str) -> bytes:
-    return _read(path, _MOST_LOG, end=True)
-
-
-def _read(path: str, most: int, *, end: bool = False) -> bytes:
-    """A file's beginning or end; nothing when it cannot be read. A pipe never blocks us."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return b""
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, most, max(0, size - most) if end else 0)
-    except OSError:  # a folder
-        return b""
-    finally:
-        os.close(fd)
+    return files.read_small(path, _MOST_LOG, end=True)

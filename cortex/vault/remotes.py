@@ -67,12 +67,12 @@ def upstream(root: str) -> Upstream:
 def fetch(root: str, up: Upstream) -> str:
     """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
     when it is not there, refuses or says nothing."""
-    ran = commits.patiently(lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]))
+    ran = commits.patiently(root, lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]))
     if not ran.code:
         return git.commit_id(root, "FETCH_HEAD")
     if _NO_SUCH_REF.search(ran.complaint):
         return ""
-    raise CortexError(
+    raise git.refused_by_disk(ran, root) or CortexError(
         f"nothing could be fetched from {up.remote}: {said(ran)}", f"git remote -v shows where it is; git fetch {up.remote} tries it alone"
     )
 

@@ -8,16 +8,21 @@ import errno
 import os
 import re
 import tempfile
+import time
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 
+from cortex.core.command import quoted
 from cortex.core.problem import CortexError
-from cortex.vault import damage, files, git
+from cortex.vault import checkout, damage, files, git, git_locks, store
 from cortex.vault.damage import Place, ask
+from cortex.vault.git_locks import Clock, Lock
 from cortex.vault.lock import lock
 from cortex.vault.salvage import anew, from_work_tree
 
+_PATIENCE = 2.0  # seconds that we wait for a git to end
+_MOST_LOG = 1 << 28  # bytes of a reflog
 _LARGEST = 1 << 30  # bytes of a pack that is taken apart
 _MOST_TRIED = 200  # commits that are tried for one branch
 _STASH = re.compile(r"(?:WIP on|index on|untracked files on|On [^:]+:)")
@@ -27,9 +32,10 @@ _ENTRY = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\0]*\Z")  # of a ref
 _CACHES = ("objects/info/commit-graph", "objects/info/commit-graphs", "objects/pack/multi-pack-index")
 
 
-def repair(root: str) -> list[str]:
-    """Mend the repository around the vault, and say what was done; nothing when nothing was broken. In a repository
-    that holds more than the vault only the index is mended. `CortexError` when something else stands in the way."""
+def repair(root: str, at: Clock | None = None) -> list[str]:
+    """Mend the repository around the vault, and say what was done; nothing when nothing was broken. Lock files that a crash
+    has left are moved aside. In a repository that holds more than the vault only the index is mended beside them.
+    `CortexError` when something else stands in the way."""
     taken = damage.taken_away(root)
     if taken:
         os.rename(os.path.join(root, taken), os.path.join(root, ".git"))
@@ -38,24 +44,35 @@ def repair(root: str) -> list[str]:
         return []
     with lock(os.path.join(place.common, "cortex.lock"), "repository"):
         done = [f"put {taken} back as .git; a repair had been ended half-way"] if taken else []
-        return done + _repaired(place)
+        return done + _repaired(place, at or git_locks.clock())
 
 
-def _repaired(place: Place) -> list[str]:
-    found = damage.broken(place)
+def _repaired(place: Place, at: Clock) -> list[str]:
     mend = _Repair(place)
-    if damage.git_at_work(place):
-        if found:
-            raise CortexError("a git is at work in this repository", "wait until it has finished, then run the command again")
-        return []
     if place.alone:
-        mend.locks()
+        mend.traps()
+    found = damage.broken(place)
+    locks = git_locks.abandoned(place, at)
+    if busy := _until_quiet(place) if found or locks else git_locks.git_at_work(place):
+        if found or locks:
+            raise CortexError(f"{busy} is at work in this repository", "wait until it has ended, then cortex doctor --fix")
+        return []
+    mend.locks(locks)
+    if place.alone:
         return mend.run() if found else mend.done
     if damage.index_fault(place) and not ask(place, ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]).code:
         mend.index()
         found = damage.broken(place)
     left = (f"{problem.where} {problem.message}" for problem in found)
     return [*mend.done, *(f"left as it is, since the repository holds more than the vault: {what}" for what in left)]
+
+
+def _until_quiet(place: Place) -> str:
+    """Wait for a git that is at work here, which may be the watcher's and end soon; the one that does not."""
+    deadline = time.monotonic() + _PATIENCE
+    while (busy := git_locks.git_at_work(place)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return busy
 
 
 class _Repair:
@@ -69,7 +86,7 @@ class _Repair:
 
     def run(self) -> list[str]:
         if os.path.lexists(lock := os.path.join(self.place.git, "index.lock")):
-            raise CortexError(f"{lock} is in the way: git refuses to write", f"when no git is running, rm {lock}, then cortex doctor --fix")
+            raise CortexError(f"{lock} is in the way: git refuses to write", f"when no git is running: rm {quoted(lock)} && {damage.FIX}")
         try:
             self._mend()
         except OSError as error:
@@ -98,11 +115,18 @@ class _Repair:
                 self.index()
             self.keep()
 
-    def locks(self) -> None:
-        """A lock from before this machine was started has no holder any more. A younger one may have, and stays."""
-        for path in damage.locks(self.place):
-            if os.lstat(path).st_mtime < _started():
-                self._away(path, "a lock from before the machine was started")
+    def traps(self) -> None:
+        """Move aside what would hold up or mislead every git: a pipe, a socket, a device, a link in the place of a ref."""
+        while (path := checkout.fault(self.place.root)[0]).startswith(self.place.git + os.sep):
+            self._away(path, f"{os.path.relpath(path, self.place.git)}, which was no file of git's")
+
+    def locks(self, locks: Iterable[Lock]) -> None:
+        """Move aside what a crash has left. Looked at once more just before: a git may have taken the lock in the meantime."""
+        for left in locks:
+            with suppress(FileNotFoundError):
+                status = os.lstat(left.path)
+                if (status.st_dev, status.st_ino, status.st_mtime_ns) == left.identity:
+                    self._away(left.path, f"{os.path.relpath(left.path, self.place.common)}, a lock {left.crash}")
 
     def config(self) -> None:
         path = os.path.join(self.place.common, "config")
@@ -147,7 +171,7 @@ class _Repair:
 
     def packs(self) -> None:
         folder = self._common("objects", "pack")
-        for name in sorted(name for name in _listed(folder) if name.endswith(".pack")):
+        for name in sorted(name for name in files.listed(folder) if name.endswith(".pack")):
             pack = os.path.join(folder, name)
             if not ask(self.place, ["verify-pack", pack.removesuffix(".pack") + ".idx"]).code:
                 continue
@@ -219,7 +243,7 @@ class _Repair:
         words = ["update-ref", "--no-deref", "-m", "cortex: repaired", ref, commit] if commit else ["update-ref", "--no-deref", "-d", ref]
         ran = ask(self.place, words)
         if ran.code:
-            raise CortexError(f"git update-ref: {ran.reason}", "git fsck --full")
+            raise git.failure("update-ref", ran, self.place.root, "git fsck --full")
 
     def _newest(self, ref: str) -> str:
         """The newest whole commit of a branch: from its reflog or its remote's copy, or one that a cut has cut off."""
@@ -305,7 +329,7 @@ class _Repair:
             return
         ran = ask(self.place, ["read-tree", "HEAD"])
         if ran.code:
-            raise CortexError(f"git read-tree: {ran.reason}", "git fsck --full")
+            raise git.failure("read-tree", ran, self.place.root, "git fsck --full")
         self.done.append("made the index anew from HEAD; every change shows as not staged")
 
     def _sound(self) -> bool:
@@ -348,20 +372,13 @@ def _intact(path: str) -> bool:
     summed = hashlib.sha1(usedforsecurity=False) if len(id_) == 40 else hashlib.sha256()
     unpacked = zlib.decompressobj()
     try:
-        with open(path, "rb") as file:
+        with open(files.open_regular(path), "rb") as file:
             while chunk := file.read(1 << 20):
                 summed.update(unpacked.decompress(chunk))
         summed.update(unpacked.flush())
-    except (OSError, zlib.error):
+    except (OSError, CortexError, zlib.error):
         return False
     return unpacked.eof and summed.hexdigest() == id_
-
-
-def _started() -> float:
-    """When this machine was started, in seconds of its clock; 0 where it does not say."""
-    with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
-        return next((float(line.split()[1]) for line in file if line.startswith("btime ")), 0.0)
-    return 0.0
 
 
 def _put(path: str, data: bytes) -> None:
@@ -373,26 +390,11 @@ def _put(path: str, data: bytes) -> None:
         files.flush(fd)
     os.chmod(temp, 0o644)
     os.replace(temp, path)
-    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        files.flush(folder)
-    finally:
-        os.close(folder)
+    store.sync_folder(os.path.dirname(path))
 
 
 def _lines(path: str) -> list[str]:
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read()).splitlines()
-    except OSError:
-        return []
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+    return os.fsdecode(files.read_small(path, _MOST_LOG)).splitlines()
 
 
 def _files(folder: str) -> list[str]:

@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 
 from cortex.core.problem import CortexError
-from cortex.vault import damage, git
+from cortex.vault import damage, git, store
 from cortex.vault.damage import Place, ask
 
 _MISSING = re.compile(r"^missing (blob|tree) ([0-9a-f]{40,64})$", re.MULTILINE)
@@ -66,7 +66,7 @@ def anew(place: Place) -> list[str]:
     work tree stays as it is: what it holds beyond that history shows as changed."""
     damaged = _free(os.path.join(place.top, ".git.damaged-"))
     build = os.path.join(place.top, damage.BUILD)
-    shutil.rmtree(build, ignore_errors=True)  # what a repair that was killed has left
+    store.remove(build)  # what a repair that was killed has left
     target = damage.head_target(place.git) or "refs/heads/main"
     branch = target.removeprefix("refs/heads/") if target.startswith("refs/heads/") else "main"
     try:
@@ -74,9 +74,9 @@ def anew(place: Place) -> list[str]:
         fresh = os.path.join(build, ".git")
         for name in _KEPT:
             with suppress(OSError):
-                shutil.copyfile(os.path.join(place.git, *name.split("/")), os.path.join(fresh, *name.split("/")))
+                shutil.copyfile(os.path.join(place.git, *name.split("/")), os.path.join(fresh, *name.split("/")), follow_symlinks=False)
         with suppress(OSError):
-            shutil.copytree(os.path.join(place.git, "hooks"), os.path.join(fresh, "hooks"), dirs_exist_ok=True)
+            shutil.copytree(os.path.join(place.git, "hooks"), os.path.join(fresh, "hooks"), dirs_exist_ok=True, symlinks=True)
         with open(os.path.join(fresh, "info", "exclude"), "ab") as file:
             file.write(f"/.git.damaged-*/\n/{damage.BUILD}/\n".encode())
         done = _fetched(build, branch)
@@ -85,7 +85,7 @@ def anew(place: Place) -> list[str]:
     except OSError as error:
         raise CortexError(f".git cannot be made anew: {error.strerror}", "make room, or allow writing there, then cortex doctor --fix") from error
     finally:
-        shutil.rmtree(build, ignore_errors=True)  # ours, and of no use half-made
+        store.remove(build)  # ours, and of no use half-made
     return [*done, f"made .git anew; the old one is whole in {os.path.basename(damaged)}"]
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from cortex.core.problem import CortexError
 from cortex.core.value import NamedTuple
 
 _SECONDS = 2.0  # for one call; a history of 5,000 commits takes 0.1
@@ -86,11 +85,10 @@ def staged(top: str) -> list[Change]:
 def indexed(index: str, paths: Sequence[str]) -> frozenset[str]:
     """Those of the paths, files or folders ended with `/`, that the index has. Said by its bytes, where each path stands behind
     its length; sparse check-outs mark theirs."""
-    try:
-        with open(index, "rb") as file:
-            held = file.read(_MOST_INDEX) if os.fstat(file.fileno()).st_size < _MOST_INDEX else b""
-    except OSError:
-        return frozenset()
+    from cortex.vault import files  # noqa: PLC0415  as above
+
+    held = files.read_small(index, _MOST_INDEX)
+    held = held if len(held) < _MOST_INDEX else b""
     found: set[str] = set()
     for path in paths:
         wanted = os.fsencode(path) if path.endswith("/") else os.fsencode(path) + b"\0"
@@ -122,7 +120,7 @@ def _told(top: str, words: Sequence[str]) -> Iterator[Commit | Change]:
 
     ran = git.attempt(top, words, timeout=_SECONDS, extra={"TZ": "UTC0"})
     if ran.code:
-        raise CortexError(f"git log: {ran.reason}", "git status shows the state of the repository")
+        raise git.failure("log", ran, top)
     fields = iter(ran.output.split(b"\0"))
     for field in fields:
         if field.startswith(b"\x01"):

@@ -101,7 +101,7 @@ def _temporary() -> int:
     for place in (folder, "/tmp", "/var/tmp"):  # noqa: S108
         path = os.path.join(place, f"cortex-{os.urandom(12).hex()}")
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
         os.unlink(path)

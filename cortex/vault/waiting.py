@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from cortex.core.event import is_event_id
 from cortex.core.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, store
 from cortex.vault.find import Vault
 
 FOLDER = "waiting"
@@ -17,7 +17,6 @@ _KEY = 24  # signs of a session's key
 _HEX = frozenset("0123456789abcdef")
 _MOST = 40_000  # bytes of a mark
 _ATTEMPTS = 5  # at a folder that others take away when it is empty
-_HOW = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Waiting(NamedTuple):
@@ -30,10 +29,7 @@ class Waiting(NamedTuple):
 
 def waiting(vault: Vault) -> Waiting:
     """All that waits: one look at a folder. `CortexError` when the state folder is not ours."""
-    try:
-        names = sorted(os.listdir(folder_of(vault.state())))
-    except OSError:
-        return Waiting()
+    names = files.listed(folder_of(vault.state()))
     keys = {suffix: tuple(name[:_KEY] for name in names if name[_KEY:] == suffix and _HEX.issuperset(name[:_KEY])) for suffix in (BEHIND, RECENT)}
     return Waiting(
         keys[BEHIND], keys[RECENT], tuple(id_ for name in names if name.endswith(UNSENT) and is_event_id(id_ := name.removesuffix(UNSENT)))
@@ -51,15 +47,14 @@ def path_of(state: str, key: str, what: str) -> str:
 
 
 def mark(state: str, key: str, what: str, text: str = "") -> None:
-    """Leave a mark of a session, with a text when there is something to say. Raises `OSError`."""
+    """Leave a mark of a session, with a text when there is something to say. Raises `OSError`, `Invalid`."""
     for attempt in range(_ATTEMPTS):
         try:
-            fd = os.open(path_of(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | _HOW, 0o600)
+            fd = store.open_private(path_of(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | os.O_CREAT)
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:
                 raise
-            with suppress(FileExistsError):
-                os.mkdir(folder_of(state), 0o700)
+            store.make_folder(folder_of(state))
         else:
             try:
                 if text:
@@ -77,23 +72,12 @@ def unmark(state: str, key: str, what: str) -> None:
 
 def told(state: str, key: str, what: str) -> bytes:
     """What a mark says."""
-    try:
-        fd = os.open(path_of(state, key, what), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, _MOST)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
+    return store.read(path_of(state, key, what), _MOST)
 
 
 def put_aside(vault: Vault, id_: str, data: bytes, most: int) -> bool:
     """Keep an event here for which the vault has no room; False when too many wait already. Raises `OSError`, `CortexError`."""
-    folder = folder_of(vault.state())
-    with suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
+    folder = store.make_folder(folder_of(vault.state()))
     if len(waiting(vault).unsent) >= most:
         return False
     with suppress(FileExistsError):

@@ -8,6 +8,7 @@ import time
 from typing import NamedTuple
 
 from cortex.core.problem import Conflict
+from cortex.vault import store
 from cortex.vault.find import Vault
 
 _FILE = "watch.lock"
@@ -42,7 +43,7 @@ class Hold(NamedTuple):
 def take(vault: Vault, now: str) -> Hold:
     """Become the watcher of the vault; `Conflict` names the one there is."""
     path = os.path.join(vault.state(), _FILE)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -65,7 +66,7 @@ def take(vault: Vault, now: str) -> Hold:
 def holder(vault: Vault) -> Holder | None:
     """The watcher that runs, or None."""
     try:
-        fd = os.open(os.path.join(vault.state(), _FILE), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = store.open_private(os.path.join(vault.state(), _FILE))
     except FileNotFoundError:
         return None
     try:

@@ -259,6 +259,7 @@ class Loop:
             self.trigger.hint()  # what was written is looked at like anybody's change, and so is what git did meanwhile
 
     def _commit(self) -> None:
+        from cortex.operations.resolve_conflicts import recover  # noqa: PLC0415
         from cortex.vault import commits  # noqa: PLC0415  as above
         from cortex.watcher import autocommit  # noqa: PLC0415
 
@@ -269,6 +270,7 @@ class Loop:
         if commits.gate(root):
             self._commit_again = time.monotonic() + _GATE_RETRY
             return
+        recover(root)
         done = autocommit.sort(root, commits.changes(root), time.time())
         self.held = tuple(f"{one.where}: {one.message}" for one in done.held[:_MOST_HELD])
         if done.young and not self.ending and time.monotonic() < self._first_change + _OLDEST:
@@ -301,7 +303,7 @@ class Loop:
         try:
             action()
         except Exception as error:  # noqa: BLE001
-            message = error.message if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
+            message = "; ".join(filter(None, (error.message, error.hint))) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
             times = trouble.times + 1 if trouble else 1
             self.troubles[name] = Trouble(times, time.monotonic() + min(2.0**times, _MOST_BACKOFF), f"{name}: {message}")
             if not trouble or trouble.message != self.troubles[name].message:

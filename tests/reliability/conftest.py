@@ -76,16 +76,3 @@ def homes(ram: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable, name in (("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")):
         monkeypatch.setenv(variable, str(ram / "home" / name))
     return ram / "home"
-
-
-@pytest.fixture
-def tool() -> Callable[[str], str]:
-    """The path of a program of the system; skips the test where there is none."""
-
-    def find(name: str) -> str:
-        for folder in (*os.environ.get("PATH", "").split(os.pathsep), "/usr/sbin", "/sbin"):
-            if os.access(os.path.join(folder, name), os.X_OK):
-                return os.path.join(folder, name)
-        pytest.skip(f"not run: there is no {name} here")
-
-    return find

@@ -6,13 +6,16 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cortex.core.problem import CortexError
 from cortex.operations.capture import capture
 from cortex.operations.init import init
+from cortex.vault import commits, git as git_of
 from cortex.vault.find import Vault
 
 
@@ -220,3 +223,136 @@ def test_an_id_that_cannot_be_printed_is_not_a_success(vault, homes):
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def repository_at(folder: Path, caller) -> Vault:
+    """A vault of its own under git, with a commit and a record that is not committed yet."""
+    vault = Vault(init(caller, str(folder / "vault")).root)
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        subprocess.run(["git", *words], cwd=vault.root, check=True, capture_output=True, timeout=60)
+    with commits.alone(vault.root):
+        pass  # our own lock file is there
+    record = Path(vault.root, "records/decision/one-aaaaaa.md")
+    record.parent.mkdir(parents=True)
+    record.write_text("---\nid: one-aaaaaa\ntype: decision\ntitle: One\nstatus: active\n---\n\n" + "Because. " * 300 + "\n")
+    return vault
+
+
+def says_at_once(vault: Vault, caller, *texts: str) -> bool:
+    """Whether a commit was refused, in these words, soon and with a next command."""
+    begun = time.monotonic()
+    try:
+        commits.keep(vault.root, commits.changes(vault.root))
+    except CortexError as error:
+        assert time.monotonic() - begun < commits.PATIENCE / 3
+        assert any(text in error.message for text in texts), error.message
+        assert "another git" not in error.message
+        assert error.hint
+        return True
+    return False
+
+
+@pytest.mark.parametrize("option", ["size=600k", "nr_inodes=90"])
+def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(option, mounted, caller, homes):
+    """With room for nothing, for a lock, for a blob, and so on until the commit is made."""
+    disk = mounted("-t", "tmpfs", "-o", option, "tmpfs")
+    vault = repository_at(disk, caller)
+    refusals = 0
+    for room in range(60):
+        free = os.statvfs(disk)
+        (disk / "ballast").mkdir()
+        if option.startswith("size"):
+            (disk / "ballast/file").write_bytes(b"x" * max(0, (free.f_bavail - room) * free.f_frsize))
+        else:
+            for number in range(free.f_favail - 1 - room):
+                (disk / f"ballast/{number}").touch()
+        refused = says_at_once(vault, caller, "the disk is full", "the disk took no more")
+        subprocess.run(["rm", "-r", str(disk / "ballast")], check=True, timeout=60)
+        refusals += refused
+        if not refused:
+            break
+    assert refusals >= 3
+    assert commits.changes(vault.root) == []
+    assert subprocess.run(["git", "fsck", "--no-dangling"], cwd=vault.root, capture_output=True, timeout=60, check=False).stdout == b""
+    assert not [path for path in Path(vault.root, ".git").rglob("*.lock") if not path.name.startswith("cortex")]
+
+
+def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
+    disk = mounted("-t", "tmpfs", "-o", "size=600k", "tmpfs")
+    vault = repository_at(disk, caller)
+    (disk / "ballast").write_bytes(b"x" * ((os.statvfs(disk).f_bavail) * os.statvfs(disk).f_frsize))
+    begun = time.monotonic()
+    done = cortex("sync", cwd=vault.root)
+    assert time.monotonic() - begun < commits.PATIENCE / 2
+    assert done.returncode in (1, 2)
+    assert "the disk is full" in done.stdout + done.stderr or "No space left on device" in done.stdout + done.stderr
+    assert "another git" not in done.stdout + done.stderr
+
+
+def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tmp_path, tool):
+    vault = repository_at(tmp_path, caller)
+    at = mounted("--bind", vault.root)
+    if subprocess.run([tool("mount"), "-o", "remount,ro,bind", str(at)], capture_output=True, timeout=60, check=False).returncode:
+        pytest.skip("not run: a read-only mount was refused")
+    with pytest.raises(CortexError, match=r"the file system is read-only; git says: fatal: .*: Read-only file system") as raised:
+        git_of.run(str(at), ["add", "."])
+    assert "findmnt -T " in raised.value.hint
+    begun = time.monotonic()
+    with pytest.raises((OSError, CortexError)) as refusal:
+        commits.keep(str(at), commits.changes(str(at)))
+    assert "ead-only file system" in str(refusal.value)
+    assert time.monotonic() - begun < commits.PATIENCE / 3
+
+
+def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_path, as_user):
+    vault = repository_at(tmp_path, caller)
+    for parent in (*tmp_path.parents, tmp_path):
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(parent.stat().st_mode | 0o005)
+    subprocess.run(["chmod", "-R", "a+rX", vault.root], check=True, timeout=60)
+    safe = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+    def attempt() -> list[str]:
+        os.environ.update(safe)
+        begun = time.monotonic()
+        ran = commits.patiently(vault.root, lambda: git_of.attempt(vault.root, ["add", "."]))
+        assert time.monotonic() - begun < commits.PATIENCE / 3
+        error = git_of.failure("add", ran, vault.root)
+        return [error.message, error.hint]
+
+    message, hint = as_user(12_345, attempt)
+    assert message.startswith("permission was denied; git says: fatal: Unable to create '")
+    assert hint.startswith(f"ls -la {vault.root}/.git shows whose it is")
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("EDQUOT", "the disk quota is used up"),
+        ("ENOSPC", "the disk is full"),
+        ("EROFS", "the file system is read-only"),
+        ("EACCES", "permission was denied"),
+        ("EIO", "the disk fails"),
+    ],
+)
+@pytest.mark.parametrize("path", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
+def test_what_the_system_refuses_git_is_told_for_what_it_is(fault, says, path, caller, homes, tmp_path, tool, monkeypatch):
+    """The kernel itself refuses the call: strace injects the error, for there is no quota to be had here."""
+    strace = tool("strace")
+    if subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, timeout=60, check=False).returncode:
+        pytest.skip("not run: strace was refused")
+    vault = repository_at(tmp_path, caller)
+    wrapper = tmp_path / "bin/git"
+    wrapper.parent.mkdir()
+    target = os.path.join(vault.root, ".git", path)
+    inject = f"-e trace=openat -e inject=openat:error={fault}"
+    where = f"-P {target}"
+    wrapper.write_text(f'#!/bin/sh\nexec {strace} -f -qq -o /dev/null {inject} {where} {tool("git")} "$@"\n')
+    wrapper.chmod(0o755)
+    changed = commits.changes(vault.root)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    begun = time.monotonic()
+    with pytest.raises(CortexError) as raised:
+        commits.keep(vault.root, changed)
+    assert time.monotonic() - begun < commits.PATIENCE / 2
+    assert raised.value.message.startswith(says)

@@ -143,7 +143,7 @@ def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(vault:
     class Killed(BaseException):
         pass
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise Killed
 
     monkeypatch.setattr(access, "_FULL", 100)
@@ -151,7 +151,7 @@ def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(vault:
         if stage == "rename":
             broken.setattr(access, "_segments", die)
         elif stage == "summary":
-            broken.setattr(access, "_replace", die)
+            broken.setattr(access.store, "replace", die)
         else:
             broken.setattr(access.os, "unlink", lambda path: die() if access._SEGMENT in str(path) else os.remove(path))
         with pytest.raises(Killed):

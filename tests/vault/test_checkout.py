@@ -68,6 +68,6 @@ def test_a_worktree_of_a_repository_at_home_is_named_by_itself(tmp_path, main, g
 def test_without_a_worktree_no_further_file_is_read(main, monkeypatch) -> None:
     opened: list[str] = []
     real = os.open
-    monkeypatch.setattr(os, "open", lambda path, *rest: (opened.append(str(path)), real(path, *rest))[1])
+    monkeypatch.setattr(os, "open", lambda path, *rest, **at: (opened.append(str(path)), real(path, *rest, **at))[1])
     checkout.project_of(str(main))
     assert [path for path in opened if path.startswith(str(main))] == [str(main / name) for name in (".cortex-project", ".git/config")]

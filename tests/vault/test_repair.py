@@ -15,9 +15,9 @@ from cortex.core.problem import CortexError
 from cortex.operations.doctor import doctor
 from cortex.vault import damage, repair
 from cortex.vault.find import Vault
+from cortex.vault.git_locks import Clock
 
 COMMITS = 4
-_NEVER = 1_000_000_000  # a time before any machine that runs this was started
 
 
 def files_of(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -359,23 +359,19 @@ def test_an_object_that_nothing_needs_costs_no_history(kept, git):
 
 
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-def test_a_lock_is_named_when_it_is_old_and_moved_only_when_no_process_can_hold_it(name, kept, git):
+def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(name, kept, git):
     lock = kept / ".git" / name
     lock.write_text("")
-    assert damage.examine(str(kept)) == []
-    old = lock.stat().st_mtime - 1000
-    os.utime(lock, (old, old))
-    (problem,) = damage.examine(str(kept))
-    assert (problem.where, problem.hint) == (f".git/{name}", f"rm {lock}")
-    assert repair.repair(str(kept)) == []
+    written = lock.stat().st_mtime
     empty(kept / ".git/refs/heads/main")
-    if old > repair._started():
-        if name == "index.lock":
-            with pytest.raises(CortexError, match="is in the way"):
-                repair.repair(str(kept))
+    alive = Clock(written + 60, written - 3_600)
+    if name == "index.lock":
+        with pytest.raises(CortexError, match="is in the way"):
+            repair.repair(str(kept), alive)
         assert lock.exists()
-    os.utime(lock, (_NEVER, _NEVER))
-    assert "moved a lock from before the machine was started, to .git/cortex-damaged" in repair.repair(str(kept))
+    assert f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged" in repair.repair(
+        str(kept), Clock(written + 60, written + 30)
+    )
     assert not lock.exists()
     check_works(kept, git)
 
@@ -385,7 +381,7 @@ def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
         pytest.skip("not run: there is no /proc here")
     running = subprocess.Popen(["git", "cat-file", "--batch"], cwd=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     empty(kept / ".git/refs/heads/main")
-    with pytest.raises(CortexError, match="a git is at work"):
+    with pytest.raises(CortexError, match=r"git \(process \d+\) is at work"):
         repair.repair(str(kept))
     running.communicate()
     assert repair.repair(str(kept))

@@ -11,7 +11,9 @@ import pytest
 
 from cortex.core.problem import Invalid
 from cortex.operations.capture import capture
+from cortex.vault import merging
 from cortex.vault.commits import Change
+from cortex.vault.merging import Begun
 from cortex.watcher import autocommit
 from tests.watcher.conftest import note, old, until
 
@@ -137,3 +139,31 @@ def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
     watcher.signal(signal.SIGTERM)
     assert watcher.ended() == 0
     assert len(_log(git, repository)) == 2
+
+
+def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(repository, caller, watch, git, cortex) -> None:
+    lock = Path(repository.root, ".git/index.lock")
+    lock.touch()
+    os.utime(lock, (0, 0))
+    watcher = watch("--quiet=1").ready()
+    capture(repository, caller, "Decision: say what is in the way")
+    until(lambda: "index.lock was left by a git that is gone" in watcher.said)
+    assert "; cortex doctor --fix" in watcher.said
+    fixed = cortex("doctor", "--fix", cwd=repository.root)
+    assert "moved index.lock, a lock from before the machine was started, to .git/cortex-damaged" in fixed.stdout + fixed.stderr
+    until(lambda: len(_log(git, repository)) > 1, 60)
+
+
+def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(repository, caller, watch, git) -> None:
+    path = "records/decision/theirs-aaaaaa.md"
+    ours = git(repository.root, "rev-parse", "HEAD").strip()
+    note(repository, path, RECORD)
+    git(repository.root, "add", ".")
+    git(repository.root, "commit", "-qm", "theirs")
+    merging.remember(repository.root, Begun("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"))
+    Path(repository.root, path).unlink()
+    watch("--quiet=1").ready()
+    capture(repository, caller, "Decision: look before a commit")
+    until(lambda: len(_log(git, repository)) > 2)
+    assert Path(repository.root, path).read_text() == RECORD
+    assert git(repository.root, "log", "--diff-filter=D", "--format=%s", "--", "records") == ""
