@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -57,6 +58,11 @@ def caller_at(now: str, cwd: str = "/") -> Caller:
         return count.to_bytes(size, "big")
 
     return Caller(cwd, now, random, "test", silent)
+
+
+def caller_now(cwd: str = "/") -> Caller:
+    """A caller with the clock and the randomness of this machine: for a vault that real processes write into."""
+    return Caller(cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
 
 
 @pytest.fixture

@@ -196,6 +196,13 @@ def _stale_locks(place: Place) -> list[Problem]:
     return found
 
 
+def boot_time() -> float:
+    """When this machine was started, in seconds since 1970; 0 where the system does not say. Tests replace it."""
+    with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
+        return next((float(line.split()[1]) for line in file if line.startswith("btime ")), 0.0)
+    return 0.0
+
+
 def git_at_work(place: Place) -> bool:
     """Whether a process named git has its working directory here, as far as this system shows."""
     for name in _names("/proc"):

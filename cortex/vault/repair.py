@@ -10,7 +10,6 @@ import re
 import tempfile
 import zlib
 from collections.abc import Iterable
-from contextlib import suppress
 
 from cortex.core.problem import CortexError
 from cortex.vault import damage, git
@@ -101,7 +100,7 @@ class _Repair:
     def locks(self) -> None:
         """A lock from before this machine was started has no holder any more. A younger one may have, and stays."""
         for path in damage.locks(self.place):
-            if os.lstat(path).st_mtime < _started():
+            if os.lstat(path).st_mtime < damage.boot_time():
                 self._away(path, "a lock from before the machine was started")
 
     def config(self) -> None:
@@ -355,13 +354,6 @@ def _intact(path: str) -> bool:
     except (OSError, zlib.error):
         return False
     return unpacked.eof and summed.hexdigest() == id_
-
-
-def _started() -> float:
-    """When this machine was started, in seconds of its clock; 0 where it does not say."""
-    with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
-        return next((float(line.split()[1]) for line in file if line.startswith("btime ")), 0.0)
-    return 0.0
 
 
 def _put(path: str, data: bytes) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
+from cortex.core.caller import Caller
 from cortex.core.problem import Conflict
 from cortex.operations.capture import capture
 from cortex.operations.heal import heal
@@ -25,6 +25,7 @@ from cortex.operations.sync import Synced, sync
 from cortex.vault import remotes
 from cortex.vault.find import Vault
 from cortex.vault.git import Ran
+from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 RECORD = "---\nid: {id}\ntype: decision\ntitle: {title}\nstatus: active\ncreated: 2026-11-01T00:00:00Z\nupdated: {updated}\ntags: [{tags}]\n---\n\n{body}\n"
@@ -45,7 +46,7 @@ class Clone:
         self.root = self.vault.root
 
     def caller(self) -> Caller:
-        return Caller(self.root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+        return caller_now(self.root)
 
     def sync(self, **options: bool) -> Synced:
         return sync(self.vault, self.caller(), **options)
@@ -887,7 +888,7 @@ def test_hostile_names_in_conflicts_are_only_names(two) -> None:
 
 SCRIPT = """
 import os, sys, time
-from cortex.core.caller import Caller, silent
+from cortex.core.caller import Caller
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 
 from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
 from cortex.core.normalize import read_event
 from cortex.operations.doctor import doctor
 from cortex.operations.heal import heal
 from cortex.operations.inbox import normalize
 from cortex.operations.save import save
 from cortex.operations.topic import topic
+from tests.conftest import caller_now
 
 PROCESSES, EACH, TOPICS = 8, 25, 20
 SEED = 20261120
@@ -38,7 +38,7 @@ for n in range(first, first + count):
 """
 
 
-def test_two_hundred_saves_by_eight_processes_are_twenty_records_and_two_hundred_texts(vault, caller, look, homes):
+def test_two_hundred_saves_by_eight_processes_are_twenty_records_and_two_hundred_texts(vault, look, homes):
     start = time.monotonic()
     loops = [
         subprocess.Popen([sys.executable, "-c", LOOP, vault.root, str(number), str(EACH), "0"], stdout=subprocess.PIPE, text=True)
@@ -76,13 +76,14 @@ def test_two_hundred_saves_by_eight_processes_are_twenty_records_and_two_hundred
         newest = max(note.provenance()[0])
         event = read_event(seen.files[f"events/{newest[:4]}/{newest[4:6]}/{newest}.md"], f"{newest}.md")
         assert (note.text.strip(), note.get("title")) == (event.text, event.title)
+    caller = caller_now()
     assert heal(vault, caller, check=True).stale == ()
     assert doctor(vault, caller).problems == ()
     assert sum(one.texts for one in topic(vault, caller).records) == PROCESSES * EACH
     print(f"\n{PROCESSES * EACH} saves in {time.monotonic() - start:.1f} s")
 
 
-def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_completes_them(vault, caller, look, homes, soak):
+def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_completes_them(vault, look, homes, soak):
     chance = random.Random(SEED)
     acknowledged: dict[str, tuple[int, int]] = {}
     hands: set[str] = set()
@@ -103,6 +104,7 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
             hands.discard(held_before.rstrip("\n").rpartition("\n")[2])  # what the hand itself overwrites is its own affair
             hands.add(f"by hand after {number}")
             file.write_text(re.sub(r"\n\n[^\n]+\n\Z", f"\n\nby hand after {number}\n", held_before))
+    caller = caller_now()
     normalize(vault, caller)
     seen = look(vault.root)
     assert not seen.below("inbox")
@@ -141,7 +143,7 @@ for n in range(count):
 
 def test_of_two_topics_that_supersede_each_other_one_holds_whenever_somebody_is_killed(vault, look, homes):
     chance = random.Random(SEED)
-    caller = Caller(vault.root, "2026-11-20T16:45:12Z", os.urandom, "test", silent)
+    caller = caller_now(vault.root)
     ids = {name: save(vault, caller, name, topic=f"decision/{name}", project="p").id for name in ("one", "two")}
     acknowledged: set[str] = set()
     for number in range(6):

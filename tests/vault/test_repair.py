@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from cortex.vault import damage, repair
 from cortex.vault.find import Vault
 
 COMMITS = 4
-_NEVER = 1_000_000_000  # a time before any machine that runs this was started
 
 
 def files_of(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -359,25 +359,33 @@ def test_an_object_that_nothing_needs_costs_no_history(kept, git):
 
 
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-def test_a_lock_is_named_when_it_is_old_and_moved_only_when_no_process_can_hold_it(name, kept, git):
+def test_a_lock_is_named_when_it_is_old_and_moved_only_when_no_process_can_hold_it(name, kept, git, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(damage, "boot_time", lambda: now - 2000)
     lock = kept / ".git" / name
     lock.write_text("")
+    os.utime(lock, (now, now))
     assert damage.examine(str(kept)) == []
-    old = lock.stat().st_mtime - 1000
-    os.utime(lock, (old, old))
+    os.utime(lock, (now - 1000, now - 1000))
     (problem,) = damage.examine(str(kept))
     assert (problem.where, problem.hint) == (f".git/{name}", f"rm {lock}")
     assert repair.repair(str(kept)) == []
     empty(kept / ".git/refs/heads/main")
-    if old > repair._started():
-        if name == "index.lock":
-            with pytest.raises(CortexError, match="is in the way"):
-                repair.repair(str(kept))
-        assert lock.exists()
-    os.utime(lock, (_NEVER, _NEVER))
+    if name == "index.lock":
+        with pytest.raises(CortexError, match="is in the way"):
+            repair.repair(str(kept))
+    assert lock.exists()
+    os.utime(lock, (now - 3000, now - 3000))
     assert "moved a lock from before the machine was started, to .git/cortex-damaged" in repair.repair(str(kept))
     assert not lock.exists()
     check_works(kept, git)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="not run: there is no /proc here")
+def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp_path):
+    (tmp_path / "file").touch()
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    assert damage.boot_time() == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
 def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
