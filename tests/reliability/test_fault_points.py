@@ -28,6 +28,7 @@ from cortex.operations.inbox import normalize, retry
 from cortex.vault import files
 from cortex.vault.find import Vault
 
+pytestmark = pytest.mark.usefixtures("stopped")
 NOW = "2026-11-20T16:45:12Z"
 CHANGES = ("write", "link", "unlink", "mkdir", "rename", "fchmod", "fsync")  # and an `open` that makes a file
 ERRORS: dict[str, tuple[str, ...]] = {
