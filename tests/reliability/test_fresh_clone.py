@@ -19,6 +19,7 @@ from cortex.operations.inbox import normalize
 from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
+from tests.conftest import run_cortex
 
 SAYS = "git merges records and briefings by Cortex's drivers in this clone from now on"
 BOTH = {"merge.cortex-briefing.driver", "merge.cortex-record.driver"}
@@ -41,6 +42,9 @@ class Clone:
         return done.stdout
 
     def cortex(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        """In this process, or behind the words `before` in one of its own."""
+        if not before:
+            return run_cortex(*words, cwd=self.root)
         line = [*before, sys.executable, "-m", "cortex", *words]
         return subprocess.run(line, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
