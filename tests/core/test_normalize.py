@@ -168,9 +168,9 @@ def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
 
 @pytest.mark.parametrize("text", ["*" * 100_000, "**" * 50_000 + "a", "# > - " * 20_000, "- [ ] " * 20_000, "a" * 100_000 + ":", "[[" * 50_000])
 def test_a_first_line_built_to_make_a_pattern_crawl_becomes_a_record_quickly(text) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     normalize(event(text), Known())
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 MINUTES = """# Storage review

@@ -150,9 +150,9 @@ def named(count: int, eol: bytes = b"\n", more: bytes = b"") -> bytes:
 @pytest.mark.parametrize("count", [1_200, 5_000, 19_900])
 def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, eol: bytes) -> None:
     data = named(count, eol)
-    started = time.monotonic()
+    started = time.process_time()
     note = notes.parse(data, "n.md")
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert (note.get("id"), len(note.provenance()[0]), note.provenance()[1], note.text) == ("a", count, {"session": "s1"}, "text")
     assert notes.write(note) == data
 
@@ -168,7 +168,7 @@ def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, 
     ],
 )
 def test_what_a_note_says_beside_its_events_is_as_small_as_ever(data: bytes, message: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     (problem,) = notes.read(data, "n.md").problems
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert message in problem.message

@@ -83,9 +83,9 @@ def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
     "text", ["1. " + "*_" * 500_000, "- [" * 300_000, "- a\n  b\n" * 100_000, "#" * 1_000_000, "- " + "[[" * 400_000, "- " + "![](" * 200_000]
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     learnings(f"## Learnings\n{text}")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def event(text: str, type_: str = "passive", number: int = 1, **fields: str) -> Event:

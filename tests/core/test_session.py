@@ -197,7 +197,7 @@ def test_a_summary_from_its_parts() -> None:
     "text", ["[[" * 400_000, "- " * 400_000, "`" * 900_000, "#" * 900_000, "## Events\n" * 90_000, "<!-- summary " * 70_000, "---\n" * 200_000]
 )
 def test_an_end_built_to_make_a_pattern_crawl_is_folded_quickly(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     data = folded(event("session_start", 1), event("session_end", 2, text), event("session_end", 3, text + "x"))
     list(sessions.turns(notes.read(data)))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

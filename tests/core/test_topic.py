@@ -86,12 +86,12 @@ def test_a_topic_has_one_id_and_place_in_project_and_scope() -> None:
 
 
 def test_hostile_text_takes_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for text in ("a-" * 500_000, "/" * 1_000_000, "é" * 1_000_000, " b" * 500_000):
         topics.suggest("", text, text)
         with pytest.raises(Invalid):
             topics.normal(f"x{text}")
-    assert time.monotonic() - started < 8
+    assert time.process_time() - started < 8
 
 
 def saved(number: int, **fields: object) -> Event:

@@ -67,7 +67,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     chance = random.Random(SEED)
     vault = Vault(init(caller, str(ram / "vault")).root)
     root = vault.root
-    each = 2_500 if soak else 250
+    each = 2_500 if soak else 100
     doomed = {0: 3, 3: chance.randrange(1, each), 6: chance.randrange(1, each)}
     workers = [Process("capture", root, str(number), str(each), lines=doomed.get(number, -1), later=chance.uniform(0, 0.003)) for number in range(8)]
     over, consumed = threading.Event(), []
@@ -116,7 +116,7 @@ def provenance(data: bytes, path: str) -> list[str]:
 
 def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, homes, soak):
     """`cortex capture --id` in 8 threads; a third is killed on the way and asked again. `cortex normalize` goes on beside."""
-    each = 100 if soak else 10
+    each = 100 if soak else 4
     over = threading.Event()
     trouble: list[str] = []
 
