@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import chdir, suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,19 @@ def vault_from(vault: Vault) -> Callable[[str], Vault]:
         return vault
 
     return write
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Fail if the body uses more than so many seconds of CPU. Where this machine is slower than usual just then, by the time
+    that a loop of Python takes that is usually done in 10 ms, the body has as much more."""
+    started = time.process_time()
+    yield
+    used = time.process_time() - started
+    if used >= seconds:
+        started = time.process_time()
+        sum(len(str(number)) for number in range(60_000))
+        assert used < seconds * max(1.0, (time.process_time() - started) / 0.01)
 
 
 _built: dict[object, Path] = {}
