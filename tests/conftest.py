@@ -140,22 +140,24 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         assert used < seconds * max(1.0, (time.process_time() - started) / 0.01)
 
 
-_built: dict[object, Path] = {}
-
-
-def copied(build: Callable[[Path], object], to: Path, *names: str) -> None:
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     """Copy into the folder `to` what `build` makes in one of its own: everything, or the named files and folders. It is
     built once in a process. Where git's configurations name that folder, the copies name `to`."""
-    if build not in _built:
-        folder = to.parent / f"built-{len(_built)}"
-        folder.mkdir()
-        build(folder)
-        _built[build] = folder
-    for name in names or os.listdir(_built[build]):
-        shutil.copytree(_built[build] / name, to / name, symlinks=True, ignore=shutil.ignore_patterns("*.sample"))
-        for config in (to / name / "config", to / name / ".git/config"):
-            if config.exists():
-                config.write_text(config.read_text().replace(str(_built[build]), str(to)))
+    made: dict[object, Path] = {}
+
+    def copy(build: Callable[[Path], object], to: Path, *names: str) -> None:
+        if build not in made:
+            folder = tmp_path_factory.mktemp("built")
+            build(folder)
+            made[build] = folder
+        for name in names or os.listdir(made[build]):
+            shutil.copytree(made[build] / name, to / name, symlinks=True, ignore=shutil.ignore_patterns("*.sample"))
+            for config in (to / name / "config", to / name / ".git/config"):
+                if config.exists():
+                    config.write_text(config.read_text().replace(str(made[build]), str(to)))
+
+    return copy
 
 
 def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:

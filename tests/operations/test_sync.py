@@ -25,7 +25,7 @@ from cortex.operations.sync import Synced, sync
 from cortex.vault import remotes
 from cortex.vault.find import Vault
 from cortex.vault.git import Ran
-from tests.conftest import caller_now, copied
+from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 RECORD = "---\nid: {id}\ntype: decision\ntitle: {title}\nstatus: active\ncreated: 2026-11-01T00:00:00Z\nupdated: {updated}\ntags: [{tags}]\n---\n\n{body}\n"
@@ -132,14 +132,14 @@ def pair(folder: Path) -> None:
 
 
 @pytest.fixture
-def first(tmp_path: Path) -> Clone:
+def first(tmp_path: Path, copied: Callable[..., None]) -> Clone:
     """The first clone of a pair, and its remote."""
     copied(pair, tmp_path, "remote.git", "a")
     return Clone(str(tmp_path / "a"))
 
 
 @pytest.fixture(params=["merge", "rebase"])
-def two(first: Clone, tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Clone, Clone]:
+def two(first: Clone, tmp_path: Path, copied: Callable[..., None], request: pytest.FixtureRequest) -> tuple[Clone, Clone]:
     """Two clones; both merge, or both rebase."""
     if request.param == "rebase":
         git(first.root, "config", "--global", "pull.rebase", "true")

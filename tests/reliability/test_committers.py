@@ -24,7 +24,7 @@ from cortex.vault.find import Vault
 
 SEED = 20261120
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
-BUSY, CALM = 4.0, 4.0  # seconds: in the calm the watcher finds time to commit
+BUSY, CALM = (4.0 if SOAK else 2.0), 4.0  # seconds: in the calm the watcher finds time to commit
 SECONDS = (8 if SOAK else 1) * (BUSY + CALM)
 MOST = SECONDS + 240  # seconds that it may last on a busy machine, until everybody has done enough
 OURS = ("inbox/", "events/", "records/", "sessions/", "briefings/", "cortex.toml", ".gitattributes")

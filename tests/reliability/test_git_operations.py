@@ -28,7 +28,10 @@ class Repo:
     def __init__(self, root: Path, binary: str) -> None:
         self.environment = os.environ | {"GIT_EDITOR": "true"} | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
         self.root = root
-        self.vault = Vault(init(CALLER, str(root)).root)
+        self.vault = Vault(str(root))
+
+    def begin(self) -> None:
+        init(CALLER, str(self.root))
         self.git("init", "-q", "-b", "main")
         drivers.register(self.vault.root)
         self.decide("base one", "base two", "base three")
@@ -96,8 +99,12 @@ class Repo:
         return {path.stem.removesuffix("-aaaaaa") for path in self.root.glob("records/decision/*.md")}
 
 
+BEGUN = {binary: lambda folder, binary=binary: Repo(folder / "vault", binary).begin() for binary in GITS}
+
+
 @pytest.fixture(params=GITS, ids=lambda binary: binary or "git")
-def repo(request, tmp_path) -> Repo:
+def repo(request, tmp_path, copied) -> Repo:
+    copied(BEGUN[request.param], tmp_path)
     return Repo(tmp_path / "vault", request.param)
 
 

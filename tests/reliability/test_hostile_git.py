@@ -24,7 +24,7 @@ from cortex.operations.capture import capture
 from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
-from tests.conftest import NOW, caller_at, copied, run_cortex
+from tests.conftest import NOW, caller_at, run_cortex
 
 EVERY = [
     ("status",), ("search", "base"), ("capture", "Decision: still here"), ("normalize",), ("heal",), ("sync",), ("doctor",), ("doctor", "--fix"),
@@ -134,7 +134,7 @@ def built(folder: Path) -> None:
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Clone:
+def stranger(tmp_path: Path, copied: Callable[..., None]) -> Clone:
     """The clone of somebody who means ill, with ten decisions and a bare remote."""
     copied(built, tmp_path)
     return Clone(tmp_path / "stranger")
