@@ -15,6 +15,7 @@ import pytest
 from cortex.core.problem import CortexError
 from cortex.operations.doctor import doctor
 from cortex.vault import damage, repair
+from cortex.vault.damage import boot_time  # itself, whatever the tests put in its place
 from cortex.vault.find import Vault
 
 COMMITS = 4
@@ -385,7 +386,7 @@ def test_a_lock_is_named_when_it_is_old_and_moved_only_when_no_process_can_hold_
 def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp_path):
     (tmp_path / "file").touch()
     uptime = float(Path("/proc/uptime").read_text().split()[0])
-    assert damage.boot_time() == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
+    assert boot_time() == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
 def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
