@@ -307,3 +307,34 @@ def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(vault
     kept = commits_of.keep(root, changed)
     assert (tmp_path / "once").exists()
     assert "records/decision/mine-aaaaaa.md" in kept.paths
+
+
+TAKES = """#!/bin/sh
+case "$*" in
+*" commit "*)
+    [ -e {once} ] && exec {git} "$@"
+    touch {once}
+    (unset GIT_LITERAL_PATHSPECS; cd {root} && {git} commit -qam person) </dev/null >&2
+    {git} "$@"
+    code=$?
+    echo "Edited meanwhile." >> {note}
+    exit $code;;
+esac
+exec {git} "$@"
+"""
+
+
+def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_too(vault, tmp_path, tool, monkeypatch) -> None:
+    root = vault.root
+    path = "records/decision/mine-aaaaaa.md"
+    note = Path(root, path)
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text("---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n")
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    (shims / "git").write_text(TAKES.format(git=tool("git"), root=root, note=note, once=tmp_path / "once"))
+    (shims / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+    assert commits_of.keep(root, commits_of.changes(root)).id
+    assert blob(root, f"HEAD:{path}").endswith("Edited meanwhile.\n")
+    assert commits_of.changes(root) == []
