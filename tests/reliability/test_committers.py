@@ -55,12 +55,13 @@ class Worker(threading.Thread):
     def run(self) -> None:
         turn = 0
         while (now := time.monotonic() - self.begun) < SECONDS or (now < MOST and not self.enough()):
-            if now % (BUSY + CALM) < BUSY:
+            period = BUSY + (CALM if now < SECONDS else 4 * CALM)  # whom a busy machine left no time gets more of it
+            if now % period < BUSY:
                 self.turn(turn)
                 turn += 1
             else:
                 self.calm()
-                time.sleep(max(0.0, BUSY + CALM - (time.monotonic() - self.begun) % (BUSY + CALM)))
+                time.sleep(max(0.0, period - (time.monotonic() - self.begun) % period))
 
     def turn(self, turn: int) -> None:
         raise NotImplementedError

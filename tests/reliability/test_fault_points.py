@@ -125,23 +125,24 @@ def attempt(monkeypatch: pytest.MonkeyPatch, disk: Disk, act: Callable[[], Any])
 
 
 def points(disk: Disk, *, every: bool, changes_only: bool = False) -> Iterator[tuple[int, str]]:
-    """(number of the call, what happens there). Without `every`, the kinds of error take turns over the calls; of the
-    calls that one place in the code makes in a loop and that change nothing, the first and the last fail; and what is
-    lasting (a crash, a full disk, a dead one) begins where something is about to change: a crash or an end of space
-    between two calls that change nothing is the one before the next change. With `changes_only` calls that only read
-    never fail."""
+    """(number of the call, what happens there). Without `every`, of the calls that one place in the code makes the first and
+    the last fail; the kinds of error take turns over the calls; and what is lasting (a crash, a full disk, a dead one)
+    begins where something is about to change, at the last call of a place a crash alone: one between two calls that change
+    nothing is the one before the next change. With `changes_only` calls that only read never fail."""
     calls = disk.calls
     ends = {site: (disk.sites.index(site), number) for number, site in enumerate(disk.sites)}
     for number, name in enumerate(calls):
-        if changes_only and name not in (*CHANGES, "open+", "close"):
+        changes = name in CHANGES or name == "open+"
+        if changes_only and not changes and name != "close":
             continue
-        if not every and name not in (*CHANGES, "open+") and number not in ends[disk.sites[number]]:
+        if not every and number not in ends[disk.sites[number]]:
             continue
         kinds = ERRORS[name.rstrip("+")]
         errors = [kind for kind in kinds if kind not in ("short", "zero")]
         others = [kind for kind in kinds if kind in ("short", "zero")]
-        changes = name in CHANGES or name == "open+"
-        for kind in [*(errors if every else [errors[number % len(errors)]]), *others, *([CRASH, FULL, DEAD] if every or changes else [])]:
+        first = number == ends[disk.sites[number]][0]
+        lasting = (CRASH, FULL, DEAD) if every or (changes and first) else (CRASH,) if changes else ()
+        for kind in [*(errors if every else [errors[number % len(errors)]]), *others, *lasting]:
             yield number, kind
         if name == "open+":
             yield number, "EOPNOTSUPP"  # a file system without unnamed files

@@ -14,9 +14,11 @@ import pytest
 
 from cortex.core.problem import CortexError
 from cortex.operations.doctor import doctor
+from cortex.operations.init import init
 from cortex.vault import damage, repair
 from cortex.vault.damage import boot_time  # itself, whatever the tests put in its place
 from cortex.vault.find import Vault
+from tests.conftest import NOW, caller_at
 
 COMMITS = 4
 
@@ -45,17 +47,22 @@ def write(root: Path, number: int) -> None:
     (root / "records/living.md").write_text(f"---\nid: living\n---\nas of {number}\n")
 
 
-@pytest.fixture
-def kept(vault, git) -> Path:
-    """A vault of its own with a few commits."""
-    root = Path(vault.root)
-    git(root, "init", "-q")
-    git(root, "config", "gc.auto", "0")
+def begun(folder: Path) -> None:
+    """A vault with a few commits."""
+    root = Path(init(caller_at(NOW, str(folder)), str(folder / "vault")).root)
+    for words in (["init", "-q"], ["config", "gc.auto", "0"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
     for number in range(COMMITS):
         write(root, number)
-        git(root, "add", ".")
-        git(root, "commit", "-qm", f"commit {number}")
-    return root
+        for words in (["add", "."], ["commit", "-qm", f"commit {number}"]):
+            subprocess.run(["git", *words], cwd=root, check=True)
+
+
+@pytest.fixture
+def kept(tmp_path, copied) -> Path:
+    """A vault of its own with a few commits."""
+    copied(begun, tmp_path)
+    return tmp_path / "vault"
 
 
 def empty(path: Path) -> None:
