@@ -46,14 +46,15 @@ class Process(threading.Thread):
 
 
 def normalizing(root: str, over: threading.Event, chance: random.Random, said: list[str]) -> None:
-    """A consumer that is killed and begun again until all is over and it has done something: once when it has just done
+    """A consumer that is killed and begun again until all is over and an event was normalized: once when it has just done
     something, once at any moment, and so on."""
     busy = True
-    while not (over.is_set() and said):
+    at_an_end = lambda: over.is_set() and any(Path(root, "events").rglob("*.md"))
+    while not at_an_end():
         with subprocess.Popen([sys.executable, str(WORKER), "normalize", root], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             if busy:
-                while not (select.select([process.stdout], [], [], 0.01)[0] or (over.is_set() and said)):
+                while not (select.select([process.stdout], [], [], 0.01)[0] or at_an_end()):
                     pass
             else:
                 over.wait(chance.uniform(0.2, 1.0))

@@ -167,7 +167,8 @@ def cut_cycle(disk: Disk, worker: Worker, number: int, chance: random.Random) ->
     quiet = number % 2 == 0
     wanted = chance.randrange(1, 6)
     worker.ask("capture", root, number, wanted if quiet else 10_000)
-    acknowledged = worker.until(lambda lines: len(lines) >= wanted)
+    acknowledged = worker.until(lambda lines: len(lines) >= wanted or "end" in lines)
+    assert not [line for line in acknowledged if line.startswith("died")], "before the cut"
     if not quiet:
         time.sleep(chance.uniform(0, 0.004))
         acknowledged += worker.heard(0)
