@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -204,7 +205,7 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
 def test_a_configuration_that_another_git_is_writing_is_waited_for(clone) -> None:
     lock = clone.root / ".git/config.lock"
     lock.touch()
-    other = threading.Timer(0.6, lock.unlink)
+    other = threading.Thread(target=lambda: (time.sleep(0.6), lock.unlink()))
     other.start()
     done = clone.cortex("status")
     other.join()

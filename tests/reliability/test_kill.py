@@ -57,7 +57,7 @@ def normalizing(root: str, over: threading.Event, chance: random.Random, said: l
                 while not (select.select([process.stdout], [], [], 0.01)[0] or at_an_end()):
                     pass
             else:
-                over.wait(chance.uniform(0.2, 1.0))
+                time.sleep(chance.uniform(0.2, 1.0))
             process.send_signal(signal.SIGKILL)
             said += process.stdout.read().decode().splitlines()
         busy = not busy
