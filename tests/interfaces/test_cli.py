@@ -154,6 +154,7 @@ VOLATILE = [
     (re.compile(r" \d{14} -->"), " TIME -->"),
     (re.compile(r"\b[0-9a-f]{10}\b"), "COMMIT"),
     (re.compile(r"v-[a-z2-7]{4}\b"), "v-HASH"),
+    (re.compile(r"(?<=the search index was )(current|brought up to date)"), "FRESH"),  # by the age of files, to the clock's tick
 ]
 
 
