@@ -4,14 +4,18 @@ PYTHON ?= $(shell for minor in '' .19 .18 .17 .16 .15 .14 .13 .12 .11; do \
 	python3$$minor -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo python3$$minor && break; done)
 BIN := .venv/bin
 JOBS ?= 2
+# Of the order of the tests; make prints it. To run them in the same order again: make test SEED=...
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test lint bench soak clean
 
 demo: .venv/.base  ## search this project's own memory
 	@sh docs/demo.sh
 
-test: .venv/.dev  ## every test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+test: .venv/.dev  ## every test, in random order
+	$(PYTEST)
 
 lint: .venv/.dev  ## style, types, layers
 	$(BIN)/ruff check .
@@ -22,8 +26,9 @@ lint: .venv/.dev  ## style, types, layers
 bench: .venv/.dev  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
-soak: .venv/.dev  ## an hour and more of faults instead of minutes
-	CORTEX_SOAK=1 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/reliability tests/operations tests/vault tests/watcher tests/core
+soak: .venv/.dev  ## an hour and more of faults instead of minutes, then every test at another time, place and load
+	CORTEX_SOAK=1 $(PYTEST) tests/reliability tests/operations tests/vault tests/watcher tests/core
+	tests/soak.sh $(BIN)/python $(JOBS)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

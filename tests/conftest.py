@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +22,70 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cortex.core.caller import Caller, silent
+from cortex.interfaces.cli.main import main
 from cortex.operations.init import init
+from cortex.vault import git_locks
 from cortex.vault.find import Vault
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 settings.register_profile("soak", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
 settings.load_profile("soak" if SOAK else "ci")
+LARGE = 1_000_000 if SOAK else 250_000  # characters of a text that is built to take quadratic time
 
 NOW = "2026-11-20T16:45:12Z"
-_OF_THE_PERSON = (
-    "CORTEX_VAULT", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR",
-    "CORTEX_HOOK", "CORTEX_OFF", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CODEX_HOME", "CURSOR_VERSION",
-)  # fmt: skip
+# What the environment of the person who runs the tests must not change, by the beginning of its name.
+_PERSONAL = ("CORTEX_", "GIT_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYTHON")
+_OF_THE_SUITE = ("CORTEX_SOAK", "CORTEX_UPTIME", "CORTEX_UPDATE", "CORTEX_GITS", "CORTEX_HISTORIES")
+# Without housekeeping a git that the tests run starts half as many processes.
+_GITCONFIG = """\
+[user]
+	name = Test
+	email = test@example.org
+[init]
+	defaultBranch = main
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[receive]
+	autogc = false
+"""
+_homes = itertools.count()
+
+
+def _at_home(patch: pytest.MonkeyPatch, factory: pytest.TempPathFactory) -> None:
+    """Move to a new home that holds a git configuration and nothing else."""
+    home = factory.getbasetemp() / "homes" / str(next(_homes))
+    home.mkdir(parents=True)
+    (home / "gitconfig").write_text(_GITCONFIG)
+    patch.setenv("HOME", str(home))
+    patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _impersonal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of the environment of the person who runs the tests, in fixtures that several tests share as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in os.environ:
+            if variable.startswith(_PERSONAL) and variable not in _OF_THE_SUITE:
+                patch.delenv(variable)
+        patch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+        _at_home(patch, tmp_path_factory)
+        yield
 
 
 @pytest.fixture(autouse=True)
 def _private(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing of the person who runs the tests is read or written."""
-    home = tmp_path_factory.mktemp("home")
-    for variable in _OF_THE_PERSON:
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-    (home / "gitconfig").write_text("[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
+    """A home of its own, and the usual umask."""
+    _at_home(monkeypatch, tmp_path_factory)
+    if uptime := os.environ.get("CORTEX_UPTIME"):  # seconds since the boot, as far as this process asks for it
+        monkeypatch.setattr(git_locks, "clock", lambda: git_locks.Clock(time.time(), time.time() - float(uptime)))
+    mask = os.umask(0o022)
     yield
+    os.umask(mask)
 
 
 @pytest.fixture
@@ -61,6 +103,11 @@ def caller_at(now: str, cwd: str = "/") -> Caller:
         return count.to_bytes(size, "big")
 
     return Caller(cwd, now, random, "test", silent)
+
+
+def caller_now(cwd: str = "/") -> Caller:
+    """A caller with the clock and the randomness of this machine: for a vault that real processes write into."""
+    return Caller(cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
 
 
 @pytest.fixture
@@ -84,20 +131,77 @@ def vault_from(vault: Vault) -> Callable[[str], Vault]:
     return write
 
 
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Fail if the body uses more than so many seconds of CPU. Where this machine is slower than usual just then, by the time
+    that a loop of Python takes that is usually done in 10 ms, the body has as much more."""
+    started = time.process_time()
+    yield
+    used = time.process_time() - started
+    if used >= seconds:
+        started = time.process_time()
+        sum(len(str(number)) for number in range(60_000))
+        assert used < seconds * max(1.0, (time.process_time() - started) / 0.01)
+
+
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
+    """Copy into the folder `to` what `build` makes in one of its own: everything, or the named files and folders. It is
+    built once in a process. Where git's configurations name that folder, the copies name `to`."""
+    made: dict[object, Path] = {}
+
+    def copy(build: Callable[[Path], object], to: Path, *names: str) -> None:
+        if build not in made:
+            folder = tmp_path_factory.mktemp("built")
+            build(folder)
+            made[build] = folder
+        for name in names or os.listdir(made[build]):
+            shutil.copytree(made[build] / name, to / name, symlinks=True, ignore=shutil.ignore_patterns("*.sample"))
+            for config in (to / name / "config", to / name / ".git/config"):
+                if config.exists():
+                    config.write_text(config.read_text().replace(str(made[build]), str(to)))
+
+    return copy
+
+
+def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """`cortex WORDS` in this process: what it prints and its exit code, as from `python -m cortex` with pipes. For tests of
+    what a command says and does to files; `cortex_process` is for those of the process itself."""
+    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n", write_through=True) for data in (stdin.encode(), b"", b"")]
+    before, environment = (sys.stdin, sys.stdout, sys.stderr), os.environ.copy()
+    try:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        os.environ.setdefault("COLUMNS", "80")  # argparse measures the terminal of the test run
+        with chdir(cwd):
+            code = main(words)
+    except SystemExit as error:  # argparse
+        code = int(error.code or 0)
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+    out, err = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in streams[1:])
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
 @pytest.fixture
 def cortex(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The real command in a process of its own, in the vault unless told otherwise."""
+    """The command, run in this process, in the vault unless `cwd` says otherwise."""
 
-    def run(*words: str, stdin: str | None = None, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "cortex", *words],
-            cwd=cwd or vault.root,
-            input=stdin or "",
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def run(*words: str, stdin: str = "", cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+        return run_cortex(*words, cwd=cwd or vault.root, stdin=stdin)
+
+    return run
+
+
+@pytest.fixture
+def cortex_process(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command in a process of its own, in the vault unless `cwd` says otherwise."""
+
+    def run(*words: str, stdin: str = "", cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "cortex", *words]
+        return subprocess.run(line, cwd=cwd or vault.root, input=stdin, capture_output=True, text=True, timeout=120, check=False)
 
     return run
 

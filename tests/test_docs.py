@@ -70,6 +70,7 @@ def steady(text: str) -> str:
     """The text without what differs from run to run; of notes made within one second the order does."""
     text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
+    text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
     text = re.sub(r"\d{20,}|(?<=rank  )( +\d\.\d{3})", "N", text)
     text = re.sub(r"[\d,]+ of 1,500 tokens", "N tokens", text)  # ids are made by chance, and more or less of them are letters
     return "\n".join(sorted(re.sub(r"-[a-z2-7]{6}\b", "-HASH", text).strip("\n").splitlines()))

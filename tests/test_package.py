@@ -8,9 +8,27 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+
+
+def declared(dist: metadata.Distribution) -> set[str]:
+    return {re.split(r"[^\w.-]", line)[0] for line in dist.requires or () if "extra ==" not in line}
+
+
+def needed(dist: metadata.Distribution) -> set[str]:
+    """The files and folders, here, of the packages that a package declares, and of those that they declare."""
+    found: set[str] = set()
+    waiting, seen = declared(dist), set[str]()
+    while waiting - seen:
+        name = (waiting - seen).pop()
+        seen.add(name)
+        one = metadata.distribution(name)
+        waiting |= declared(one)
+        found |= {str(one.locate_file(file.parts[0])) for file in one.files or () if file.parts[0] != ".."}
+    return found
 
 
 def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
@@ -22,8 +40,13 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
 
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, cwd=ROOT)
     (wheel,) = tmp_path.glob("cortex_vault-*.whl")
-    run(sys.executable, "-m", "venv", tmp_path / "env")
-    run(tmp_path / "env/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel)
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
+    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "env/bin/python", "--disable-pip-version-check"]
+    run(*pip, "install", "-q", "--no-deps", "--no-index", wheel)
+    (site,) = tmp_path.glob("env/lib/python*/site-packages")
+    (installed,) = metadata.distributions(name="cortex-vault", path=[str(site)])
+    for path in needed(installed):
+        os.symlink(path, site / os.path.basename(path))
     cortex = tmp_path / "env/bin/cortex"
     assert str(tmp_path / "env") in run(tmp_path / "env/bin/python", "-c", "import cortex; print(cortex.__file__)")
     run(cortex, "init", tmp_path / "notes")

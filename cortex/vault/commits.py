@@ -31,7 +31,8 @@ _LOCKED = re.compile(
     r"index\.lock|HEAD\.lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|is at .{1,100} but expected"
 )
 _VANISHED = re.compile(r"did not match any file")
-_ATTEMPTS = 4  # at a commit whose paths move away meanwhile
+_NOTHING = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
+_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NOBODY = re.compile(r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly")
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit")
 _HINTS = {
@@ -226,14 +227,22 @@ def _commit(root: str, paths: list[str], message: str) -> tuple[Kept, list[str]]
         ran = _committed_only(root, here, paths, message or summary(paths))
         if not ran.code:
             return Kept(git.commit_id(root, "HEAD"), message or summary(paths), tuple(paths), ()), gone
-        if not _VANISHED.search(ran.complaint):  # else another process has normalized an event since we looked
+        if _VANISHED.search(ran.complaint):  # another process has normalized an event since we looked
+            continue
+        # Someone may have committed the notes as they were, and they have changed again since.
+        if not (_NOTHING.search(ran.output) and _differs(root, paths, before, prefix)):
             break
+    if not _differs(root, paths, before, prefix):
+        return Kept("", "", (), ()), gone
+    raise declined(root, ran, "commit")
+
+
+def _differs(root: str, paths: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes) -> bool:
+    """Whether a path differs from the last commit, by more than line ends; what was only named for a commit no longer is."""
     _unname(root, [path for path in paths if prefix + os.fsencode(path) not in before])
     left = [one for one in changes(root) if one.path in set(paths)]
     mine = any(one.kind != "M" or prefix + os.fsencode(one.path) in before for one in left)
-    if not left or (not mine and _line_ends_alone(root, [one.path for one in left])):  # nothing differs from the last commit
-        return Kept("", "", (), ()), gone
-    raise declined(root, ran, "commit")
+    return bool(left) and (mine or not _line_ends_alone(root, [one.path for one in left]))
 
 
 def _line_ends_alone(root: str, paths: list[str]) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.note import read
 from cortex.core.relation import KINDS, LINK, Bearers, Called, Edge, edges_of, end_of, inverse_of, key_of, kind_of, names_of, turned
 from cortex.core.scan import scan
+from tests.conftest import cpu_limit
 
 
 def edges(text: str, path: str = "records/decision/a.md") -> list[tuple[str, str, int]]:
@@ -132,12 +131,11 @@ def test_of_equal_names_the_one_in_the_same_folder_then_the_shortest_path_is_mea
 
 def test_a_name_is_found_among_thousands_of_notes_of_one_file_name() -> None:
     called = [Called(at, f"site/part-{at}/index.md", f"site/part-{at}/index.md") for at in range(4000)]
-    begun = time.process_time()
-    bearers = Bearers(called)
-    meant = [bearers.choose(f"part-{at}/index", "elsewhere") for at in range(4000)]
-    assert [one and one.number for one in meant] == list(range(4000))
-    assert bearers.choose("art-7/index", "elsewhere") is None  # a whole part of the path, not some of its letters
-    assert time.process_time() - begun < 1
+    with cpu_limit(1):
+        bearers = Bearers(called)
+        meant = [bearers.choose(f"part-{at}/index", "elsewhere") for at in range(4000)]
+        assert [one and one.number for one in meant] == list(range(4000))
+        assert bearers.choose("art-7/index", "elsewhere") is None  # a whole part of the path, not some of its letters
 
 
 def test_every_kind_has_an_inverse_name_that_turns_back() -> None:
@@ -169,6 +167,5 @@ def test_no_frontmatter_stops_the_reading(value: object) -> None:
 @pytest.mark.parametrize("text", ["[[" * 400_000, "[[a|" * 200_000, "[a](b.md" * 100_000, "[[a]]" * 160_000])
 def test_hostile_text_takes_linear_time(text: str) -> None:
     scanned = scan(text)
-    begun = time.process_time()
-    edges_of(read(b"---\nup: x\n---\n")._replace(fields={"up": text}), scanned)
-    assert time.process_time() - begun < 2
+    with cpu_limit(2):
+        edges_of(read(b"---\nup: x\n---\n")._replace(fields={"up": text}), scanned)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.injected import BRIEFING, KINDS, MEMORY, framed, without
+from tests.conftest import cpu_limit
 
 PIECES = st.lists(
     st.sampled_from(["<cortex-briefing", "</cortex-briefing>", "<cortex-memory>", "</cortex-memory", ">", "text ", "\n", "< / Cortex-Memory >", "<"]),
@@ -55,11 +54,10 @@ def test_blocks_in_blocks_and_side_by_side() -> None:
 
 
 def test_a_megabyte_of_marks_takes_no_time() -> None:
-    start = time.process_time()
-    for hostile in ("<cortex-briefing>", "</cortex-memory>", "<cortex-memory ", "<  / cortex-", "<cortex-briefing></cortex-memory>"):
-        without(hostile * (1_000_000 // len(hostile)))
-        framed(MEMORY, hostile * (1_000_000 // len(hostile)))
-    assert time.process_time() - start < 10  # it takes 0.3 s; quadratic would be minutes
+    with cpu_limit(10):  # it takes 0.3 s; quadratic would be minutes
+        for hostile in ("<cortex-briefing>", "</cortex-memory>", "<cortex-memory ", "<  / cortex-", "<cortex-briefing></cortex-memory>"):
+            without(hostile * (1_000_000 // len(hostile)))
+            framed(MEMORY, hostile * (1_000_000 // len(hostile)))
 
 
 ID = "x-uses-redis-abcdef"
@@ -104,15 +102,14 @@ def test_what_stands_before_a_lone_end_is_ours_as_far_as_it_has_our_form() -> No
 
 
 def test_a_megabyte_of_lines_takes_no_time() -> None:
-    start = time.process_time()
-    for hostile in (
-        "- [",
-        "- a [b-abcdef]\n",
-        "- ]\n",
-        "- x  a-abcdef\n",
-        "&lt;cortex-briefing ",
-        "- \n</cortex-memory>\n",
-        f"- {'a ' * 5000}[{'a-' * 40}abcdef]\n",
-    ):
-        without(hostile * (1_000_000 // len(hostile)) + "cortex-")
-    assert time.process_time() - start < 10  # it takes 1.5 s
+    with cpu_limit(10):  # it takes 1.5 s
+        for hostile in (
+            "- [",
+            "- a [b-abcdef]\n",
+            "- ]\n",
+            "- x  a-abcdef\n",
+            "&lt;cortex-briefing ",
+            "- \n</cortex-memory>\n",
+            f"- {'a ' * 5000}[{'a-' * 40}abcdef]\n",
+        ):
+            without(hostile * (1_000_000 // len(hostile)) + "cortex-")

@@ -155,6 +155,7 @@ VOLATILE = [
     (re.compile(r"\b[0-9a-f]{10}\b"), "COMMIT"),
     (re.compile(r"v-[a-z2-7]{4}\b"), "v-HASH"),
     (re.compile("values are not allowed here"), "values are not allowed in this context"),  # as PyYAML says it where libyaml is missing
+    (re.compile(r"(?<=the search index was )(current|brought up to date)"), "FRESH"),  # by the age of files, to the clock's tick
 ]
 
 

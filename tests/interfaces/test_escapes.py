@@ -122,6 +122,10 @@ SAYING = frozenset(
 )
 
 
+# Those that only look, whose forms share a vault and its index.
+LOOKING = frozenset("search recall timeline show context topic meetings actions history graph entities score status brief remind".split())
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The vault, in a repository with one commit by somebody with such a name, and that commit."""
@@ -176,8 +180,9 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(name, hosti
     required = [ID for one in declaration_of(verb(name)).parameters if one.default is None and not one.is_option]
     everything = ""
     for form in ("plain", "painted", "json"):
-        vault = tmp_path / form / f"va{ESC}ult"
-        shutil.copytree(root, vault, symlinks=True)
+        vault = tmp_path / ("shared" if name in LOOKING else form) / f"va{ESC}ult"
+        if not vault.exists():
+            shutil.copytree(root, vault, symlinks=True)
         for words in ASKED.get(name, [required]):
             given = [word.replace(COMMIT, commit).replace("{new}", str(tmp_path / f"new-{form}")) for word in words]
             if name == "merge":

@@ -18,6 +18,7 @@ from cortex.interfaces.hook import heard, run
 from cortex.interfaces.hook.dialects import DIALECTS, EVENTS
 from cortex.vault import cursor, hook_log, waiting
 from cortex.vault.find import Vault
+from tests.conftest import cpu_limit
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
 FILE = str(Path(heard.__file__).with_name("main.py"))
@@ -323,9 +324,9 @@ def test_what_a_broken_payload_tells_is_kept(data, text):
 
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
     text = "Decision: keep it. " + "many words here " * 3_300_000
-    started = time.monotonic()
+    started = os.times().children_user
     hook(project, "stop", "claude", claude(project, last_assistant_message=text))
-    assert time.monotonic() - started < 20
+    assert os.times().children_user - started < 10
     (kept,) = events(project)
     assert kept.count("(cut here: ") == 2  # in the middle by us, at the end where the host told more than is read
     assert kept.startswith("Decision: keep it. many words")
@@ -334,15 +335,18 @@ def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
 
 
 def test_a_host_that_never_closes_is_not_waited_for(project):
-    for data, most in ((json.dumps(claude(project, last_assistant_message="Heard.")).encode(), 1.5), (b'{"session_id": ', 4.0)):
+    def seconds(data: bytes) -> float:
         started = time.monotonic()
         line = [sys.executable, "-I", "-S", FILE, "stop", "--host", "claude"]
         with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=project) as process:
             process.stdin.write(data)
             process.stdin.flush()
-            assert process.wait(30) == 0
-            assert time.monotonic() - started < most
-    assert events(project) == ["Heard."]
+            assert process.wait(60) == 0
+        return time.monotonic() - started
+
+    for data, most in ((json.dumps(claude(project, last_assistant_message="Heard.")).encode(), 1.5), (b'{"session_id": ', 4.0)):
+        assert any(seconds(data) < most for _ in range(5))  # a busy machine may be slow, but not each time
+    assert set(events(project)) == {"Heard."}
 
 
 @pytest.mark.parametrize("there", ["gone", "a folder", "a pipe", "no transcript", "a link to nothing"])
@@ -460,9 +464,8 @@ def test_a_decision_at_the_end_of_a_text_that_is_too_long_is_kept(project):
 
 def test_a_payload_that_is_nested_without_end_takes_no_time():
     for nested in ("[" * 3_900_000, "[" * 100_000 + "[]" * 1_900_000, "[" * 100_000 + '"\\"' * 900_000, "[{" * 100_000 + '"",' * 1_000_000):
-        started = time.process_time()
-        assert heard.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"] == "s"
-        assert time.process_time() - started < 1.5  # it takes 0.3 s; sign by sign it was 4
+        with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
+            assert heard.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"] == "s"
 
 
 def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):

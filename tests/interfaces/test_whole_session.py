@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import run_cortex
 
 SESSION = "5f0c7a52-6d3f-4f6b-9a51-0f3e6c1b2a44"
 DECISIONS = [
@@ -66,20 +67,20 @@ class Host:
         return done.stdout
 
 
-@pytest.fixture
-def project(tmp_path: Path, git: Callable[..., str], cortex: Callable[..., Any]) -> Path:
-    root = tmp_path / "shop"
+def begun(folder: Path) -> Host:
+    """A host in the project `shop`, in which nothing was said yet."""
+    root = folder / "shop"
     root.mkdir()
-    git(root, "init", "-q")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     (root / ".cortex-project").write_text("shop\n")
-    assert cortex("init", "vault", cwd=str(root)).returncode == 0
-    return root
+    run_cortex("init", "vault", cwd=root).check_returncode()
+    return Host(root, folder)
 
 
-@pytest.fixture
-def ended(project: Path, tmp_path: Path) -> Host:
+def whole(folder: Path) -> Host:
     """A session of twenty turns with a compaction in the middle."""
-    host = Host(project, tmp_path)
+    host = begun(folder)
+    project = host.project
     assert host.hook("SessionStart", source="startup") == ""  # there is nothing to know yet
     for number in range(20):
         tools = [("Edit", {"file_path": str(project / "src" / f"part{number}.py")}, "done")]
@@ -99,16 +100,37 @@ def ended(project: Path, tmp_path: Path) -> Host:
     return host
 
 
-def asked(cortex: Callable[..., Any], project: Path, *words: str) -> Any:
-    done = cortex(*words, "--json", cwd=str(project))
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Host, Path]:
+    """A whole session that no test goes on with, and the home of its user."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        return whole(tmp_path_factory.mktemp("told")), home
+
+
+@pytest.fixture
+def project(told: tuple[Host, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project after that session."""
+    host, home = told
+    monkeypatch.setenv("HOME", str(home))
+    return host.project
+
+
+def asked(project: Path, *words: str) -> Any:
+    done = run_cortex(*words, "--json", cwd=project)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 
 
-def test_it_is_one_session(ended, project, cortex):
-    (session,) = asked(cortex, project, "session", "list")["records"]
+def shown(project: Path, id_: str) -> str:
+    return run_cortex("show", id_, cwd=project).stdout
+
+
+def test_it_is_one_session(project):
+    (session,) = asked(project, "session", "list")["records"]
     assert session["status"] == "done"
-    note = cortex("show", session["id"], cwd=str(project)).stdout
+    note = shown(project, session["id"])
     assert "src/part19.py" in note
     assert "pytest" in note
     assert note.count(" stop: ") == 20
@@ -116,47 +138,45 @@ def test_it_is_one_session(ended, project, cortex):
     assert note.count(" session_end: ") == 1
 
 
-def test_its_decisions_are_records(ended, project, cortex):
-    hits = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
+def test_its_decisions_are_records(project):
+    hits = asked(project, "search", "type:decision,rejection", "--number", "50")["hits"]
     assert sorted(hit["type"] for hit in hits) == ["decision", "decision", "rejection"]
-    text = "\n".join(cortex("show", hit["id"], cwd=str(project)).stdout for hit in hits)
+    text = "\n".join(shown(project, hit["id"]) for hit in hits)
     for words in ("the cart lives in SQLite", "idempotency keys", "message queue", "layer: keyword", SESSION):
         assert words.casefold() in text.casefold()
 
 
-def test_its_plan_is_one_record(ended, project, cortex):
-    (hit,) = asked(cortex, project, "search", "type:plan")["hits"]
-    note = cortex("show", hit["id"], cwd=str(project)).stdout
+def test_its_plan_is_one_record(project):
+    (hit,) = asked(project, "search", "type:plan")["hits"]
+    note = shown(project, hit["id"])
     assert "- [x] choose a store" in note
     assert "- [ ] write the cart" in note
 
 
-def test_the_next_session_starts_knowing_them(ended, project):
-    told = json.loads(ended.hook("SessionStart", source="startup", session_id="another"))
+def test_the_next_session_starts_knowing_them_and_says_none_of_it_again(tmp_path):
+    host = whole(tmp_path)
+    told = json.loads(host.hook("SessionStart", source="startup", session_id="another"))
     assert set(told) == {"hookSpecificOutput"}
     assert told["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     briefing = told["hookSpecificOutput"]["additionalContext"].casefold()
     for words in ("the cart lives in sqlite", "idempotency keys", "message queue", "write the cart"):
         assert words in briefing
     assert len(briefing) <= 9_500
-
-
-def test_what_the_briefing_said_is_not_kept_again(ended, project, cortex):
-    told = json.loads(ended.hook("SessionStart", source="startup"))["hookSpecificOutput"]["additionalContext"]
-    before = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
-    ended.line("user", told)
-    ended.turn("go on", f"As I was told:\n\n{told}")
-    after = asked(cortex, project, "search", "type:decision,rejection", "--number", "50")["hits"]
+    told = told["hookSpecificOutput"]["additionalContext"]
+    before = asked(host.project, "search", "type:decision,rejection", "--number", "50")["hits"]
+    host.line("user", told)
+    host.turn("go on", f"As I was told:\n\n{told}")
+    after = asked(host.project, "search", "type:decision,rejection", "--number", "50")["hits"]
     assert {hit["id"] for hit in after} == {hit["id"] for hit in before}
 
 
-def test_nothing_of_what_the_user_asked_is_kept(ended, project, cortex):
-    assert asked(cortex, project, "search", "please", "--all")["hits"] == []
+def test_nothing_of_what_the_user_asked_is_kept(project):
+    assert asked(project, "search", "please", "--all")["hits"] == []
 
 
-def test_a_session_in_which_nothing_happened_leaves_nothing(project, tmp_path, cortex):
-    host = Host(project, tmp_path)
+def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path):
+    host = begun(tmp_path)
     host.hook("SessionStart", source="startup")
     host.hook("SessionEnd", reason="other")
-    assert asked(cortex, project, "session", "list")["records"] == []
-    assert not list((project / "vault").rglob("2*z-*.md"))
+    assert asked(host.project, "session", "list")["records"] == []
+    assert not list((host.project / "vault").rglob("2*z-*.md"))

@@ -12,7 +12,7 @@ import pytest
 
 from cortex.operations.doctor import doctor
 from cortex.operations.heal import heal
-from cortex.vault import drivers
+from cortex.vault import drivers, git_locks
 from cortex.vault.find import Vault
 
 RECORD = """
@@ -97,10 +97,12 @@ def test_an_automatic_stash_that_never_came_back_is_named(shared, caller, git) -
     assert any("automatic stash" in message for message in named(shared, caller).values())
 
 
-def test_a_lock_that_a_killed_git_left_is_named_and_stays(shared, caller) -> None:
+def test_a_lock_that_a_killed_git_left_since_the_boot_is_named_and_stays(shared, caller, monkeypatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(git_locks, "clock", lambda: git_locks.Clock(now, now - 7200))
     lock = Path(shared.root, ".git/index.lock")
     lock.touch()
-    os.utime(lock, (time.time() - 3600, time.time() - 3600))
+    os.utime(lock, (now - 3600, now - 3600))
     assert any("index.lock" in f"{where} {message}" for where, message in named(shared, caller).items())
     doctor(shared, caller, fix=True)
     assert lock.exists()

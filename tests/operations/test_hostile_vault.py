@@ -16,6 +16,7 @@ from cortex.operations.doctor import doctor
 from cortex.operations.search import search
 from cortex.operations.show import show
 from cortex.vault import files
+from tests.conftest import cpu_limit
 
 
 def problems(vault, caller) -> dict[str, str]:
@@ -167,10 +168,9 @@ CRAWL = {
 @pytest.mark.parametrize("name", CRAWL)
 def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, cortex, name) -> None:
     Path(vault.root, "crawl.md").write_text(f"zebra\n\n{CRAWL[name]}\n")
-    started = time.monotonic()
-    assert search(vault, caller, "zebra").hits
-    search(vault, caller, CRAWL[name][:5000]) if any(c.isalnum() for c in CRAWL[name]) else None
-    assert time.monotonic() - started < 8
+    with cpu_limit(8):
+        assert search(vault, caller, "zebra").hits
+        search(vault, caller, CRAWL[name][:5000]) if any(c.isalnum() for c in CRAWL[name]) else None
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,8 @@ def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml) -> Non
 @pytest.mark.parametrize("head", [b"---\r\n", b"---\n", b"---\r"])
 def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head) -> None:
     Path(vault.root, "open.md").write_bytes(head + b"zebra line\r\n" * 5000)
-    started = time.monotonic()
-    assert search(vault, caller, "zebra").hits
-    assert time.monotonic() - started < 5
+    with cpu_limit(5):
+        assert search(vault, caller, "zebra").hits
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

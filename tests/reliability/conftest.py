@@ -6,9 +6,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
+
+from cortex.projections import refresh
 
 TEMP = ".cx-tmp"
 
@@ -62,6 +65,13 @@ def ram(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="cortex-test-", dir="/dev/shm") as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scan's clock that stands at zero. Every file is then too young for its stamp to be trusted, however slow the
+    machine is, and a run makes the same calls to the system each time."""
+    monkeypatch.setattr(refresh, "time", SimpleNamespace(time_ns=lambda: 0))
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from cortex.operations.inbox import normalize
 from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
+from tests.conftest import caller_at, run_cortex
 
 SAYS = "git merges records and briefings by Cortex's drivers in this clone from now on"
 BOTH = {"merge.cortex-briefing.driver", "merge.cortex-record.driver"}
@@ -41,6 +44,9 @@ class Clone:
         return done.stdout
 
     def cortex(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        """In this process, or behind the words `before` in one of its own."""
+        if not before:
+            return run_cortex(*words, cwd=self.root)
         line = [*before, sys.executable, "-m", "cortex", *words]
         return subprocess.run(line, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
@@ -76,20 +82,28 @@ class Clone:
         assert "Only on two" in page
 
 
-@pytest.fixture
-def origin(tmp_path: Path, caller: Caller) -> Path:
-    """A vault with decisions, pages and a commit; it does not travel with its configuration."""
-    vault = Vault(init(caller, str(tmp_path / "origin")).root)
+def begun(folder: Path) -> None:
+    """A vault `origin` with decisions, pages and a commit, and a clone of it; its configuration does not travel."""
+    caller = caller_at("2026-11-20T16:45:11Z")  # ids of other events than those that the tests make
+    vault = Vault(init(caller, str(folder / "origin")).root)
     for name in ("one", "two", "three"):
         capture(vault, caller, f"Decision: base {name}, because of it", project="app", branch="main")
     subprocess.run(["git", "init", "-q", vault.root], check=True)
     assert sync(vault, caller).commits
-    return Path(vault.root)
+    subprocess.run(["git", "clone", "-q", vault.root, str(folder / "clone")], check=True)
 
 
 @pytest.fixture
-def clone(origin: Path, tmp_path: Path) -> Clone:
-    subprocess.run(["git", "clone", "-q", str(origin), str(tmp_path / "clone")], check=True)
+def origin(tmp_path: Path, copied: Callable[..., None]) -> Path:
+    """A vault with decisions, pages and a commit."""
+    copied(begun, tmp_path, "origin")
+    return tmp_path / "origin"
+
+
+@pytest.fixture
+def clone(origin: Path, tmp_path: Path, copied: Callable[..., None]) -> Clone:
+    """A clone of it as git makes one."""
+    copied(begun, tmp_path, "clone")
     return Clone(tmp_path / "clone")
 
 
@@ -191,7 +205,7 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
 def test_a_configuration_that_another_git_is_writing_is_waited_for(clone) -> None:
     lock = clone.root / ".git/config.lock"
     lock.touch()
-    other = threading.Timer(0.6, lock.unlink)
+    other = threading.Thread(target=lambda: (time.sleep(0.6), lock.unlink()))
     other.start()
     done = clone.cortex("status")
     other.join()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cortex.operations.heal import heal
 from cortex.operations.init import init
 from cortex.vault import drivers
 from cortex.vault.find import Vault
+from tests.conftest import run_cortex
 
 GITS = ["", *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep))]  # folders that hold a git of their own
 CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", silent)
@@ -28,7 +28,10 @@ class Repo:
     def __init__(self, root: Path, binary: str) -> None:
         self.environment = os.environ | {"GIT_EDITOR": "true"} | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
         self.root = root
-        self.vault = Vault(init(CALLER, str(root)).root)
+        self.vault = Vault(str(root))
+
+    def begin(self) -> None:
+        init(CALLER, str(self.root))
         self.git("init", "-q", "-b", "main")
         drivers.register(self.vault.root)
         self.decide("base one", "base two", "base three")
@@ -83,7 +86,7 @@ class Repo:
     def is_fresh(self) -> bool:
         """Whether the briefings equal a regeneration; the notes alone are looked at, no state of ours."""
         held = self.briefings
-        again = subprocess.run([sys.executable, "-m", "cortex", "heal", "--check"], cwd=self.root, capture_output=True, text=True, check=False)
+        again = run_cortex("heal", "--check", cwd=self.root)
         assert self.briefings == held
         return again.returncode == 0
 
@@ -96,8 +99,12 @@ class Repo:
         return {path.stem.removesuffix("-aaaaaa") for path in self.root.glob("records/decision/*.md")}
 
 
+BEGUN = {binary: lambda folder, binary=binary: Repo(folder / "vault", binary).begin() for binary in GITS}
+
+
 @pytest.fixture(params=GITS, ids=lambda binary: binary or "git")
-def repo(request, tmp_path) -> Repo:
+def repo(request, tmp_path, copied) -> Repo:
+    copied(BEGUN[request.param], tmp_path)
     return Repo(tmp_path / "vault", request.param)
 
 
@@ -245,7 +252,7 @@ def page_deleted_there(repo: Repo) -> None:
 def test_where_git_does_not_ask_they_are_right_after_the_next_command(repo, operation, command) -> None:
     operation(repo)
     repo.assert_whole()
-    subprocess.run([sys.executable, "-m", "cortex", *command], cwd=repo.root, capture_output=True, check=True)
+    run_cortex(*command, cwd=repo.root).check_returncode()
     assert repo.is_fresh()
 
 
@@ -289,7 +296,7 @@ def test_a_driver_whose_program_is_gone_stops_no_merge_and_the_page_is_healed(re
     merge(repo)
     repo.assert_whole()
     assert not repo.is_fresh()
-    subprocess.run([sys.executable, "-m", "cortex", "status"], cwd=repo.root, capture_output=True, check=True)
+    run_cortex("status", cwd=repo.root).check_returncode()
     assert repo.is_fresh()
 
 
@@ -316,7 +323,7 @@ def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes
     before = repo.git("rev-parse", "HEAD"), repo.briefings
     repo.git(operation, "side", fails=True)
     assert "briefings/app/feat.md" in repo.git("ls-files", "-u")
-    subprocess.run([sys.executable, "-m", "cortex", *command], cwd=repo.root, capture_output=True, check=False)
+    run_cortex(*command, cwd=repo.root)
     if back:
         repo.git(operation, "--abort")
         assert (repo.git("rev-parse", "HEAD"), repo.briefings) == before

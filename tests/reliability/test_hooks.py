@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections import Counter
 from pathlib import Path
@@ -22,6 +25,7 @@ from cortex.interfaces.hook import main
 from cortex.operations import gather
 from cortex.vault import cursor, hook_log, waiting
 from cortex.vault.find import Vault
+from tests.conftest import SOAK, cpu_limit, run_cortex
 
 FILE = str(Path(main.__file__))
 COMMAND = [sys.executable, "-I", "-S", FILE]
@@ -49,10 +53,7 @@ def vault(tmp_path, cortex_in) -> Vault:
 
 @pytest.fixture
 def cortex_in():
-    def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "cortex", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
-
-    return run
+    return lambda cwd, *words: run_cortex(*words, cwd=cwd)
 
 
 def started(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:
@@ -125,10 +126,11 @@ def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
 
 
 def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, cortex_in):
+    turns = 60 if SOAK else 12
     chance = random.Random(7)
     transcript = tmp_path / "t.jsonl"
     killed = 0
-    for number in range(60):
+    for number in range(turns):
         text = f"Step {number} is done."
         told = {"session_id": "s", "transcript_path": str(transcript), "cwd": str(tmp_path / "one"), "last_assistant_message": text}
         if number % 3:
@@ -143,36 +145,54 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
                 file.write(line(text, number))
         if chance.random() < 0.5:
             assert called("stop", told, tmp_path)[0] == 0  # the host, or the person, repeats it
-    assert killed > 5
+    assert killed > turns // 12
     cortex_in(tmp_path, "search", "step", "--vault", vault.root)  # whoever reads takes what is left
     called("session-end", told, tmp_path)
     counted = Counter(int(number) for number in re.findall(r"Step (\d+) is done", said(notes(vault, "stop"))))
-    assert counted == dict.fromkeys(range(60), 1)
+    assert counted == dict.fromkeys(range(turns), 1)
 
 
 def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp_path):
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(tmp_path / "t.jsonl")}
     (tmp_path / "t.jsonl").write_text(line("Said meanwhile."))
-    begun = time.monotonic()
-    with cursor.held(vault, cursor.key_of("claude", "s")):
+
+    def seconds() -> float:
+        begun = time.monotonic()
         assert called("session-end", told, tmp_path) == (0, b"", b"")
-    assert time.monotonic() - begun < 1.5
+        return time.monotonic() - begun
+
+    with cursor.held(vault, cursor.key_of("claude", "s")):
+        assert any(seconds() < 1.5 for _ in range(5))  # a busy machine may be slow, but not each time
     assert [one.message.partition("Z: ")[2] for one in hook_log.problems(vault)] == ["another hook of the session was at work"]
     assert called("session-end", told, tmp_path) == (0, b"", b"")
     assert said(notes(vault, "stop")) == "Said meanwhile."
     assert hook_log.problems(vault) == []
 
 
+def unread(pipe: int) -> int:
+    """How many bytes of a pipe nobody has read yet."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
 def test_a_hook_whose_time_is_over_ends_with_what_says_nothing(vault, tmp_path):
     command = [*COMMAND, "session-end", "--host", "gemini"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path / "one") as process:
-        time.sleep(0.2)  # it waits for its input, which never comes
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(1.2)
-        process.send_signal(signal.SIGCONT)
-        assert process.wait(5) == 0
-        assert process.stdout.read() == b"{}\n"
-        assert process.stderr.read() == b"cortex hook: was ended after 1.2 seconds\n"
+
+    def complaint() -> bytes:
+        """What it says when it is stopped for all its time while it reads."""
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path / "one") as process:
+            process.stdin.write(b"{")
+            process.stdin.flush()
+            while unread(process.stdin.fileno()):
+                time.sleep(0.005)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.2)
+            process.send_signal(signal.SIGCONT)
+            assert process.wait(60) == 0
+            assert process.stdout.read() == b"{}\n"
+            return process.stderr.read()
+
+    # On a busy machine it may have stopped reading before it was stopped itself, but not each time.
+    assert any(complaint() == b"cortex hook: was ended after 1.2 seconds\n" for _ in range(5))
 
 
 def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_path):
@@ -315,12 +335,14 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
     called("session-start", told | {"source": "startup"}, tmp_path)
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
     path.write_text(line("In the middle of a turn."))
+    mark = Path(waiting.path_of(vault.state(), cursor.key_of("claude", "s"), waiting.RECENT))
+    now = time.time()
+    os.utime(path, (now, now))
+    os.utime(mark, (now, now))
     assert gather.gather(vault, caller) == []
     assert notes(vault, "stop") == []
-    long_ago = time.time() - 700
-    os.utime(path, (long_ago, long_ago))
-    mark = Path(waiting.path_of(vault.state(), cursor.key_of("claude", "s"), waiting.RECENT))
-    os.utime(mark, (long_ago, long_ago))
+    os.utime(path, (now - 700, now - 700))
+    os.utime(mark, (now - 700, now - 700))
     assert gather.gather(vault, caller) == []
     assert said(notes(vault, "stop")) == "In the middle of a turn."
     assert len(notes(vault, "session_start")) == 1
@@ -337,10 +359,9 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
         with cursor.held(vault, key) as held:
             held.keep(cursor.Cursor(host="claude", session=str(number), transcript=str(path), root=str(tmp_path), project="one"))
             held.may_grow()
-    started = time.process_time()
-    gather.gather(vault, caller)
-    gather.gather(vault, caller)
-    assert time.process_time() - started < 2.0
+    with cpu_limit(2.0):
+        gather.gather(vault, caller)
+        gather.gather(vault, caller)
     assert len(notes(vault, "stop")) == 48  # a call takes 24 parts
     assert gather.due(vault)
     assert not gather.is_behind(vault)  # the watcher has no reason to come back at once

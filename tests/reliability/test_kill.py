@@ -46,17 +46,18 @@ class Process(threading.Thread):
 
 
 def normalizing(root: str, over: threading.Event, chance: random.Random, said: list[str]) -> None:
-    """A consumer that is killed and begun again until all is over: once when it has just done something, once at any
-    moment, and so on."""
+    """A consumer that is killed and begun again until all is over and an event was normalized: once when it has just done
+    something, once at any moment, and so on."""
     busy = True
-    while not over.is_set():
+    at_an_end = lambda: over.is_set() and any(Path(root, "events").rglob("*.md"))
+    while not at_an_end():
         with subprocess.Popen([sys.executable, str(WORKER), "normalize", root], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             if busy:
-                while not (select.select([process.stdout], [], [], 0.01)[0] or over.is_set()):
+                while not (select.select([process.stdout], [], [], 0.01)[0] or at_an_end()):
                     pass
             else:
-                over.wait(chance.uniform(0.2, 1.0))
+                time.sleep(chance.uniform(0.2, 1.0))
             process.send_signal(signal.SIGKILL)
             said += process.stdout.read().decode().splitlines()
         busy = not busy
@@ -67,7 +68,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     chance = random.Random(SEED)
     vault = Vault(init(caller, str(ram / "vault")).root)
     root = vault.root
-    each = 2_500 if soak else 250
+    each = 2_500 if soak else 100
     doomed = {0: 3, 3: chance.randrange(1, each), 6: chance.randrange(1, each)}
     workers = [Process("capture", root, str(number), str(each), lines=doomed.get(number, -1), later=chance.uniform(0, 0.003)) for number in range(8)]
     over, consumed = threading.Event(), []
@@ -116,7 +117,7 @@ def provenance(data: bytes, path: str) -> list[str]:
 
 def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, homes, soak):
     """`cortex capture --id` in 8 threads; a third is killed on the way and asked again. `cortex normalize` goes on beside."""
-    each = 100 if soak else 10
+    each = 100 if soak else 4
     over = threading.Event()
     trouble: list[str] = []
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller, silent
+from cortex.core.caller import Caller
 from cortex.core.record import Record, compose
 from cortex.operations.capture import capture
 from cortex.operations.doctor import doctor
@@ -24,10 +24,11 @@ from cortex.operations.heal import heal
 from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
+from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 SEED = int(os.environ.get("CORTEX_SEED", "20261120"))
-ROUNDS = 67 if SOAK else 13  # of three kills each
+ROUNDS = 67 if SOAK else 3  # of three kills each
 SHARED = "records/decision/shared-aaaaaa.md"
 EARLIEST = {"sync": 0.05, "heal": 0.03, "watch": 0.2}  # seconds after which the victim is killed
 LATEST = {"sync": 0.7, "heal": 0.25, "watch": 2.6}  # or sooner, where it has often ended by then
@@ -50,7 +51,7 @@ class Clone:
         self.locks: Counter[str] = Counter()
 
     def caller(self) -> Caller:
-        return Caller(str(self.root), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+        return caller_now(str(self.root))
 
     def git(self, *words: str) -> str:
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False)

@@ -77,26 +77,32 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=60, check=True)
 
 
+def three(folder: Path) -> None:
+    """Three clones of an empty vault, and their remote."""
+    first = Clone(folder / "clone0")
+    git(folder, "init", "-q", "--bare", "remote")
+    git(folder, "init", "-q", "clone0")
+    init(first.caller(), str(first.root))
+    git(first.root, "remote", "add", "origin", "../remote")
+    git(first.root, "add", "-A")
+    git(first.root, "commit", "-qm", "begin")
+    git(first.root, "push", "-qu", "origin", "main")
+    for one in (1, 2):
+        git(folder, "clone", "-q", "remote", f"clone{one}")
+
+
 @pytest.fixture
-def clones(ram: Path) -> Callable[..., list[Clone]]:
-    """As many clones of an empty vault as are asked for; they merge or rebase when they sync."""
+def clones(ram: Path, copied: Callable[..., None]) -> Callable[..., list[Clone]]:
+    """As many clones of an empty vault as are asked for, at most three; they merge or rebase when they sync."""
 
     def make(number: int, *, rebase: bool = False) -> list[Clone]:
         Clone.ticks = itertools.count(1)
-        first = Clone(ram / "clone0")
-        git(ram, "init", "-q", "--bare", "remote")
-        git(ram, "init", "-q", "clone0")
-        init(first.caller(), str(first.root))
-        git(first.root, "remote", "add", "origin", "../remote")
-        git(first.root, "add", "-A")
-        git(first.root, "commit", "-qm", "begin")
-        git(first.root, "push", "-qu", "origin", "main")
-        others = [Clone(ram / f"clone{one}") for one in range(1, number)]
-        for one in others:
-            git(ram, "clone", "-q", "remote", one.root.name)
-        for one in (first, *others):
+        made = [Clone(ram / f"clone{one}") for one in range(number)]
+        copied(three, ram, "remote", *(one.root.name for one in made))
+        Clone.ticks = itertools.count(2)
+        for one in made:
             git(one.root, "config", "pull.rebase", str(rebase).lower())
-        return [first, *others]
+        return made
 
     return make
 
@@ -215,13 +221,25 @@ EVENTS = [
 ]  # fmt: skip
 
 
+def begun(folder: Path) -> None:
+    """Two clones that know of one topic, and their remote."""
+    three(folder)
+    one, two = Clone(folder / "clone0"), Clone(folder / "clone1")
+    one.save("Begun", "A line to leave.\n\nAnother.", tags="a")
+    meet(one, two)
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("change", EVENTS, ids=lambda change: change.__name__)
-def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first, clones):
+def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first, ram, copied):
     """The record is one, readable, and names every event; the new text stands, or the hand's lines beside it."""
-    one, two = clones(2, rebase=first)
-    begun = one.save("Begun", "A line to leave.\n\nAnother.", tags="a")
-    meet(one, two)
+    Clone.ticks = itertools.count(1)
+    copied(begun, ram, "remote", "clone0", "clone1")
+    Clone.ticks = itertools.count(60)
+    one, two = Clone(ram / "clone0"), Clone(ram / "clone1")
+    for clone in (one, two):
+        git(clone.root, "config", "pull.rebase", str(first).lower())
+    (event,) = one.note().provenance()[0]
     if first:
         change(two)
         anew = one.save("Anew", "A line to leave.\n\nAnother.\n\nAnd new.")
@@ -230,11 +248,11 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
         change(two)
     meet(one, two)
     note = one.note()
-    assert {begun.event, anew.event} <= set(note.provenance()[0])
-    assert one.texts()[begun.event] == "A line to leave.\n\nAnother."
+    assert {event, anew.event} <= set(note.provenance()[0])
+    assert one.texts()[event] == "A line to leave.\n\nAnother."
     assert one.texts()[anew.event] == "A line to leave.\n\nAnother.\n\nAnd new."
-    for event in note.provenance()[0]:
-        assert (one.root / path_of(event)).exists()
+    for each in note.provenance()[0]:
+        assert (one.root / path_of(each)).exists()
     assert "merge_conflicts" not in note.fields
     upserted = change in (saved_with_another_type, edited_and_saved)
     later = upserted and not first

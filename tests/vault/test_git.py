@@ -167,7 +167,8 @@ def test_a_persons_hooks_run_when_asked_for_with_patterns_of_their_own(repositor
 
 
 def test_a_commit_starts_no_housekeeping(repository, git):
-    git(repository, "config", "gc.autoPackLimit", "1")
+    for key, value in (("gc.auto", "6700"), ("maintenance.auto", "true"), ("gc.autoPackLimit", "1")):
+        git(repository, "config", key, value)
     git(repository, "config", "gc.autoDetach", "false")
     for number in range(3):
         assert bounded.attempt(str(repository), ["commit", "-q", "--allow-empty", "-m", str(number)]).code == 0
@@ -204,7 +205,7 @@ def test_what_takes_too_long_is_ended_with_all_its_children(repository, tmp_path
     began = time.monotonic()
     with pytest.raises(CortexError, match=r"git stand-in took longer than 0\.5 seconds"):
         bounded.attempt(str(repository), shell(stubborn), timeout=0.5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     waited = time.monotonic() + 2
     while any(alive(int(pid)) for pid in pids.read_text().split()) and time.monotonic() < waited:
         time.sleep(0.01)
@@ -229,7 +230,7 @@ def test_a_grandchild_that_keeps_the_pipes_is_not_waited_for_and_lives_on(reposi
     began = time.monotonic()
     ran = bounded.attempt(str(repository), shell(f"sleep 30 & echo $! > {pid}; echo done"), timeout=20)
     assert (ran.code, ran.output) == (0, b"done\n")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     kept = int(pid.read_text())
     assert alive(kept)
     os.kill(kept, signal.SIGKILL)
@@ -271,7 +272,7 @@ def test_a_remote_that_accepts_and_stays_silent_ends_with_a_message(verb, reposi
     with pytest.raises(CortexError, match=r"the remote said nothing for 0\.4 seconds") as caught:
         bounded.talk(str(repository), [verb, f"git://127.0.0.1:{port}/x", *refs], silence=0.4)
     assert "local is safe" in caught.value.hint
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
     assert len(fds()) - len(before[0]) <= 1  # the server's end of the connection
     assert children() == before[1]
 

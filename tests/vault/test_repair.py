@@ -13,9 +13,11 @@ import pytest
 
 from cortex.core.problem import CortexError
 from cortex.operations.doctor import doctor
+from cortex.operations.init import init
 from cortex.vault import damage, repair
 from cortex.vault.find import Vault
-from cortex.vault.git_locks import Clock
+from cortex.vault.git_locks import Clock, clock  # itself, whatever a soak puts in its place
+from tests.conftest import NOW, caller_at
 
 COMMITS = 4
 
@@ -44,17 +46,22 @@ def write(root: Path, number: int) -> None:
     (root / "records/living.md").write_text(f"---\nid: living\n---\nas of {number}\n")
 
 
-@pytest.fixture
-def kept(vault, git) -> Path:
-    """A vault of its own with a few commits."""
-    root = Path(vault.root)
-    git(root, "init", "-q")
-    git(root, "config", "gc.auto", "0")
+def begun(folder: Path) -> None:
+    """A vault with a few commits."""
+    root = Path(init(caller_at(NOW, str(folder)), str(folder / "vault")).root)
+    for words in (["init", "-q"], ["config", "gc.auto", "0"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
     for number in range(COMMITS):
         write(root, number)
-        git(root, "add", ".")
-        git(root, "commit", "-qm", f"commit {number}")
-    return root
+        for words in (["add", "."], ["commit", "-qm", f"commit {number}"]):
+            subprocess.run(["git", *words], cwd=root, check=True)
+
+
+@pytest.fixture
+def kept(tmp_path, copied) -> Path:
+    """A vault of its own with a few commits."""
+    copied(begun, tmp_path)
+    return tmp_path / "vault"
 
 
 def empty(path: Path) -> None:
@@ -374,6 +381,13 @@ def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(na
     )
     assert not lock.exists()
     check_works(kept, git)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="not run: there is no /proc here")
+def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp_path):
+    (tmp_path / "file").touch()
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    assert clock().booted == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
 def test_while_a_git_is_at_work_nothing_is_mended(kept, git):

@@ -23,7 +23,7 @@ SOAK = os.environ.get("CORTEX_SOAK") == "1"
 COMMAND = [sys.executable, "-m", "cortex", "watch"]
 
 
-def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """What the condition gives once it holds; the test fails when it never does."""
     deadline = time.monotonic() + seconds
     while not (held := condition()):
@@ -35,10 +35,14 @@ def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
 def is_fresh(vault: Vault) -> bool:
     """Whether the index holds every note as it lies there now, told without bringing it up to date."""
     try:
-        held = refresh.parse(refresh.read_stamps(vault.cache()))
-        return held == snapshot.take(vault.root, snapshot.skip_of((), ()), time.time_ns()).stamps
+        return refresh.parse(refresh.read_stamps(vault.cache())) == stamps(vault)
     except OSError:
         return False
+
+
+def stamps(vault: Vault) -> dict[str, str]:
+    """The stamp of every note as it lies there now."""
+    return snapshot.take(vault.root, snapshot.skip_of((), ()), time.time_ns()).stamps
 
 
 class Watcher:

@@ -55,13 +55,13 @@ def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
         note(vault, path, text)
     os.mkfifo(f"{vault.root}/records/e.md")
     changed = [Change(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")] + [Change("gone/g.md", "D"), Change("records/h.md", "D")]
-    later = time.time() + 10
+    now = max(os.lstat(Path(vault.root, path)).st_ctime for path in ("records/a.md", "records/b.md", "records/c.md", "records/d.md", "records/e.md"))
 
     def names(found) -> tuple[str, str, str]:
         return tuple("".join(Path(getattr(one, "path", "") or one.where).stem for one in some) for some in found)
 
-    assert names(autocommit.sort(vault.root, changed, time.time())) == ("g", "abcdefh", "")
-    assert names(autocommit.sort(vault.root, changed, later)) == ("acgh", "f", "bde")
+    assert names(autocommit.sort(vault.root, changed, now)) == ("g", "abcdefh", "")
+    assert names(autocommit.sort(vault.root, changed, now + 10)) == ("acgh", "f", "bde")
 
 
 def _log(git, vault) -> list[str]:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from cortex import __version__
 from cortex.vault import places, wire
-from cortex.watcher import door, reach
+from cortex.watcher import door, reach, trigger as trigger_module
 from cortex.watcher.door import Door
 from cortex.watcher.trigger import LONGEST, QUIET, Trigger
 from tests.watcher.conftest import until
@@ -150,7 +151,7 @@ def test_a_watcher_that_is_stopped_is_not_waited_for(folder) -> None:
         listener.listen()
         started = time.monotonic()
         assert wire.exchange("/v", [b"x"], 0.2, 10) is None
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 8
 
 
 def test_a_folder_that_others_may_write_into_is_not_trusted(folder, opened) -> None:
@@ -201,14 +202,16 @@ def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
     assert reach.blind(path, str(tmp_path / "mountinfo")) == (kind if kind in ("nfs4", "cifs", "fuse.sshfs") else "")
 
 
-def test_hints_wait_for_quiet_but_not_for_ever() -> None:
+def test_hints_wait_for_quiet_but_not_for_ever(monkeypatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(trigger_module, "time", SimpleNamespace(monotonic=lambda: now))
     trigger = Trigger()
     assert trigger.due() is None
-    started = time.monotonic()
     trigger.hint()
-    assert QUIET - 0.01 < trigger.due() - started < QUIET + 0.1
-    while (due := trigger.due()) > time.monotonic() and time.monotonic() - started < 4:
+    assert trigger.due() == 1000.0 + QUIET
+    while (due := trigger.due()) > now:
+        now += QUIET / 2
         trigger.hint()
-    assert LONGEST - 0.01 < due - started < LONGEST + 0.1
+    assert due == 1000.0 + LONGEST
     trigger.take()
     assert trigger.due() is None

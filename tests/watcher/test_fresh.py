@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.capture import capture
-from tests.watcher.conftest import SOAK, is_fresh, note, rss, until
+from tests.watcher.conftest import SOAK, is_fresh, note, rss, stamps, until
 
 
 def test_a_captured_event_becomes_a_record_and_can_be_found(vault, caller, watch) -> None:
@@ -89,9 +89,10 @@ def test_every_way_to_save_is_seen_by_an_event(vault, watch) -> None:
     watcher = watch().ready()
     until(lambda: is_fresh(vault))
     for name, save in SAVES.items():
+        before = stamps(vault)
         save(folder)
-        assert not is_fresh(vault), name
-        until(lambda: is_fresh(vault), 8)  # far below the half minute after which a scan comes without any hint
+        assert stamps(vault) != before, name
+        until(lambda: is_fresh(vault), 25)  # below the half minute after which a scan comes without any hint
     assert watcher.standing().how == "events"
     assert "Warning" not in watcher.said
 
@@ -107,12 +108,13 @@ def test_hidden_folders_cost_no_watch(repository, watch) -> None:
 
 def test_a_storm_of_checkouts_ends_in_what_is_there(repository, watch, git) -> None:
     root = repository.root
-    for number in range(1000):
+    count = 1000 if SOAK else 300
+    for number in range(count):
         note(repository, f"notes/{number % 10}/{number}.md", f"first {number}\n")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "one")
     git(root, "switch", "-qc", "other")
-    for number in range(1000):
+    for number in range(count):
         note(repository, f"notes/{number % 10}/{number}.md", f"second {number}\n")
     git(root, "commit", "-qam", "two")
     watcher = watch("--quiet=600").ready()
@@ -120,23 +122,27 @@ def test_a_storm_of_checkouts_ends_in_what_is_there(repository, watch, git) -> N
         git(root, "switch", "-q", "main")
         git(root, "switch", "-q", "other")
     git(root, "switch", "-q", "main")
-    until(lambda: is_fresh(repository), 30)
+    until(lambda: is_fresh(repository))
     assert watcher.standing().problems == ()
     assert git(root, "status", "--porcelain", "notes") == ""
 
 
 def test_files_made_while_the_watcher_slept_are_all_found(vault, watch, cortex) -> None:
-    """More than the kernel's queue of events holds."""
+    """The kernel's queue of events is full when they are made."""
     Path(vault.root, "notes").mkdir()
     watcher = watch().ready()
     watcher.signal(signal.SIGSTOP)
-    count = 20_000
+    queue = Path("/proc/sys/fs/inotify/max_queued_events")
+    for _ in range((int(queue.read_text()) if queue.exists() else 16_384) // 2):
+        Path(vault.root, "notes/no-note").touch()
+        Path(vault.root, "notes/no-note").unlink()
+    count = 20_000 if SOAK else 500
     for number in range(count):
         with open(f"{vault.root}/notes/n{number}.md", "wb") as file:
             file.write(b"zebra%d\n" % number)
     watcher.signal(signal.SIGCONT)
-    until(lambda: is_fresh(vault), 60)
-    for number in (0, 5_000, 16_384, 16_385, count - 1):
+    until(lambda: is_fresh(vault))
+    for number in (0, count // 2, count - 1):
         assert f"n{number}.md" in cortex("search", f"zebra{number}").stdout
     assert watcher.standing().notes == count
 
@@ -154,8 +160,8 @@ def test_memory_does_not_grow_with_changes(vault, watch) -> None:
                 until(lambda: is_fresh(vault))
         return rss(watcher.process.pid)
 
-    warm = churn(4_000)
-    assert churn(100_000 if SOAK else 8_000) < warm + 4_000, "kB"
+    warm = churn(4_000 if SOAK else 2_000)
+    assert churn(100_000 if SOAK else 4_000) < warm + 4_000, "kB"
 
 
 @pytest.mark.parametrize("broken", ["---\nid: [\n---\n", "---\n", "\xff\x00", "---\nid: a\n<<<<<<< ours\n"])
@@ -190,7 +196,12 @@ def test_a_lock_that_a_killed_git_left_is_waited_for_once(repository, watch) -> 
     time.sleep(1.5)
     assert not is_fresh(repository)
     until(lambda: is_fresh(repository))
-    note(repository, "notes/b.md", "b\n")
-    until(lambda: is_fresh(repository), 4)
+    waited = []
+    while min(waited, default=5.0) > 4.0:  # a busy machine may be as slow as a wait for the lock, but not each time
+        assert len(waited) < 5
+        note(repository, f"notes/b{len(waited)}.md", "b\n")
+        began = time.monotonic()
+        until(lambda: is_fresh(repository))
+        waited.append(time.monotonic() - began)
     assert watcher.process.poll() is None
     assert Path(repository.root, ".git/index.lock").exists()

@@ -119,7 +119,7 @@ def test_another_vault_in_its_place_is_watched_on(vault, caller, watch, how) -> 
     until(lambda: is_fresh(vault))
     until(lambda: "going on with that one" in watcher.said)
     note(vault, "notes/c.md", "seen by the new folder's own watch\n")
-    until(lambda: is_fresh(vault), 8)
+    until(lambda: is_fresh(vault), 25)
 
 
 def test_a_clone_in_its_place_is_told_of_the_merge_drivers(repository, watch, git) -> None:

@@ -103,7 +103,7 @@ def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
     watch().ready()
-    for number in range(200):
+    for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
         held = remote.ask(vault.root, words, vault.root, paint=False)
@@ -121,7 +121,7 @@ def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watc
     chance = random.Random(7)
     note(vault, "notes/a.md", "# Zebra\n")
     expected = _command(vault, "search", "zebra").communicate()
-    for _ in range(100 if SOAK else 30):
+    for _ in range(100 if SOAK else 5):
         watcher = watch()
         until(lambda: places.vault_path("state", vault.root) and Path(vault.state(), "watch.sock").exists())
         asking = [_command(vault, "search", "zebra") for _ in range(2)]
