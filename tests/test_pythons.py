@@ -78,20 +78,20 @@ def test_whoosh_is_compiled_without_a_warning(tmp_path):
     assert list(tmp_path.rglob("porter2.*.pyc"))
 
 
-def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(vault, cortex, tmp_path, monkeypatch):
+def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(vault, cortex_process, tmp_path, monkeypatch):
     """As a future Python may: it warns today that it will refuse Whoosh's escapes."""
     broken = shutil.copytree(Path(whoosh.__file__).parent, tmp_path / "broken/whoosh", ignore=shutil.ignore_patterns("__pycache__"))
     with (broken / "analysis/filters.py").open("a") as file:
         file.write("\nrefused = (\n")
     monkeypatch.setenv("PYTHONPATH", str(broken.parent))
-    assert cortex("capture", "Gotcha: captured all the same").returncode == 0
-    done = cortex("search", "captured")
+    assert cortex_process("capture", "Gotcha: captured all the same").returncode == 0
+    done = cortex_process("search", "captured")
     assert (done.returncode, done.stdout) == (2, "")
     first, hint = done.stderr.splitlines()
     assert first.startswith(f"cortex: Python {sys.version_info[0]}.{sys.version_info[1]} cannot read Whoosh 2.7.4")
     assert "make clean demo PYTHON=" in hint
     monkeypatch.delenv("PYTHONPATH")
-    assert "captured all the same" in cortex("search", "captured").stdout
+    assert "captured all the same" in cortex_process("search", "captured").stdout
 
 
 def test_a_slug_is_the_same_on_every_python():

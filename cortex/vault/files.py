@@ -24,8 +24,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
 _GROUP = stat.S_ISGID | stat.S_IWGRP  # of a folder that a group shares, as `git init --shared=group` makes them
-# What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing.
-_NO_FILE = {errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link"}
+# What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing; the
+# last is a socket on macOS.
+_NO_FILE = {errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link", errno.EOPNOTSUPP: "a socket"}
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
 # The same for the full flush of macOS, which network drives and FUSE mounts lack.

@@ -22,6 +22,7 @@ _SHARES = {b"group", b"1", b"true", b"yes", b"on", b"all", b"world", b"everybody
 _FOLDER = stat.S_ISGID | stat.S_IRWXG
 _FILE, _READ = stat.S_IRGRP | stat.S_IWGRP, stat.S_IRGRP
 _REWRITTEN = ("COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_MSG", "SQUASH_MSG")  # git gives these no rights of the group
+_PATIENCE = 3.0  # seconds; a pipe in the place of a configuration is waited for
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -66,7 +67,7 @@ def another_users(root: str) -> Problem | None:
 
 
 def _git_shares(root: str) -> bool:
-    said = git.attempt(root, ["config", "--get", "core.sharedRepository"]).output.strip().lower()
+    said = git.attempt(root, ["config", "--get", "core.sharedRepository"], timeout=_PATIENCE).output.strip().lower()
     return said in _SHARES or (said.startswith(b"0") and said.isdigit() and int(said, 8) & _FILE == _FILE)
 
 

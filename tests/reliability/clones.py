@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cortex.core import emit, event as events, note as notes, session as sessions
@@ -512,10 +512,10 @@ class Clones:
         "apply_mail", "revert", "stash",
     )  # fmt: skip
 
-    def run(self, steps: int) -> None:
+    def run(self, steps: int, operations: Sequence[str] = OPERATIONS) -> None:
         for _ in range(steps):
             clone = self.chance.randrange(self.count)
-            operation = self.chance.choice(self.OPERATIONS)
+            operation = self.chance.choice(operations)
             self.log.append(f"{clone}: {operation}")
             getattr(self, operation)(clone)
             self.check(clone)
@@ -612,12 +612,12 @@ class Clones:
         return {word for word in words if re.search(rf"^\+.*\b{word}\b", said, re.MULTILINE)}
 
 
-def history(seed: int, steps: int, *, keep: bool = False, count: int = 5) -> None:
+def history(seed: int, steps: int, *, operations: Sequence[str] = Clones.OPERATIONS, keep: bool = False) -> None:
     """Run one history to its end. Raises `Lost`."""
-    model = Clones(random.Random(seed), count)
+    model = Clones(random.Random(seed))
     done = False
     try:
-        model.run(steps)
+        model.run(steps, operations)
         model.meet()
         done = True
     except BaseException:

@@ -37,4 +37,4 @@ def test_without_ids_the_same_histories_lose_notes_or_merge_two(monkeypatch: pyt
     monkeypatch.setattr(drivers, "register", lambda root, **_: None)
     with pytest.raises(Lost):
         for seed in range(20):
-            history(seed, 40)
+            history(seed, 40, operations=("save_alike", "commit", "merge", "pull"))
