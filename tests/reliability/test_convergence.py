@@ -13,7 +13,7 @@ from cortex.vault import drivers
 from tests.reliability.clones import Lost, history
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
-HISTORIES = int(os.environ.get("CORTEX_HISTORIES", "1000" if SOAK else "16"))
+HISTORIES = int(os.environ.get("CORTEX_HISTORIES", "1000" if SOAK else "8"))
 PER_CLONE = 25 if SOAK else 6
 SHARES = 8  # so that two cores work on the histories at once
 
