@@ -46,6 +46,7 @@ class Unmerged(NamedTuple):
     path: str
     in_work_tree: bytes | None
     is_plain: bool = True  # a regular file of the vault on every side, no link
+    ids: frozenset[str] = frozenset()  # of the versions that git would have merged here
 
 
 class OpenConflict(NamedTuple):
@@ -176,7 +177,8 @@ def resolve(unmerged: Sequence[Unmerged], sides: Sides, context: Context) -> Out
     for path, open_ in context.open.items():
         _take_answer(pass_, path, open_, todo)
     events: dict[str, None] = {}
-    keys: dict[str, None] = {}
+    # A note that git took for another one is decided as well, though git has no conflict at its own path.
+    keys = dict.fromkeys(id_ for one in todo.values() for id_ in sorted(one.ids) if id_ in pass_.versions)
     for path, one in todo.items():
         if not one.is_plain:
             pass_.actions.append(Ask(path, "it is a link or a folder on one side: git add what should stay, or git rm it"))
@@ -452,12 +454,14 @@ def place_of(id_: str, base: _File | None, ours: _File, theirs: _File) -> str:
 
 
 def standing_path(id_: str, texts: Tree) -> str:
-    """Which of the paths of one note stays: one that a person chose before one that Cortex gave; then that of the version
-    that was updated last; then the greatest. The same on every clone, in whatever order versions meet."""
+    """Which of the paths of one note stays: one that a person chose before one that Cortex gave, and that before a copy of it
+    (`ID 1.md`); then that of the version that was updated last; then the greatest. The same on every clone, in whatever
+    order versions meet."""
 
-    def rank(path: str) -> tuple[bool, str, str]:
+    def rank(path: str) -> tuple[int, str, str]:
         given = path.startswith(("records/", "sessions/")) and _stem(path) == id_
-        return not given, _updated(texts[path]), path
+        copied = bool(id_) and _stem(path).startswith(f"{id_} ")
+        return (0 if copied else 1 if given else 2), _updated(texts[path]), path
 
     return max(texts, key=rank)
 

@@ -88,13 +88,26 @@ def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
         merged = merged_by(root, commits, result)
     except CortexError:  # a commit without parents, or one that a shallow clone does not have
         return []
-    if merged is None or merged.is_one_side:  # as `git merge -s ours` makes it
+    if merged is None or merged.is_ours:  # as `git merge -s ours` makes it
         return []
     found = strays(merged.sides, merged.result, merge_notes)
     gone = [stray for stray in found if stray.kind == GONE]
     pairs = [(one, other) for one in gone for other in found if other.kind == MIXED and _is_mixed_in(one, other, merged)]
     sure = {id(stray) for pair in pairs for stray in pair} | {id(one) for one in gone if one.path in merged.result}
+    if any(id(one) not in sure for one in gone):
+        renamed = _renamed(root, commits)
+        sure |= {id(one) for one in gone if renamed & {path for path, data in merged.sides.base.items() if one.id and note_id(data) == one.id}}
     return [Wrong(stray, result) for stray in found if stray.kind in (EVENT, TWICE) or id(stray) in sure]
+
+
+def _renamed(root: str, commits: Commits) -> set[str]:
+    """The paths that git takes for renamed on one of the sides. Of a note there nobody was asked whether it should go."""
+    found: set[str] = set()
+    for side in (commits.ours, commits.theirs):
+        words = ["diff-tree", "-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative", commits.bases[0], side]
+        names = git.attempt(root, words, timeout=_SECONDS).output.split(b"\0")  # status, old name, new name, and so on
+        found |= {os.fsdecode(name) for name in names[1::3]}
+    return found
 
 
 def _is_mixed_in(gone: Stray, mixed: Stray, merged: Merged) -> bool:

@@ -21,7 +21,17 @@ def of_repository(root: str) -> list[Problem]:
         return broken + _looked(root, git_locks.problems) + drivers.unregistered(root)
     if not checkout.in_repository(root):
         return []
-    checks = (git_locks.problems, drivers.problems, _cut_off, _unmerged, bring_back.problems, _dirty_briefings, _left_stash, _edited_events)
+    checks = (
+        git_locks.problems,
+        drivers.problems,
+        _cut_off,
+        _under_way,
+        _unmerged,
+        bring_back.problems,
+        _dirty_briefings,
+        _left_stash,
+        _edited_events,
+    )
     return [problem for check in checks for problem in _looked(root, check)]
 
 
@@ -36,6 +46,13 @@ def _cut_off(root: str) -> list[Problem]:
     if not merging.is_cut_off(root):
         return []
     return [Problem(".git/cortex-sync", "a sync was ended half-way, unless one runs now: files may be missing or cut off", "cortex sync")]
+
+
+def _under_way(root: str) -> list[Problem]:
+    """A merge or the like in which nothing is left to resolve: it waits for its end."""
+    if not checkout.under_way(root) or merging.begun(root) or repository.unmerged(root):
+        return []
+    return [Problem(".git", *commits.closed(root))]
 
 
 def _unmerged(root: str) -> list[Problem]:

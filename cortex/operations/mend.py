@@ -10,6 +10,7 @@ from cortex.core.caller import Caller
 from cortex.core.conflicts import note_id
 from cortex.core.problem import CortexError, Problem
 from cortex.operations.bring_back import bring_back
+from cortex.operations.clear_conflicts import clear_conflicts
 from cortex.operations.duplicates import join_same_ids
 from cortex.operations.heal import heal
 from cortex.operations.misnamed_events import give_back, misnamed_events
@@ -27,7 +28,7 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     doubled, and the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _cut_off, _drivers, _unmerged, _displaced, _events, _duplicates, _leftovers, _briefings):
+    for step in (_repository, _cut_off, _drivers, _unmerged, _displaced, _events, _duplicates, _conflicts, _leftovers, _briefings):
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -69,6 +70,10 @@ def _events(vault: Vault, caller: Caller) -> Iterable[str]:
 
 def _duplicates(vault: Vault, caller: Caller) -> Iterable[str]:
     yield from (f"{one.path}: {one.what}" for one in join_same_ids(vault, caller))
+
+
+def _conflicts(vault: Vault, caller: Caller) -> Iterable[str]:
+    yield from (f"{one.path}: {one.what}" for one in clear_conflicts(vault, caller))
 
 
 def _leftovers(vault: Vault, caller: Caller) -> Iterable[str]:

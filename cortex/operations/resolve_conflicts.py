@@ -37,12 +37,12 @@ def resolve_for_person(root: str) -> tuple[tuple[Resolved, ...], tuple[Problem, 
     them: what was decided, and what waits for them."""
     if not objects.stages(root):
         return (), ()
-    ours = merging.begun(root)
-    try:
-        decided, waiting = resolve_unmerged(root, ours or Begun(checkout.under_way(root) or "stash", "", {}))
-    finally:
-        if ours is None:
-            merging.forget(root)
+    how, at = checkout.under_way(root) or "stash", git.commit_id(root, "HEAD")
+    last = merging.remembered(root)
+    known = merging.begun(root) or (last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None)
+    decided, waiting = resolve_unmerged(root, known or Begun(how, "", {}, at))
+    if not waiting and merging.begun(root) is None:
+        merging.forget(root)
     return tuple(dict.fromkeys(decided)), tuple(waiting)
 
 
@@ -78,7 +78,7 @@ class Merged(NamedTuple):
 
     sides: Sides
     result: dict[str, bytes]  # of every path that differs anywhere: the text in the commit
-    is_one_side: bool  # the commit holds exactly what one side holds
+    is_ours: bool  # the commit holds exactly what the first side holds
 
 
 def merged_by(root: str, commits: Commits, result: str) -> Merged | None:
@@ -91,7 +91,7 @@ def merged_by(root: str, commits: Commits, result: str) -> Merged | None:
     paths |= {path: new for changed in made for path, (_, new) in changed.items()}
     text = objects.blobs(root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob])
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    return Merged(_sides(versions, text), tree, not all(made))
+    return Merged(_sides(versions, text), tree, not made[0])
 
 
 def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tuple[Problem, ...]]:
@@ -158,7 +158,12 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
     for stage in stages:
         plain[stage.path] = plain.get(stage.path, True) and stage.mode.startswith(b"100")
     own = {os.fsdecode(path[len(prefix) :]): is_plain for path, is_plain in plain.items() if path.startswith(prefix)}
-    found = [Unmerged(path, _in_work_tree(root, path), is_plain) for path, is_plain in sorted(own.items())]
+    texts = objects.blobs(root, [stage.blob for stage in stages if stage.mode.startswith(b"100") and stage.path.startswith(prefix)])
+    ids = {
+        path: frozenset(note_id(texts[one.blob]) for one in stages if one.path == prefix + os.fsencode(path) and one.blob in texts) - {""}
+        for path in own
+    }
+    found = [Unmerged(path, _in_work_tree(root, path), is_plain, ids[path]) for path, is_plain in sorted(own.items())]
     return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved
 from cortex.core.problem import Conflict, CortexError, Problem
+from cortex.operations.clear_conflicts import clear_conflicts
 from cortex.operations.continue_merge import Step, continue_merge
 from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
@@ -160,8 +161,8 @@ class _Sync:
         self.waiting = waiting
         what = checkout.under_way(self.root)
         if waiting:
-            then = f"git add them, then {commits.closed(self.root)[1]}" if what else "git add them, then cortex sync"
-            raise _Stop(_waits(len(waiting)), f"choose the lines to keep and delete the markers; {then}")
+            then = f"; then {commits.closed(self.root)[1]}" if what else ""
+            raise _Stop(_waits(len(waiting)), f"choose the lines to keep and delete the markers, then cortex sync{then}")
         if why := commits.gate(self.root):
             hint = commits.closed(self.root)[1] or "git status"
             if resolved:
@@ -187,7 +188,7 @@ class _Sync:
 
     def _commit(self) -> None:
         """Heal and commit what is ours."""
-        self.settled += join_grown_apart(self.vault, self.caller)
+        self.settled += [*join_grown_apart(self.vault, self.caller), *clear_conflicts(self.vault, self.caller)]
         try:
             heal(self.vault, self.caller)
         except CortexError as error:  # a link where the pages should be: it stops no commit of the notes

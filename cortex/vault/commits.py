@@ -113,7 +113,7 @@ def closed(root: str) -> tuple[str, str]:
     if place is None:
         return "the vault is in no git repository", "git init && git add . && git commit"
     if what := checkout.under_way(root):
-        return f"a {what} is under way", _HINTS.get(what, f"git {what} --continue, or git {what} --abort")
+        return f"{'an' if what == 'am' else 'a'} {what} is under way", _HINTS.get(what, f"git {what} --continue, or git {what} --abort")
     if not checkout.branch_of(root):
         return "no branch is checked out (detached HEAD)", "git switch BRANCH"
     return "", ""

@@ -155,6 +155,8 @@ def way_out(path: str) -> str:
     """What to do about a `checkout.fault`."""
     if os.path.basename(path) == ".git":
         return f"rm {quoted(path)} && echo {quoted(f'gitdir: {os.path.realpath(path)}')} > {quoted(path)}"
+    if f"{os.sep}.git{os.sep}" in path:  # most of what lies there git cannot do without
+        return "cortex doctor --fix"
     return f"put a file in its place, or rm {quoted(path)}"
 
 

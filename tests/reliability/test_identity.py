@@ -441,6 +441,63 @@ def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     a.git("add", "-A")
     a.git("revert", "--continue")
     a.sync()
+    assert "merge_conflicts" not in a.texts()[X]
+    assert a.problems() == [] or all("driver" in one for one in a.problems())
+
+
+def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(two) -> None:
+    """The edit and the like note touch one line, so that git stops; its stages hold both notes at one path."""
+    for resolved_by in ("doctor", "sync", "hand"):
+        a, b = two
+        new = f"like-files-{resolved_by[:4]}2a"
+        line = "One file is enough for a shop, and it is easy to copy."
+        old = next(id_ for id_, text in b.texts().items() if line in text)
+        a.remove(record_path(old))
+        a.write(record_path(new), RECORD.format(id=new, title="Use files").replace(line, f"{line} {resolved_by}"))
+        a.commits()
+        b.write(record_path(old), b.texts()[old].replace(line, "One file is edited, and it is easy to copy."))
+        b.commit()
+        b.git("pull", "-q", "--no-edit", "--no-rebase", code=None)
+        if b.git("ls-files", "-u"):
+            if resolved_by == "hand":
+                b.git("checkout", "--theirs", "--", record_path(new), code=None)
+                b.git("add", "-A")
+            elif resolved_by == "doctor":
+                b.fix()
+            else:
+                sync(b.vault, b.caller())
+            b.git("commit", "-q", "--no-edit")
+        heal(b.vault, b.caller())
+        assert "One file is edited" in b.texts()[old]
+        assert f"{line} {resolved_by}" in b.texts()[new]
+        meet(b, a)
+        b.remove(record_path(old))
+        b.commits()
+        a.git("pull", "-q")
+
+
+def test_what_a_person_made_of_a_conflict_is_taken_and_not_marked_again(two) -> None:
+    """A note that was moved and rewritten on one side; git takes it for two, and Cortex leaves its lines to a person."""
+    a, b = two
+    old = (a.root / record_path(X)).read_text()
+    a.remove(record_path(X))
+    a.write("Topics/Files.md", old.replace("One file is enough", "Many files are enough"))
+    a.git("add", "-A")
+    a.commits()
+    b.write(record_path(X), old.replace("One file is enough", "Two files are enough"))
+    b.commit()
+    b.git("-c", "merge.renames=false", "pull", "-q", "--no-edit", "--no-rebase", code=None)
+    done = sync(b.vault, b.caller())
+    assert [one.where for one in done.waiting] == ["Topics/Files.md"]
+    b.write("Topics/Files.md", old.replace("One file is enough", "Some files are enough"))
+    b.fix()
+    assert b.git("ls-files", "-u") == ""
+    assert any("under way" in one for one in b.problems())
+    b.git("commit", "-q", "--no-edit")
+    meet(b, a)
+    for each in (a, b):
+        assert "Some files are enough" in each.texts()[X]
+        assert (each.root / "Topics/Files.md").exists()
 
 
 # --- one id in two files
@@ -489,6 +546,14 @@ def test_two_files_of_one_id_are_named_and_made_one(two, topic) -> None:
     assert "and a line of the copy" in held
     assert "[storage, copy]" in held
     meet(a, b)
+
+
+def test_a_copy_beside_a_record_does_not_take_its_name(two) -> None:
+    a, _ = two
+    a.write(f"records/decision/{X} 1.md", (a.root / record_path(X)).read_text().replace("[storage]", "[storage, copy]"))
+    a.fix()
+    assert "[storage, copy]" in (a.root / record_path(X)).read_text()
+    assert not (a.root / f"records/decision/{X} 1.md").exists()
 
 
 def test_notes_of_a_persons_own_with_one_id_are_left_alone(two) -> None:
