@@ -11,10 +11,11 @@ import os
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.conflicts import Resolved, is_event_path
+from cortex.core.conflicts import Resolved, is_event_path, note_id
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
 from cortex.operations.check_merges import check_merges
+from cortex.operations.resolve_conflicts import merge_notes
 from cortex.projections.refresh import look
 from cortex.vault import checkout, displaced, files, git, layout, objects
 from cortex.vault.displaced import Displaced
@@ -54,8 +55,8 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
     path = entry.path.removeprefix(prefix)
     if not entry.path.startswith(prefix) or not (files.exists(root, path) or _is_in_history(root, path)):
         return []
-    if _is_there(vault, caller, entry.other):
-        return []
+    if there := _where(vault, caller, entry.other):
+        return _joined(root, there, entry)
     home = _home(root, entry.other, entry.base, path)
     target = home
     done = []
@@ -77,13 +78,28 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
     return [*done, Resolved(target, f"git had taken it for {_name(entry.stays)}; it is back")]
 
 
-def _is_there(vault: Vault, caller: Caller, data: bytes) -> bool:
-    """Whether a note with this id is in the vault, wherever; a note without one, with this text."""
+def _where(vault: Vault, caller: Caller, data: bytes) -> str:
+    """The path at which a note with this id is in the vault by now; empty when there is none."""
     id_ = notes.read(data).get("id")
     if not id_:
-        return False
+        return ""
     paths = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))], words=False)
-    return any(not is_event_path(path) and files.exists(vault.root, path) for path in paths)
+    return next((path for path in paths if not is_event_path(path) and files.exists(vault.root, path)), "")
+
+
+def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
+    """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it.
+    Nothing where what was displaced was never committed here: then its merge was taken back."""
+    blob = git.run(root, ["hash-object", "--stdin"], stdin=entry.other).decode().strip()
+    if not git.attempt(root, ["log", "-1", "--format=%H", "-m", f"--find-object={blob}", "HEAD", "--"], timeout=_SECONDS).output:
+        return []
+    now = files.read(root, path)
+    base = entry.base if note_id(entry.base) == note_id(entry.other) else b""
+    data, _ = merge_notes(base, now, entry.other)
+    if data == now:
+        return []
+    files.replace(root, path, data, now)
+    return [Resolved(path, "git had left out what was changed in it; it is back")]
 
 
 def _home(root: str, data: bytes, base: bytes, path: str) -> str:

@@ -276,6 +276,24 @@ def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drive
     assert b.problems() == []
 
 
+def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first(two, has_drivers) -> None:
+    if not has_drivers:
+        pytest.skip("only the driver displaces")
+    a, b = two
+    remove_and_save_alike(a)
+    a.commits()
+    old = (b.root / record_path(X)).read_text()
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("pull", "-q", "--no-edit", "--no-rebase")
+    b.write(record_path(X), old.replace("[storage]", "[storage, again]"))
+    b.commit()
+    assert [one.path for one in heal(b.vault, b.caller()).brought_back] == [record_path(X)]
+    both_survive(b)
+    assert "[storage, again]" in b.texts()[X]
+    meet(b, a)
+
+
 def test_a_merge_that_was_taken_back_brings_nothing_back(two, has_drivers) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")
