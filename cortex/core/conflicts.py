@@ -32,7 +32,7 @@ Merge: TypeAlias = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
 Tree: TypeAlias = Mapping[str, bytes]  # vault path -> text; no entry where there is no file
 
 
-class Sides(NamedTuple):
+class MergeSides(NamedTuple):
     """The versions of what is merged: every note that differs between the three trees, and what is unmerged."""
 
     base: Tree
@@ -86,7 +86,7 @@ class Resolved(NamedTuple):
     what: str
 
 
-class Context(NamedTuple):
+class MergeContext(NamedTuple):
     """What is needed beside the versions."""
 
     merge: Merge
@@ -127,7 +127,7 @@ class _File(NamedTuple):
     data: bytes
 
 
-class _Versions(NamedTuple):
+class _NoteVersions(NamedTuple):
     """One note on each side; None where a side does not have it."""
 
     base: _File | None
@@ -170,7 +170,7 @@ def digest(data: bytes | None) -> str:
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
-def resolve(unmerged: Sequence[Unmerged], sides: Sides, context: Context) -> Outcome:
+def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeContext) -> Outcome:
     """Decide on every path that git could not merge, and on what an earlier pass left to a person."""
     pass_ = _Pass(sides, context)
     todo = {one.path: one for one in unmerged}
@@ -200,7 +200,7 @@ def resolve(unmerged: Sequence[Unmerged], sides: Sides, context: Context) -> Out
     return pass_.outcome()
 
 
-def repair(sides: Sides, result: Tree, context: Context) -> Outcome:
+def repair(sides: MergeSides, result: Tree, context: MergeContext) -> Outcome:
     """What has to change in the tree that git made of three, so that no note is gone, stands twice, or holds the text of another."""
     pass_ = _Pass(sides, context)
     found = strays(sides, result, context.merge)
@@ -217,13 +217,13 @@ def repair(sides: Sides, result: Tree, context: Context) -> Outcome:
     return pass_.outcome()
 
 
-def strays(sides: Sides, result: Tree, merge: Merge) -> list[Stray]:
+def strays(sides: MergeSides, result: Tree, merge: Merge) -> list[Stray]:
     """The notes that are not in the tree that git made of three as their own versions give them.
 
     `sides` and `result` hold the notes that differ anywhere. A note that one side alone changed must have that side's text;
     one that both changed must be there once; one that a side deleted and the other left alone is gone.
     """
-    pass_ = _Pass(sides, Context(merge))
+    pass_ = _Pass(sides, MergeContext(merge))
     by_id = _by_note(*sides, result)
     found = []
     for id_ in sorted({_stem(path) for tree in sides[1:] for path in tree if is_event_path(path)}):
@@ -233,7 +233,7 @@ def strays(sides: Sides, result: Tree, merge: Merge) -> list[Stray]:
             found.append(Stray(EVENT, id_, decision.path, decision.data, decision.removes))
     for key, (base, ours, theirs, now) in sorted(by_id.items()):
         if max(map(len, (base, ours, theirs))) <= 1:  # else a copy with the same id stood there before: doctor names it
-            versions = _Versions(*(files[0] if files else None for files in (base, ours, theirs)))
+            versions = _NoteVersions(*(files[0] if files else None for files in (base, ours, theirs)))
             if stray := _strayed(pass_, key, versions, now):
                 found.append(stray)
     return found + _strayed_own(sides, result)
@@ -242,7 +242,7 @@ def strays(sides: Sides, result: Tree, merge: Merge) -> list[Stray]:
 class _Pass:
     """One pass: the versions of every note, and what has been decided so far."""
 
-    def __init__(self, sides: Sides, context: Context) -> None:
+    def __init__(self, sides: MergeSides, context: MergeContext) -> None:
         self.sides = sides
         self.context = context
         self.at: dict[str, _Decision] = {}  # by the path at which the note is to lie
@@ -250,14 +250,14 @@ class _Pass:
         self.resolved: list[Resolved] = []
         found = _by_note(*sides)
         # Where a side has two files with one id, each path is a note of its own.
-        self.versions: dict[str, _Versions] = {}
+        self.versions: dict[str, _NoteVersions] = {}
         for key, files in found.items():
             if max(map(len, files)) <= 1:
-                self.versions[key] = _Versions(*(one[0] if one else None for one in files))
+                self.versions[key] = _NoteVersions(*(one[0] if one else None for one in files))
                 continue
             for path in {file.path for one in files for file in one}:
                 at = [next((file for file in one if file.path == path), None) for one in files]
-                self.versions[f"{key}\0{path}"] = _Versions(*at)
+                self.versions[f"{key}\0{path}"] = _NoteVersions(*at)
         self.keys: dict[str, list[str]] = {}
         for key, versions in self.versions.items():
             for path in versions.paths():
@@ -345,7 +345,7 @@ def without_conflicts(data: bytes) -> bytes:
         return data
 
 
-def _why_unmerged(one: Unmerged, sides: Sides) -> str:
+def _why_unmerged(one: Unmerged, sides: MergeSides) -> str:
     """What a person has to do about a file that is not Cortex's to merge."""
     if conflicts(one.in_work_tree or b""):
         return "both sides changed the same lines"
@@ -420,7 +420,7 @@ def _record(pass_: _Pass, key: str, todo: Mapping[str, Unmerged]) -> _Decision |
     return _Decision(id_, kept.path, kept.data, frozenset(versions.paths() - {kept.path}), what)
 
 
-def _merged(pass_: _Pass, id_: str, path: str, versions: _Versions) -> _Decision:
+def _merged(pass_: _Pass, id_: str, path: str, versions: _NoteVersions) -> _Decision:
     """One note of what both sides made of it."""
     base, ours, theirs = versions
     assert ours is not None
@@ -466,7 +466,7 @@ def standing_path(id_: str, texts: Tree) -> str:
     return max(texts, key=rank)
 
 
-def _strayed(pass_: _Pass, key: str, versions: _Versions, now: Sequence[_File]) -> Stray | None:
+def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_File]) -> Stray | None:
     """How one note came out of a merge otherwise than its versions give it; None when it is as it should be."""
     base, ours, theirs = versions
     id_ = key.partition("\0")[0]
@@ -500,7 +500,7 @@ def _strayed(pass_: _Pass, key: str, versions: _Versions, now: Sequence[_File]) 
     return Stray(MIXED, id_, path, wanted, frozenset({file.path} - {path}))
 
 
-def _strayed_own(sides: Sides, result: Tree) -> list[Stray]:
+def _strayed_own(sides: MergeSides, result: Tree) -> list[Stray]:
     """People's own notes, which have no ids, that git took for records or records for them. What git takes for one of their own
     notes renamed to another is left as it is."""
     own = [{path: data for path, data in tree.items() if _is_persons(path, data)} for tree in sides]
@@ -519,7 +519,7 @@ def _is_persons(path: str, data: bytes) -> bool:
     return path.endswith(".md") and path.partition("/")[0] not in OURS and not is_ours(path, data)
 
 
-def _is_by_hand(pass_: _Pass, unmerged: Unmerged, versions: _Versions) -> bool:
+def _is_by_hand(pass_: _Pass, unmerged: Unmerged, versions: _NoteVersions) -> bool:
     """True if the file in the work tree is no version that git or Cortex can have put there: somebody has mended it between
     a merge that was killed and this one, and it must not be overwritten."""
     now = unmerged.in_work_tree

@@ -18,6 +18,7 @@ from cortex.operations.consume import CREATED, DUPLICATE, UPDATED, Pass
 from cortex.operations.glimpse import glimpse
 from cortex.operations.heal import heal_by_the_way
 from cortex.operations.inbox import known
+from cortex.operations.record_lock import record_lock
 from cortex.projections.refresh import look
 from cortex.projections.touched import pages_of
 from cortex.vault import checkout, files, layout
@@ -38,7 +39,7 @@ class Done(NamedTuple):
 def at_once(vault: Vault, caller: Caller, captured: Captured, event: Event) -> Done:
     """Normalize an event of the inbox. An error says where the event waits: it is kept in any case."""
     try:
-        with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=_WAIT):
+        with record_lock(vault):
             if not files.exists(vault.root, layout.pending(captured.id)):
                 return _done_before(vault, caller, event)
             done, healed = _normalized(vault, caller, event)

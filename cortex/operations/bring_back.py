@@ -14,7 +14,7 @@ from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved, is_event_path, note_id
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
-from cortex.operations.check_merges import check_merges
+from cortex.operations.check_merges import check_merges, free_path
 from cortex.operations.resolve_conflicts import merge_notes
 from cortex.projections.refresh import look
 from cortex.vault import checkout, displaced, files, git, layout, objects
@@ -66,12 +66,12 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
         now = files.read(root, home)
         if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(entry.stays) != _name(entry.other):
             # The other one's file is what git wrote the first one into.
-            other_home = _free(root, _home(root, entry.stays, entry.base, ""), entry.stays)
+            other_home = free_path(root, _home(root, entry.stays, entry.base, ""), entry.stays)
             files.publish(root, other_home, entry.stays)
             files.replace(root, home, entry.other, now)
             done.append(Resolved(other_home, f"git had put it into the file of {_name(entry.other)}; it has its own again"))
         else:
-            target = _free(root, home, entry.other)
+            target = free_path(root, home, entry.other)
             files.publish(root, target, entry.other)
     else:
         files.publish(root, home, entry.other)
@@ -90,8 +90,7 @@ def _where(vault: Vault, caller: Caller, data: bytes) -> str:
 def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
     """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it.
     Nothing where what was displaced was never committed here: then its merge was taken back."""
-    blob = git.run(root, ["hash-object", "--stdin"], stdin=entry.other).decode().strip()
-    if not git.attempt(root, ["log", "-1", "--format=%H", "-m", f"--find-object={blob}", "HEAD", "--"], timeout=_SECONDS).output:
+    if not _path_in_history(root, entry.other, "HEAD"):
         return []
     now = files.read(root, path)
     base = entry.base if note_id(entry.base) == note_id(entry.other) else b""
@@ -120,10 +119,22 @@ def _home(root: str, data: bytes, base: bytes, path: str) -> str:
     return layout.record(note.get("type") or "note", id_)
 
 
-def _path_in_history(root: str, data: bytes) -> str:
-    """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
+def _path_in_history(root: str, data: bytes, *revisions: str) -> str:
+    """The vault path at which some commit of the revisions, or else any one, not long abandoned ones included, has exactly this
+    text; empty when none has."""
     blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    words = ["log", "--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", f"--find-object={blob}"]
+    words = [
+        "log",
+        *(revisions or ("--all", "--reflog")),
+        "-1",
+        "--format=",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "-m",
+        f"--find-object={blob}",
+    ]
     try:
         fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
     except CortexError:  # a history too long to look through
@@ -137,13 +148,6 @@ def _path_in_history(root: str, data: bytes) -> str:
 
 def _is_in_history(root: str, path: str) -> bool:
     return bool(git.attempt(root, ["rev-list", "-1", "HEAD", "--", path], timeout=_SECONDS).output)
-
-
-def _free(root: str, path: str, data: bytes) -> str:
-    """The path, or one beside it when it is taken."""
-    if not files.exists(root, path):
-        return path
-    return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
 def _name(data: bytes) -> str:

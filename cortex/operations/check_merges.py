@@ -4,7 +4,8 @@ Where a clone has no merge drivers (a phone, a hosting site, a clone in which no
 two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
 commit that this clone has picked, rebased or applied, is compared with what its sides say of each note
 (`conflicts.strays`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
-found in another note. Not seen: what `git stash pop` mixes where there are no drivers, since no commit tells of it.
+found in another note, or where git took it for renamed, so that nobody was asked. Not seen: what `git stash pop` mixes
+where there are no drivers, since no commit tells of it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
 from cortex.operations.duplicates import join
 from cortex.operations.misnamed_events import give_back
-from cortex.operations.resolve_conflicts import Merged, merge_notes, merged_by
+from cortex.operations.resolve_conflicts import MergeCommit, merge_notes, merged_by
 from cortex.projections.refresh import look
 from cortex.vault import checkout, drivers, files, git, merging, objects, store
 from cortex.vault.find import Vault
@@ -50,9 +51,11 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
     log = os.path.join(place[1], "logs", "HEAD")
     stamp = _stamp(log)
     last, last_stamp = _read(vault)
-    if (stamp and stamp == last_stamp) or not git.has_commit(root):
+    if stamp and stamp == last_stamp:
         return [], []
-    head = git.commit_id(root, "HEAD")
+    head = git.head(root)
+    if not head:  # before the first commit
+        return [], []
     resolved: list[Resolved] = []
     problems: list[Problem] = []
     for wrong in _all_wrong(root, last, head, log) if last != head else ():
@@ -110,7 +113,7 @@ def _renamed(root: str, commits: Commits) -> set[str]:
     return found
 
 
-def _is_mixed_in(gone: Stray, mixed: Stray, merged: Merged) -> bool:
+def _is_mixed_in(gone: Stray, mixed: Stray, merged: MergeCommit) -> bool:
     """Whether what was changed in a note that is gone was changed in the other note instead."""
     base = next((data for data in merged.sides.base.values() if note_id(data) == gone.id), b"") if gone.id else merged.sides.base.get(gone.path, b"")
     was, now = (set(data.splitlines()) for data in (base, gone.data))
@@ -119,7 +122,7 @@ def _is_mixed_in(gone: Stray, mixed: Stray, merged: Merged) -> bool:
     return bool(added or removed) and added <= made and not removed & made
 
 
-def _result_of(stray: Stray, merged: Merged) -> bytes:
+def _result_of(stray: Stray, merged: MergeCommit) -> bytes:
     """The text that a merge gave to a note that it mixed with another."""
     if stray.id:
         return next((data for data in merged.result.values() if note_id(data) == stray.id), b"")
@@ -157,16 +160,21 @@ def _back(root: str, wrong: Wrong) -> Resolved | None:
     stray, path = wrong.stray, wrong.stray.path
     if git.attempt(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).output:
         return None
-    if not files.exists(root, path):
-        files.publish(root, path, stray.data)
-    elif note_id(files.read(root, path)) == stray.id:
+    if files.exists(root, path) and note_id(files.read(root, path)) == stray.id:
         return None
-    elif stray.kind == EVENT:
+    if files.exists(root, path) and stray.kind == EVENT:
         give_back(root, path, stray.data)
     else:
-        path = f"{path.removesuffix('.md')}-{short_hash(stray.id, 10)}.md"
+        path = free_path(root, path, stray.data)
         files.publish(root, path, stray.data)
     return Resolved(path, f"git had taken it for another {'event' if stray.kind == EVENT else 'note'}; it is back")
+
+
+def free_path(root: str, path: str, data: bytes) -> str:
+    """The path, or one beside it, named by a hash of the text, when it is taken."""
+    if not files.exists(root, path):
+        return path
+    return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
 def _replayed(root: str, log: str, last: str) -> list[tuple[Commits, str]]:

@@ -18,7 +18,7 @@ from cortex.vault.merging import Begun
 _MOST_STEPS = 10_000  # commits of one rebase
 
 
-class Step(NamedTuple):
+class MergeStep(NamedTuple):
     """How far resolving came."""
 
     done: bool  # the merge or rebase is concluded
@@ -28,14 +28,14 @@ class Step(NamedTuple):
     hint: str = ""
 
 
-def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> Step:
+def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> MergeStep:
     """Resolve what git could not, conclude the merge, or go on with the rebase until it ends or waits for a person."""
     resolved: list[Resolved] = []
     for _ in range(_MOST_STEPS):
         decided, waiting = resolve_unmerged(vault.root, mine)
         resolved += decided
         if waiting:
-            return Step(done=False, resolved=_once(resolved), waiting=tuple(waiting))
+            return MergeStep(done=False, resolved=_once(resolved), waiting=tuple(waiting))
         if mine.how == "merge":
             changed: tuple[str, ...] = ()
             with suppress(CortexError):  # it is tried again before the next commit, and told then
@@ -45,12 +45,12 @@ def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> Step:
         ran = merging.conclude(vault.root, mine.how)
         resolved += merging.told(ran)
         if checkout.under_way(vault.root) != mine.how:
-            return Step(done=True, resolved=_once(resolved), waiting=())
+            return MergeStep(done=True, resolved=_once(resolved), waiting=())
         if ran.code and not objects.stages(vault.root):
             if mine.how == "rebase" and commits.keep_amid(vault.root).id:
                 continue  # what was written meanwhile stood in git's way
             error = commits.declined(vault.root, ran, mine.how)
-            return Step(done=False, resolved=_once(resolved), waiting=(), trouble=error.message, hint=error.hint)
+            return MergeStep(done=False, resolved=_once(resolved), waiting=(), trouble=error.message, hint=error.hint)
         mine = mine._replace(waiting={})
         merging.remember(vault.root, mine)
     raise CortexError(f"the rebase has more than {_MOST_STEPS:,} steps", "git rebase --abort, then git pull --no-rebase")

@@ -13,11 +13,13 @@ from cortex.core.problem import Conflict, Invalid, NotFound, Problem
 from cortex.operations.consume import CREATED, DUPLICATE, UPDATED, Pass
 from cortex.operations.gather import send
 from cortex.operations.heal import heal_by_the_way
+from cortex.operations.record_lock import record_lock
 from cortex.projections.refresh import Views, look
 from cortex.vault import files, layout
 from cortex.vault.find import Vault
-from cortex.vault.lock import lock
 from cortex.vault.moved import forget, moved
+
+_PATIENCE = 10.0  # seconds for another pass
 
 
 class Normalized(NamedTuple):
@@ -48,7 +50,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     Example: cortex normalize --dry-run
     """
     problems = () if dry_run else tuple(send(vault))  # what hooks could not put here for want of room
-    with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox"):
+    with record_lock(vault, _PATIENCE):
         waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
         if waiting and not dry_run:
             forget(vault)  # a run that does not come to its end leaves briefings to heal
@@ -68,7 +70,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
     del caller
     name = event.removesuffix(".md")
     source = layout.failed(name)
-    with lock(os.path.join(vault.locks(), "normalize.lock"), "inbox"):
+    with record_lock(vault, _PATIENCE):
         if not files.exists(vault.root, source):
             raise NotFound(f"there is no failed event {name}", "cortex status lists what failed")
         held = files.read(vault.root, source)

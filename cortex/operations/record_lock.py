@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
-_WAIT = 60.0  # seconds for a pass over the inbox, which changes records too
+PATIENCE = 60.0  # seconds for a pass over the inbox, which changes records too
 
 
-def record_lock(vault: Vault) -> AbstractContextManager[None]:
-    """While it is held, nobody else changes a record through Cortex."""
-    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=_WAIT)
+def record_lock(vault: Vault, wait: float = PATIENCE) -> AbstractContextManager[None]:
+    """While it is held, nobody else changes a record or the inbox through Cortex. `Conflict` after `wait` seconds."""
+    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=wait)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from cortex.core.conflicts import (
     Ask,
-    Context,
+    MergeContext,
+    MergeSides,
     OpenConflict,
     Outcome,
     Remove,
     Resolved,
-    Sides,
     Unmerged,
     Write,
     conflicts,
@@ -37,7 +37,7 @@ def resolve_for_person(root: str) -> tuple[tuple[Resolved, ...], tuple[Problem, 
     them: what was decided, and what waits for them."""
     if not objects.stages(root):
         return (), ()
-    how, at = checkout.under_way(root) or "stash", git.commit_id(root, "HEAD")
+    how, at = checkout.under_way(root) or "stash", git.head(root)
     last = merging.remembered(root)
     known = merging.begun(root) or (last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None)
     decided, waiting = resolve_unmerged(root, known or Begun(how, "", {}, at))
@@ -73,15 +73,15 @@ def check_own_merge(root: str, mine: Begun) -> tuple[list[Resolved], list[Proble
     return [*resolved], [*problems]
 
 
-class Merged(NamedTuple):
+class MergeCommit(NamedTuple):
     """A merge that git has made."""
 
-    sides: Sides
+    sides: MergeSides
     result: dict[str, bytes]  # of every path that differs anywhere: the text in the commit
     is_ours: bool  # the commit holds exactly what the first side holds
 
 
-def merged_by(root: str, commits: Commits, result: str) -> Merged | None:
+def merged_by(root: str, commits: Commits, result: str) -> MergeCommit | None:
     """What a commit made of two others, with the texts of all notes that differ anywhere; None when nothing in it needs a look."""
     versions = _versions(root, commits)
     made = (_changed(root, commits.ours, result), _changed(root, commits.theirs, result))
@@ -91,7 +91,7 @@ def merged_by(root: str, commits: Commits, result: str) -> Merged | None:
     paths |= {path: new for changed in made for path, (_, new) in changed.items()}
     text = objects.blobs(root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob])
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    return Merged(_sides(versions, text), tree, not made[0])
+    return MergeCommit(_sides(versions, text), tree, not made[0])
 
 
 def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tuple[Problem, ...]]:
@@ -100,7 +100,7 @@ def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tup
     merged = merged_by(root, commits, "HEAD")
     if merged is None:
         return (), ()
-    outcome = repair(merged.sides, merged.result, Context(merge=merge_notes, is_taken=lambda path: files.exists(root, path)))
+    outcome = repair(merged.sides, merged.result, MergeContext(merge=merge_notes, is_taken=lambda path: files.exists(root, path)))
     resolved, problems = list(outcome.resolved), []
     for action in outcome.actions:
         now = _in_work_tree(root, action.path)
@@ -131,7 +131,7 @@ def resolve_unmerged(root: str, mine: Begun) -> tuple[list[Resolved], list[Probl
         return [], []
     unmerged, foreign = _unmerged(root, stages)
     tracked = frozenset(git.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0")) if stages else frozenset()
-    context = Context(
+    context = MergeContext(
         merge=merge_notes,
         open=mine.waiting,
         in_work_tree={path: _in_work_tree(root, path) for path in mine.waiting},
@@ -167,7 +167,7 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
     return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
 
 
-def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> Sides:
+def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSides:
     """The versions of the notes that an operation under way merges. From the commits where they are known: the stages of a
     path that git takes for a rename hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
@@ -179,7 +179,7 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> Sides:
     if not paths <= versions.keys():  # unknown, or another stash than the last one
         text = objects.blobs(root, [stage.blob for stage in own])
         base, ours, theirs = ({os.fsdecode(one.path[len(prefix) :]): text[one.blob] for one in own if one.number == number} for number in (1, 2, 3))
-        return Sides(base, _moved_elsewhere(root, Sides(base, ours, theirs)) | ours, theirs)
+        return MergeSides(base, _moved_elsewhere(root, MergeSides(base, ours, theirs)) | ours, theirs)
     wanted = {
         path: row
         for path, row in versions.items()
@@ -193,7 +193,7 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> Sides:
     return sides._replace(theirs={**{path: data for path, data in untracked.items() if data is not None}, **sides.theirs})
 
 
-def _moved_elsewhere(root: str, sides: Sides) -> dict[str, bytes]:
+def _moved_elsewhere(root: str, sides: MergeSides) -> dict[str, bytes]:
     """Where HEAD has the notes that `sides` knows of theirs alone: a patch does not say that we have moved one."""
     ids = {id_ for tree in (sides.base, sides.theirs) for path, data in tree.items() if not is_event_path(path) and (id_ := note_id(data))}
     ids -= {note_id(data) for data in sides.ours.values()}
@@ -209,14 +209,14 @@ def _moved_elsewhere(root: str, sides: Sides) -> dict[str, bytes]:
 _Row = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
 
 
-def _sides(versions: dict[str, _Row], text: dict[str, bytes]) -> Sides:
+def _sides(versions: dict[str, _Row], text: dict[str, bytes]) -> MergeSides:
     """The three trees with the texts of these blobs."""
     trees: list[dict[str, bytes]] = [{}, {}, {}]
     for path, row in versions.items():
         for tree, blob in zip(trees, row, strict=True):
             if blob in text:
                 tree[path] = text[blob]
-    return Sides(*trees)
+    return MergeSides(*trees)
 
 
 def _versions(root: str, merged: Commits) -> dict[str, _Row]:

@@ -11,7 +11,7 @@ from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved
 from cortex.core.problem import Conflict, CortexError, Problem
 from cortex.operations.clear_conflicts import clear_conflicts
-from cortex.operations.continue_merge import Step, continue_merge
+from cortex.operations.continue_merge import MergeStep, continue_merge
 from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
@@ -169,7 +169,7 @@ class _Sync:
                 raise _Stop(why, f"everything in it is merged; {hint}; then cortex sync")
             raise Conflict(why, hint)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: MergeStep) -> None:
         """Note how far settling came; stop when it needs a person."""
         self.settled += step.resolved
         self.waiting = step.waiting
@@ -273,12 +273,12 @@ class _Sync:
     def _merged(self, up: Upstream, theirs: str) -> str:
         """Merge or rebase as their git says; how."""
         self._check(up, theirs)
-        if not git.has_commit(self.root) or self._is_ancestor("HEAD", theirs):
+        ours = git.head(self.root)
+        if not ours or self._is_ancestor("HEAD", theirs):
             self._begin(Begun("merge", theirs, {}), ["--quiet", "--no-edit", "--no-autostash", "--no-squash", *self._straight(up, theirs)], [])
             return "fast-forward"
         how = "rebase" if up.rebase else "merge"
-        mine = git.commit_id(self.root, "HEAD")
-        self._begin(Begun(how, theirs, {}, mine), _words(up, theirs), self._aside(theirs) if how == "merge" else [])
+        self._begin(Begun(how, theirs, {}, ours), _words(up, theirs), self._aside(theirs) if how == "merge" else [])
         return how
 
     def _straight(self, up: Upstream, theirs: str) -> list[str]:

@@ -184,9 +184,14 @@ def commit_id(directory: str, revision: str) -> str:
     return found[-1]
 
 
+def head(directory: str) -> str:
+    """The full id of the commit that `HEAD` names; empty before the first one."""
+    return attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"]).output.decode("ascii", "replace").strip()
+
+
 def has_commit(directory: str) -> bool:
     """Whether there is a commit that `HEAD` names."""
-    return not attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"]).code
+    return bool(head(directory))
 
 
 def _verb(arguments: Sequence[str]) -> str:

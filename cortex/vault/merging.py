@@ -201,8 +201,7 @@ def put_back(root: str) -> bool:
 
 def start(root: str, what: Begun, arguments: Sequence[str]) -> git.Ran:
     """Begin a merge or rebase; the code is not zero when git stopped."""
-    born = git.has_commit(root)
-    remember(root, what._replace(ours=git.commit_id(root, "HEAD") if born else "", branch=checkout.branch_of(root)))
+    remember(root, what._replace(ours=git.head(root), branch=checkout.branch_of(root)))
 
     def attempt() -> git.Ran:
         ran = git.attempt(objects.top(root), [*SAFE, what.how, *arguments], timeout=_LONG, hooks=True, extra=_QUIET)

@@ -12,10 +12,10 @@ from cortex.core.conflicts import (
     MIXED,
     TWICE,
     Ask,
-    Context,
+    MergeContext,
+    MergeSides,
     OpenConflict,
     Remove,
-    Sides,
     Unmerged,
     Write,
     conflicts,
@@ -47,18 +47,18 @@ def joins(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
 Place = tuple[str, bytes | None, bytes | None, bytes | None, bytes | None]  # path, base, ours, theirs, in the work tree
 
 
-def sides_of(*places: Place) -> Sides:
+def sides_of(*places: Place) -> MergeSides:
     trees: list[dict[str, bytes]] = [{}, {}, {}]
     for path, *versions, _ in places:
         for tree, data in zip(trees, versions, strict=True):
             if data is not None:
                 tree[path] = data
-    return Sides(*trees)
+    return MergeSides(*trees)
 
 
 def decided(*places: Place, also: tuple[Place, ...] = (), plain: bool = True, **context):
     """`also` are paths that git merged."""
-    return resolve([Unmerged(place[0], place[4], plain) for place in places], sides_of(*places, *also), Context(joins, **context))
+    return resolve([Unmerged(place[0], place[4], plain) for place in places], sides_of(*places, *also), MergeContext(joins, **context))
 
 
 BASE, OURS, THEIRS = record("a-aaaaaa", "Base."), record("a-aaaaaa", "Ours."), record("a-aaaaaa", "Theirs.")
@@ -205,7 +205,7 @@ REPAIRS = {
 def test_what_git_mixed_is_told_from_what_it_merged(case, swap) -> None:
     places, result, expected = REPAIRS[case]
     base, ours, theirs = sides_of(*places)
-    sides = Sides(base, theirs, ours) if swap else Sides(base, ours, theirs)
+    sides = MergeSides(base, theirs, ours) if swap else MergeSides(base, ours, theirs)
     assert {(one.kind, one.path, one.data) for one in strays(sides, result, joins)} == expected
 
 
@@ -227,10 +227,10 @@ def tree_of(notes_of: dict[str, tuple[str, str]]) -> dict[str, bytes]:
 @given(versions, versions, versions, versions)
 def test_after_a_repair_every_note_is_there_once_with_its_own_text(base, ours, theirs, result) -> None:
     """Whatever git has made of three trees, even if the result has nothing to do with them."""
-    sides = Sides(tree_of(base), tree_of(ours), tree_of(theirs))
+    sides = MergeSides(tree_of(base), tree_of(ours), tree_of(theirs))
     known = {id_ for tree in (base, ours, theirs) for id_, _ in tree.values()}
     made = {path: record(id_, text) for path, (id_, text) in result.items() if id_ in known}
-    outcome = repair(sides, made, Context(joins, is_taken=lambda path: path in made))
+    outcome = repair(sides, made, MergeContext(joins, is_taken=lambda path: path in made))
     for action in outcome.actions:
         if isinstance(action, Remove):
             made.pop(action.path, None)
@@ -250,7 +250,7 @@ def test_after_a_repair_every_note_is_there_once_with_its_own_text(base, ours, t
             assert by_id[id_] == [one if other == was else other]
         elif one is not None and other is not None and one != other:
             continue  # git and its driver have merged it, or it was put together anew
-    assert repair(sides, made, Context(joins)).actions == ()
+    assert repair(sides, made, MergeContext(joins)).actions == ()
 
 
 LEFT_TO_PEOPLE = {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from cortex.projections import refresh
+from tests.reliability.disk import Disk
 
 TEMP = ".cx-tmp"
 
@@ -86,3 +87,15 @@ def homes(ram: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable, name in (("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")):
         monkeypatch.setenv(variable, str(ram / "home" / name))
     return ram / "home"
+
+
+@pytest.fixture
+def disk(tmp_path: Path, tool: Callable[[str], str]) -> Iterator[Disk]:
+    """A disk whose power can be cut."""
+    if os.geteuid() != 0:
+        pytest.skip("not run: power cuts need root")
+    made = Disk(tmp_path, tool)
+    try:
+        yield made
+    finally:
+        made.remove()

@@ -157,16 +157,20 @@ def meet(*clones: Clone) -> None:
 # --- events
 
 
-def test_an_event_in_two_places_is_never_written_into_another_events_file(two) -> None:
-    """A crash has left E1 in the inbox and among the normalized events, and somebody committed it so. Then git takes the
-    emptied inbox for renames to the next events."""
-    a, b = two
+def empty_an_inbox_that_was_committed(a: Clone, b: Clone) -> None:
+    """A crash has left E1 in the inbox and among the normalized events, and somebody committed it so. Then each clone empties
+    the inbox and captures an event: git takes that for a rename."""
     a.event(E1, folder="inbox/pending")
     a.commits()
     b.git("pull", "-q")
     for each, id_, text in ((a, E2, "The second turn."), (b, E3, "The third turn.")):
         each.remove(event_path(E1, "inbox/pending"))
         each.event(id_, text)
+
+
+def test_an_event_in_two_places_is_never_written_into_another_events_file(two) -> None:
+    a, b = two
+    empty_an_inbox_that_was_committed(a, b)
     meet(a, b)
     for each in (a, b):
         held = each.texts()
@@ -176,12 +180,7 @@ def test_an_event_in_two_places_is_never_written_into_another_events_file(two) -
 def test_an_event_whose_file_holds_another_event_is_named_and_gets_its_own_text_back(two) -> None:
     """As a merge program that follows renames leaves it where it does not read `.gitattributes`."""
     a, b = two
-    a.event(E1, folder="inbox/pending")
-    a.commits()
-    b.git("pull", "-q")
-    for each, id_, text in ((a, E2, "The second turn."), (b, E3, "The third turn.")):
-        each.remove(event_path(E1, "inbox/pending"))
-        each.event(id_, text)
+    empty_an_inbox_that_was_committed(a, b)
     a.commits()
     b.commit()
     b.git("pull", "-q", "--no-rebase", code=1)

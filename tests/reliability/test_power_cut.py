@@ -6,12 +6,9 @@ harness, with the sync of the folders switched off, must lose something. A disk 
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import random
 import select
-import struct
 import subprocess
 import sys
 import time
@@ -24,68 +21,11 @@ from cortex.core import event as events, note as notes
 from cortex.core.caller import Caller, silent
 from cortex.core.normalize import read_event
 from cortex.operations.init import init
+from tests.reliability.disk import Disk
 
 pytestmark = pytest.mark.power
 WORKER = Path(__file__).with_name("worker.py")
-SHUTDOWN, WITHOUT_FLUSH = 0x8004587D, 2  # FS_IOC_SHUTDOWN, FS_SHUTDOWN_FLAGS_NOLOGFLUSH
 SEED = 20261120
-
-
-class Disk:
-    """A small ext4 on a loop device of our own."""
-
-    def __init__(self, folder: Path, tool: Callable[[str], str]) -> None:
-        self.tool = tool
-        self.device = ""
-        self.at = folder / "disk"
-        self.at.mkdir()
-        image = folder / "image"
-        with image.open("wb") as file:
-            file.truncate(64 << 20)
-        self._run("mkfs.ext4", "-qF", str(image))
-        self.device = self._run("losetup", "--find", "--show", str(image)).strip()
-        self.mount()
-
-    def _run(self, name: str, *words: str) -> str:
-        done = subprocess.run([self.tool(name), *words], capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode:
-            self.remove()
-            pytest.skip(f"not run: {name} was refused: {done.stderr.strip()}")
-        return done.stdout
-
-    def mount(self) -> None:
-        self._run("mount", "-t", "ext4", self.device, str(self.at))
-
-    def cut(self) -> None:
-        """The power goes: from now on nothing reaches the disk, and what had not, never will."""
-        fd = os.open(self.at, os.O_RDONLY)
-        try:
-            fcntl.ioctl(fd, SHUTDOWN, struct.pack("I", WITHOUT_FLUSH))
-        except OSError as error:
-            self.remove()
-            pytest.skip(f"not run: this kernel cannot shut a file system down: {error.strerror}")
-        finally:
-            os.close(fd)
-
-    def unmount(self) -> None:
-        # An errno of EBUSY is a descriptor that the worker has left open, or a moment's scanner: wait, then fail.
-        for _ in range(100):
-            done = subprocess.run([self.tool("umount"), str(self.at)], capture_output=True, text=True, timeout=60, check=False)
-            if not done.returncode:
-                return
-            time.sleep(0.02)
-        raise OSError(errno.EBUSY, f"cannot unmount: {done.stderr.strip()}")
-
-    def restart(self) -> None:
-        self.unmount()
-        self.mount()
-
-    def remove(self) -> None:
-        if os.path.ismount(self.at):
-            subprocess.run([self.tool("umount"), "-l", str(self.at)], capture_output=True, timeout=60, check=False)
-        if self.device:
-            subprocess.run([self.tool("losetup"), "--detach", self.device], capture_output=True, timeout=60, check=False)
-            self.device = ""
 
 
 class Worker:
@@ -119,17 +59,6 @@ class Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.communicate()
-
-
-@pytest.fixture
-def disk(tmp_path: Path, tool: Callable[[str], str]) -> Iterator[Disk]:
-    if os.geteuid() != 0:
-        pytest.skip("not run: power cuts need root")
-    made = Disk(tmp_path, tool)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 @pytest.fixture

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import random
-import runpy
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,17 +39,6 @@ for number in range(10_000):
             subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
     print("commit", path, flush=True)
 """
-
-
-@pytest.fixture
-def disk(tmp_path: Path, tool: Callable[[str], str]) -> Iterator[object]:
-    if os.geteuid() != 0:
-        pytest.skip("not run: power cuts need root")
-    made = runpy.run_path(str(Path(__file__).with_name("test_power_cut.py")))["Disk"](tmp_path, tool)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 def repository_at(disk, number: int) -> Path:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import random
 import re
-import runpy
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,17 +32,6 @@ SHARED = "records/decision/shared-aaaaaa.md"
 # What the sync's git is caught at when the power goes; nothing is any moment of the sync.
 GITS = [b"merge", b"rebase", b"commit", b"push", b"fetch", b"update-index", b"", b""]
 BEFORE_BOOT = 1_000_000_000.0  # a time before any machine that runs this was started
-
-
-@pytest.fixture
-def disk(tmp_path: Path, tool: Callable[[str], str]) -> Iterator[object]:
-    if os.geteuid() != 0:
-        pytest.skip("not run: power cuts need root")
-    made = runpy.run_path(str(Path(__file__).with_name("test_power_cut.py")))["Disk"](tmp_path, tool)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 def now() -> str:
