@@ -27,6 +27,7 @@ from cortex.vault.find import Vault
 from cortex.vault.merging import Commits
 
 _CHECKED = "merges-checked"  # in the state folder: the commit up to which everything was looked at
+_DRIVERS = "drivers"  # behind it: the clone had the merge drivers then
 _MOST, _MOST_AT_FIRST = 50, 20  # merges in one pass, the newest; more come at once only with a long history of somebody else's
 _OURS = "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
 _REPLAYED = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t\n]*\t(?:cherry-pick|am|[^\n:]*\((?:pick|continue|cherry-pick)\)): ")
@@ -50,7 +51,7 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
         return [], []
     log = os.path.join(place[1], "logs", "HEAD")
     stamp = _stamp(log)
-    last, last_stamp = _read(vault)
+    last, last_stamp, had_drivers = _read(vault)
     if stamp and stamp == last_stamp:
         return [], []
     head = git.head(root)
@@ -58,18 +59,18 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
         return [], []
     resolved: list[Resolved] = []
     problems: list[Problem] = []
-    for wrong in _all_wrong(root, last, head, log) if last != head else ():
+    for wrong in _all_wrong(root, last, head, log, had_drivers=had_drivers) if last != head else ():
         try:
             done, problem = _put_right(vault, caller, wrong)
         except (CortexError, OSError) as error:
             return resolved, [*problems, Problem(wrong.stray.path, f"was mixed up by a merge and is not put right yet: {error}", "cortex heal")]
         resolved += [done] if done else []
         problems += [problem] if problem else []
-    _write(vault, head, stamp)
+    _write(vault, head, stamp, has_drivers=drivers.are_active(root))
     return resolved, problems
 
 
-def _all_wrong(root: str, last: str, head: str, log: str) -> list[Wrong]:
+def _all_wrong(root: str, last: str, head: str, log: str, *, had_drivers: bool) -> list[Wrong]:
     """What is wrong in the merges and rebases since HEAD was `last`; of a clone that was never looked at, in the newest merges."""
     found = []
     since = (f"--max-count={_MOST}", head, f"^{last}") if last else (f"--max-count={_MOST_AT_FIRST}", head)
@@ -79,7 +80,7 @@ def _all_wrong(root: str, last: str, head: str, log: str) -> list[Wrong]:
         commit, *sides = parents.removeprefix("commit ").split()
         if len(sides) == 2 and not subject.startswith(_OURS):
             found += _wrong(root, merging.between(root, *sides), commit)
-    if not last or not drivers.are_active(root):  # a driver keeps what it cannot write: see `vault/displaced.py`
+    if not (had_drivers and drivers.are_active(root)):  # a driver keeps what it cannot write: see `vault/displaced.py`
         for commits, result in _replayed(root, log, last):
             found += _wrong(root, commits, result)
     return found
@@ -216,11 +217,13 @@ def _stamp(path: str) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
-def _read(vault: Vault) -> tuple[str, str]:
-    """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
-    commit, _, stamp = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").strip().partition(" ")
-    return commit, stamp
+def _read(vault: Vault) -> tuple[str, str, bool]:
+    """The commit that was looked at last, the stamp of the reflog then, and whether the clone had the merge drivers; two empty
+    texts when nothing was."""
+    words = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").split()
+    commit, stamp, kept = (*words, "", "", "")[:3]
+    return commit, stamp, kept == _DRIVERS
 
 
-def _write(vault: Vault, commit: str, stamp: str) -> None:
-    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp}\n".encode())
+def _write(vault: Vault, commit: str, stamp: str, *, has_drivers: bool) -> None:
+    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp or '-'} {_DRIVERS if has_drivers else ''}\n".encode())

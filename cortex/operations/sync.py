@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.conflicts import Resolved
+from cortex.core.conflicts import Resolved, is_record, note_id
 from cortex.core.problem import Conflict, CortexError, Problem
 from cortex.operations.clear_conflicts import clear_conflicts
 from cortex.operations.continue_merge import MergeStep, continue_merge
@@ -16,7 +19,7 @@ from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
 from cortex.operations.resolve_conflicts import check_own_merge, recover, resolve_for_person
-from cortex.vault import checkout, commits, drivers, git, layout, merging, objects, remotes, settings
+from cortex.vault import checkout, commits, drivers, files, git, layout, merging, objects, remotes, settings
 from cortex.vault.commits import Change
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
@@ -186,14 +189,14 @@ class _Sync:
         self.settled += resolved
         self.problems |= {problem.where: problem for problem in problems}
 
-    def _commit(self) -> None:
-        """Heal and commit what is ours."""
+    def _commit(self, more: Sequence[Change] = ()) -> None:
+        """Heal and commit what is ours, and `more`."""
         self.settled += [*join_grown_apart(self.vault, self.caller), *clear_conflicts(self.vault, self.caller)]
         try:
             heal(self.vault, self.caller)
         except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
             self.problems["briefings"] = Problem("briefings", f"could not be healed: {error.message}", error.hint)
-        changed = commits.changes(self.root)
+        changed = [*commits.changes(self.root), *more]
         self._not_emptied(changed)
         try:
             kept = commits.keep(self.root, changed)
@@ -264,9 +267,10 @@ class _Sync:
                 break
             except _Refused:
                 # The watcher, or a search, has written something of ours since the commit: commit that, and try again.
-                if attempt + 1 == _RETRIES or not commits.changes(self.root):
+                same = self._same_notes(theirs)
+                if attempt + 1 == _RETRIES or not (same or commits.changes(self.root)):
                     raise
-                self._commit()
+                self._commit(same)
         self.received += behind
         self._commit()
 
@@ -337,6 +341,17 @@ class _Sync:
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
                 raise _Stop(f"you staged what {self.remote} has changed: {_listed(both)}", "commit it, or git restore --staged it, then cortex sync")
         return staged
+
+    def _same_notes(self, theirs: str) -> list[Change]:
+        """The files that git does not know where the remote has the same note, by its id or its whole text: one that was put
+        back where somebody had moved it to, or that came by another way than git. Committed, they merge like any other."""
+        found = []
+        for path, other in objects.committed(self.root, objects.untracked(self.root), theirs).items():
+            with suppress(CortexError, OSError):  # a link, or gone: it stays in the way, and is named
+                data = files.read(self.root, path)
+                if data == other or (note_id(data) == note_id(other) and is_record(notes.read(data))):
+                    found.append(Change(path, "A"))
+        return found
 
     def _is_ancestor(self, one: str, other: str) -> bool:
         return not git.attempt(self.root, ["merge-base", "--is-ancestor", one, other]).code

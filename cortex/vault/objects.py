@@ -111,13 +111,14 @@ def files_of(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes,
     return found
 
 
-def committed(root: str, paths: Sequence[str]) -> dict[str, bytes]:
-    """What git's last commit has for the vault's paths; what it does not have is left out. Nothing without a commit."""
+def committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[str, bytes]:
+    """What a commit, by default git's last one, has for the vault's paths; what it does not have is left out. Nothing
+    before the first commit."""
     if not paths or not checkout.in_repository(root) or not git.has_commit(root):
         return {}
     before = prefix(root)
     wanted = {before + os.fsencode(path): path for path in paths}
-    listed = {wanted[name]: blob for name, blob in files_of(root, "HEAD", [os.fsdecode(name) for name in wanted]).items() if name in wanted}
+    listed = {wanted[name]: blob for name, blob in files_of(root, revision, [os.fsdecode(name) for name in wanted]).items() if name in wanted}
     held = blobs(root, listed.values())
     return {path: held[blob] for path, blob in listed.items() if blob in held}
 

@@ -517,6 +517,25 @@ def test_a_file_that_git_does_not_know_is_never_overwritten(first, clone) -> Non
     assert b.read("new.md") == "Mine.\n"
 
 
+@pytest.mark.parametrize("same_text", [True, False])
+def test_a_note_that_came_by_another_way_too_is_merged(first, clone, same_text) -> None:
+    """By a file sync beside git, or put back by Cortex where somebody had moved it to. A record is known by its id, any other
+    note by its whole text."""
+    a, b = first, clone("b")
+    a.record("more-aaaaaa", path="Ideas/more.md")
+    a.write("new.md", "From a.\n")
+    a.git("add", ".")
+    a.git("commit", "-qm", "new")
+    a.synced()
+    b.write("Ideas/more.md", a.read("Ideas/more.md") + ("" if same_text else "\nAnd a line of b.\n"))
+    b.write("new.md", "From a.\n")
+    b.synced()
+    a.synced()
+    assert a.read("Ideas/more.md") == b.read("Ideas/more.md")
+    assert ("And a line of b." in a.read("Ideas/more.md")) != same_text
+    assert not b.git("status", "--porcelain")
+
+
 def test_a_rebase_wants_a_clean_tree_unless_they_stash(first, clone) -> None:
     a, b = first, clone("b")
     b.git("config", "pull.rebase", "true")

@@ -53,7 +53,8 @@ class Lost(AssertionError):
 
 
 class Clones:
-    """Some clones of one vault beside a bare remote. The last one never has Cortex's merge drivers."""
+    """Some clones of one vault beside a bare remote. The last one has Cortex's merge drivers only between a `doctor --fix`,
+    which puts them back, and the end of the operation."""
 
     def __init__(self, chance: random.Random, count: int = 5) -> None:
         self.chance = chance
@@ -518,6 +519,8 @@ class Clones:
             operation = self.chance.choice(operations)
             self.log.append(f"{clone}: {operation}")
             getattr(self, operation)(clone)
+            if clone == self.count - 1:
+                drivers.unregister(str(self.root(clone)))
             self.check(clone)
 
     def check(self, clone: int) -> None:

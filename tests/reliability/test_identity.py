@@ -256,6 +256,27 @@ def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pu
     both_survive(b)
 
 
+def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two) -> None:
+    a, b = two
+    drivers.unregister(str(b.root))
+    heal(b.vault, b.caller())
+    remove_and_save_alike(a)
+    a.add_line("mine.md", "- bread")
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.add_line("mine.md", "- tea")
+    b.commit()
+    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=1)
+    b.fix()
+    assert drivers.are_active(str(b.root))
+    b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
+    b.git("add", "-A")
+    b.git("rebase", "--continue")
+    meet(b, a)
+    both_survive(a)
+    both_survive(b)
+
+
 def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drivers) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")
