@@ -7,11 +7,12 @@ from typing import Any
 
 MOST_DOTS = 50  # in one key; Python's reader takes quadratic time for them, 10 s for a key of 40 kB
 DEEPEST = 100  # levels of lists and tables
-# What stands in quotes or behind a # counts for nothing. Every branch is possessive: no text is read twice.
+# What stands in quotes or behind a # counts for nothing. Every branch is possessive or atomic: no text is read twice. Groups
+# are atomic, since Python before 3.11.5 does not find what a possessive group with alternatives matches (gh-106052).
 _PARTS = re.compile(
-    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}+'
-    r"|'''(?:[^']++|'(?!''))*+'{3,5}+"
-    r'|"(?!"")(?:[^"\\\n]++|\\.)*+"'
+    r'"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{3,5}+'
+    r"|'''(?>(?:[^']++|'(?!''))*)'{3,5}+"
+    r'|"(?!"")(?>(?:[^"\\\n]++|\\.)*)"'
     r"|'(?!'')[^'\n]*+'"
     r"|\#[^\n]*+"
     r"|(?P<mark>[\[\]{}.,=\n\"'])",

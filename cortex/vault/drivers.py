@@ -36,6 +36,7 @@ _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _ENTRY = re.compile(r"^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*((?:[^\\\n]|\\[\s\S])*))?", re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
 _MOST = 4_000_000  # bytes of a configuration that is read
+_ABSENT = 5  # git config's exit code where what it should take out is not there
 _PATIENCE = 5.0  # seconds that we wait for another git to let go of the configuration
 FIX = "cortex doctor --fix"
 
@@ -247,7 +248,7 @@ def _configure(top: str, common: str, *words: str) -> None:
     pause = 0.01
     while True:
         ran = git.attempt(common, ["config", "--file", os.path.join(common, "config"), *words])
-        if not ran.code:
+        if ran.code in (0, _ABSENT) or "no such section" in ran.complaint:  # another process took it out meanwhile
             return
         locked = "could not lock" in ran.complaint and not git.refused_by_disk(ran, common)
         if locked:

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from cortex.core.problem import CortexError
-from cortex.vault import attributes, damage, drivers, git_locks
+from cortex.vault import attributes, drivers
 
 BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
 PATH = "records/decision/one.md"
@@ -214,23 +215,30 @@ while True:
 def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clone, git, soak):
     chance = random.Random(20261120)
     for _ in range(100 if soak else 8):
-        process = subprocess.Popen([sys.executable, "-c", LOOP, str(clone)], stderr=subprocess.DEVNULL)
+        mark = f"CORTEX_TEST={chance.random()}"
+        process = subprocess.Popen(["env", mark, sys.executable, "-c", LOOP, str(clone)], stderr=subprocess.DEVNULL)
         time.sleep(chance.uniform(0.1, 0.3))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        until_quiet(clone)
+        until_gone(mark)
         assert not drivers.configured(str(clone / ".git")).titles
         drivers.register(str(clone), again=True)
         assert drivers.registered(str(clone))
         assert not drivers.configured(str(clone / ".git")).removed
 
 
-def until_quiet(root: Path) -> None:
-    """The git that the killed process had started is on its own now, and finishes."""
-    place = damage.place_of(str(root))
-    deadline = time.monotonic() + 5
-    while git_locks.git_at_work(place) and time.monotonic() < deadline:
+def until_gone(mark: str) -> None:
+    """The git that the killed process had started is on its own now, and finishes. It is known by a variable of its
+    environment, which it has from the moment it is forked."""
+    deadline = time.monotonic() + 60
+    while any(mark.encode() in of for of in environments()) and time.monotonic() < deadline:
         time.sleep(0.005)
+
+
+def environments() -> Iterator[bytes]:
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # another user's, or gone
+            yield file.read_bytes()
 
 
 @pytest.fixture
