@@ -12,9 +12,11 @@ import os
 from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved, is_event_path, note_id
+from cortex.core.event import is_event_id
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
 from cortex.operations.check_merges import check_merges, free_path
+from cortex.operations.misnamed_events import give_back
 from cortex.operations.resolve_conflicts import merge_notes
 from cortex.projections.refresh import look
 from cortex.vault import checkout, displaced, files, git, layout, objects
@@ -53,16 +55,18 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
     """What was written. Nothing where the merge was taken back, or where the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
-    if not entry.path.startswith(prefix) or not (files.exists(root, path) or _is_in_history(root, path)):
+    if not entry.path.startswith(prefix) or (displaced.is_taken_back(root, entry) and _path_in_history(root, entry.other)):
         return []
     if there := _where(vault, caller, entry.other):
-        return _joined(root, there, entry)
+        return [] if is_event_path(there) else _joined(root, there, entry)
     home = _home(root, entry.other, entry.base, path)
     target = home
     done = []
     if files.exists(root, home) and not notes.read(entry.other).get("id"):
         return []  # a note of a person's own, known by its path, is there
-    if files.exists(root, home):
+    if files.exists(root, home) and is_event_path(home):
+        give_back(root, home, entry.other)
+    elif files.exists(root, home):
         now = files.read(root, home)
         if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(entry.stays) != _name(entry.other):
             # The other one's file is what git wrote the first one into.
@@ -79,19 +83,18 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
 
 
 def _where(vault: Vault, caller: Caller, data: bytes) -> str:
-    """The path at which a note with this id is in the vault by now; empty when there is none."""
+    """The path at which a note with this id, or an event of its name, is in the vault by now; empty when there is none."""
     id_ = notes.read(data).get("id")
     if not id_:
         return ""
     paths = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))], words=False)
-    return next((path for path in paths if not is_event_path(path) and files.exists(vault.root, path)), "")
+    is_event = is_event_id(id_)
+    end = f"/{id_}.md" if is_event else ".md"
+    return next((path for path in paths if is_event_path(path) == is_event and path.endswith(end) and files.exists(vault.root, path)), "")
 
 
 def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
-    """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it.
-    Nothing where what was displaced was never committed here: then its merge was taken back."""
-    if not _path_in_history(root, entry.other, "HEAD"):
-        return []
+    """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it."""
     now = files.read(root, path)
     base = entry.base if note_id(entry.base) == note_id(entry.other) else b""
     data, _ = merge_notes(base, now, entry.other)
@@ -119,22 +122,10 @@ def _home(root: str, data: bytes, base: bytes, path: str) -> str:
     return layout.record(note.get("type") or "note", id_)
 
 
-def _path_in_history(root: str, data: bytes, *revisions: str) -> str:
-    """The vault path at which some commit of the revisions, or else any one, not long abandoned ones included, has exactly this
-    text; empty when none has."""
+def _path_in_history(root: str, data: bytes) -> str:
+    """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
     blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    words = [
-        "log",
-        *(revisions or ("--all", "--reflog")),
-        "-1",
-        "--format=",
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-renames",
-        "-m",
-        f"--find-object={blob}",
-    ]
+    words = ["log", "--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", f"--find-object={blob}"]
     try:
         fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
     except CortexError:  # a history too long to look through
@@ -144,10 +135,6 @@ def _path_in_history(root: str, data: bytes, *revisions: str) -> str:
         if blob.encode() in meta and path.startswith(prefix):
             return os.fsdecode(path[len(prefix) :])
     return ""
-
-
-def _is_in_history(root: str, path: str) -> bool:
-    return bool(git.attempt(root, ["rev-list", "-1", "HEAD", "--", path], timeout=_SECONDS).output)
 
 
 def _name(data: bytes) -> str:

@@ -29,6 +29,8 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     done: list[str] = []
     failed: list[Problem] = []
     for step in (_repository, _cut_off, _drivers, _unmerged, _displaced, _events, _duplicates, _conflicts, _leftovers, _briefings):
+        if step in _LATER and checkout.under_way(vault.root):
+            continue
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
@@ -74,6 +76,10 @@ def _duplicates(vault: Vault, caller: Caller) -> Iterable[str]:
 
 def _conflicts(vault: Vault, caller: Caller) -> Iterable[str]:
     yield from (f"{one.path}: {one.what}" for one in clear_conflicts(vault, caller))
+
+
+# Not in the middle of a rebase, merge or the like: git would refuse to go on until what they change is added.
+_LATER = (_displaced, _events, _duplicates, _conflicts)
 
 
 def _leftovers(vault: Vault, caller: Caller) -> Iterable[str]:

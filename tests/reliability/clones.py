@@ -460,7 +460,7 @@ class Clones:
             self.git(root, *words, fails=True)
             if not checkout.under_way(root):
                 return
-            if not self.git(root, "ls-files", "-u") and what != "merge":
+            if not self.git(root, "ls-files", "-u") and not self.git(root, "status", "--porcelain", "-uno") and what != "merge":
                 self.git(root, what, "--skip", fails=True)  # nothing is left of this commit
             if not checkout.under_way(root):
                 return
@@ -491,11 +491,12 @@ class Clones:
         for _ in range(4):
             done = sync(vault, self.caller())
             self.log.append(f"{clone}: {done.trouble or done.how or done.push} {done.problems} {done.waiting}")
-            if not done.waiting:
+            marked = [problem for problem in done.problems if "conflict markers" in problem.message]
+            if not done.waiting and not marked:
                 if done.trouble:
                     raise Lost(f"sync is stuck: {done.trouble} ({done.hint})")
                 return
-            for problem in done.waiting:
+            for problem in (*done.waiting, *marked):
                 path = Path(vault.root, problem.where)
                 if not path.exists():
                     raise Lost(f"waits for a file that is not there: {problem}")

@@ -314,6 +314,53 @@ def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first
     meet(b, a)
 
 
+def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drivers) -> None:
+    """Git takes the record that is edited here for the one that was saved there, and drops the commit as empty."""
+    if not has_drivers:
+        pytest.skip("only the driver displaces")
+    a, b = two
+    remove_and_save_alike(a)
+    a.record(X)
+    (a.root / record_path(X)).rename(a.root / "ideas.md")
+    a.write("ideas.md", a.root.joinpath("ideas.md").read_text() + "".join(f"And a thought, the {number}th.\n" for number in range(40)))
+    a.commits()
+    b.write(record_path(X), (b.root / record_path(X)).read_text().replace("for a shop", "for a shop, measured on two machines,"))
+    b.commit()
+    b.git("pull", "-q", "--rebase")
+    assert "by hand" not in b.git("log", "@{u}..HEAD", "--format=%s")
+    heal(b.vault, b.caller())
+    assert "measured on two machines" in (b.root / "ideas.md").read_text()
+    assert "the 39th" in (b.root / "ideas.md").read_text()
+
+
+def test_an_event_that_was_displaced_and_is_there_is_left_alone(two) -> None:
+    a, _ = two
+    before = sorted(a.root.rglob("events/**/*.md"))
+    displaced.keep(str(a.root), "mine.md", b"", b"Shopping\n", (a.root / event_path(E1)).read_bytes())
+    heal(a.vault, a.caller())
+    assert displaced.entries(str(a.root)) == []
+    assert sorted(a.root.rglob("events/**/*.md")) == before
+
+
+def test_doctor_fix_changes_no_other_note_in_the_middle_of_a_rebase(two) -> None:
+    """Git would not go on before somebody adds what was changed."""
+    a, b = two
+    a.add_line("mine.md", "- bread")
+    a.commits()
+    b.add_line("mine.md", "- tea")
+    b.write(
+        "Ideas/one.md", RECORD.format(id=Y, title="Use files").replace("confidence: 0.9\n", "confidence: 0.9\nmerge_conflicts:\n  - {field: body}\n")
+    )
+    b.commit()
+    b.git("pull", "-q", "--rebase", code=1)
+    b.fix()
+    b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
+    b.git("add", "mine.md")
+    b.git("rebase", "--continue")
+    b.fix()
+    assert "merge_conflicts" not in (b.root / "Ideas/one.md").read_text()
+
+
 def test_a_merge_that_was_taken_back_brings_nothing_back(two, has_drivers) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")
