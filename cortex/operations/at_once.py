@@ -39,7 +39,7 @@ class Done(NamedTuple):
 def at_once(vault: Vault, caller: Caller, captured: Captured, event: Event) -> Done:
     """Normalize an event of the inbox. An error says where the event waits: it is kept in any case."""
     try:
-        with record_lock(vault):
+        with record_lock(vault, _WAIT):
             if not files.exists(vault.root, layout.pending(captured.id)):
                 return _done_before(vault, caller, event)
             done, healed = _normalized(vault, caller, event)

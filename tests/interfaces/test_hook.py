@@ -18,7 +18,7 @@ from cortex.interfaces.hook import heard, run
 from cortex.interfaces.hook.dialects import DIALECTS, EVENTS
 from cortex.vault import cursor, hook_log, waiting
 from cortex.vault.find import Vault
-from tests.conftest import cpu_limit
+from tests.conftest import SOAK, cpu_limit
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
 FILE = str(Path(heard.__file__).with_name("main.py"))
@@ -615,8 +615,11 @@ def sessions(project: Path) -> list[tuple[str, str]]:
     return sorted(turns, key=lambda turn: turn[0])
 
 
-@pytest.mark.parametrize("how", ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"])
-@pytest.mark.parametrize("first", ["a hook of the new session", "a command", "a late hook of the old session"])
+HOW = ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"]
+FIRST = ["a hook of the new session", "a command", "a late hook of the old session"]
+
+
+@pytest.mark.parametrize(("how", "first"), [(how, FIRST[(at + number) % 3]) for at, how in enumerate(HOW) for number in range(3 if SOAK else 1)])
 def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under_the_old_one(how, first, project, cortex):
     path = project / "t.jsonl"
     path.write_text(told_by(SESSION, "Said in A."))

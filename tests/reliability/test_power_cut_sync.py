@@ -148,7 +148,7 @@ def at_work(number: int, verb: bytes) -> bool:
 
 
 def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(disk, homes, soak, tmp_path) -> None:
-    cycles = int(os.environ.get("CYCLES", 150 if soak else 10))
+    cycles = int(os.environ.get("CYCLES", 150 if soak else 6))
     chance = random.Random(SEED)
     clones = Clones(disk, tmp_path, chance)
     there = Vault(str(clones.there))
@@ -195,7 +195,7 @@ def test_what_a_sync_took_is_on_the_disk_when_it_ends(durable, disk, homes, soak
     """The power goes right after the end of a sync. The control does not sync the work tree, as git does not."""
     clones = Clones(disk, tmp_path, random.Random(SEED))
     damaged = 0
-    cycles = 20 if soak else 3
+    cycles = 20 if soak else 2
     for turn in range(cycles):
         clones.work(clones.there, turn)
         assert sync(Vault(str(clones.there)), caller_in(clones.there)).trouble == ""

@@ -159,13 +159,8 @@ SHAPES = ["link", "link to a folder", "dangling link", "link to endless", "pipe"
 
 
 def pairs(places: list[str]) -> list[tuple[str, str]]:
-    """Every place with every shape in a soak; else with a link, a pipe and two more, so that each shape comes up."""
-    others = [shape for shape in SHAPES if shape not in ("link", "pipe")]
-    return [
-        (place, shape)
-        for number, place in enumerate(places)
-        for shape in (SHAPES if SOAK else ("link", "pipe", others[2 * number % len(others)], others[(2 * number + 1) % len(others)]))
-    ]
+    """Every place with every shape in a soak; else with a link and another one, so that each shape comes up."""
+    return [(place, shape) for number, place in enumerate(places) for shape in (SHAPES if SOAK else ("link", SHAPES[1 + number % (len(SHAPES) - 1)]))]
 
 
 AROUND = ["project/.cortex-project", "project/.git", "project/.git/HEAD", "project/.git/config", "project/.git/commondir", "project/.git/packed-refs"]
