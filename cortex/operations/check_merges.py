@@ -14,8 +14,10 @@ import os
 import re
 from typing import NamedTuple
 
+from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.conflicts import EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, note_id, strays
+from cortex.core.line_merge import merge_lines
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
 from cortex.operations.duplicates import join
@@ -145,15 +147,29 @@ def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | N
 
 
 def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
-    """Give a note its own text back, unless it is no longer as the merge left it."""
+    """Give a note its own text back, with what was changed in it since the merge."""
     stray = wrong.stray
     now = files.read(root, stray.path).replace(b"\r\n", b"\n") if files.exists(root, stray.path) else None
     if now is None or now == stray.data:
         return None, None
-    if now != objects.text_at(root, wrong.commit, stray.path):
-        return None, Problem(stray.path, "was mixed with another note by a merge, and changed since", f"cortex history {stray.id}")
-    files.replace(root, stray.path, stray.data, files.read(root, stray.path))
+    mixed = objects.text_at(root, wrong.commit, stray.path)
+    if mixed is None or note_id(mixed) != stray.id:
+        return None, Problem(stray.path, "was mixed with another note by a merge, and moved since", f"cortex history {stray.id}")
+    files.replace(root, stray.path, _without(mixed.replace(b"\r\n", b"\n"), now, stray.data), files.read(root, stray.path))
     return Resolved(stray.path, "git had mixed it with another note; its own text is back"), None
+
+
+def _without(mixed: bytes, now: bytes, own: bytes) -> bytes:
+    """What a note says now, without what a merge has mixed into it. Never a conflict: what is taken out belongs to another note."""
+    heads, bodies = zip(*(_parts(text) for text in (mixed, now, own)), strict=True)
+    head, _ = merge_notes(*heads)
+    return head + b"".join(merge_lines(*(body.splitlines(keepends=True) for body in bodies)))
+
+
+def _parts(data: bytes) -> tuple[bytes, bytes]:
+    """A note's frontmatter with its fences, and what is behind it."""
+    body = notes.read(data).body
+    return data[: len(data) - len(body)], body
 
 
 def _back(root: str, wrong: Wrong) -> Resolved | None:

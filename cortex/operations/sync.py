@@ -13,6 +13,7 @@ from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved, is_record, note_id
 from cortex.core.problem import Conflict, CortexError, Problem
+from cortex.operations.bring_back import bring_back
 from cortex.operations.clear_conflicts import clear_conflicts
 from cortex.operations.continue_merge import MergeStep, continue_merge
 from cortex.operations.duplicates import join_grown_apart
@@ -157,6 +158,7 @@ class _Sync:
     def _resolve_for_person(self) -> None:
         """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began; say what is left.
         Its end is theirs."""
+        self._note(bring_back(self.vault, self.caller))
         heal_by_the_way(self.vault, self.caller)  # pages that hold up a merge
         with commits.alone(self.root):
             resolved, waiting = resolve_for_person(self.root)
@@ -191,6 +193,7 @@ class _Sync:
 
     def _commit(self, more: Sequence[Change] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
+        self._note(bring_back(self.vault, self.caller))
         self.settled += [*join_grown_apart(self.vault, self.caller), *clear_conflicts(self.vault, self.caller)]
         try:
             heal(self.vault, self.caller)

@@ -277,6 +277,26 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
+def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(two) -> None:
+    a, b = two
+    drivers.unregister(str(b.root))
+    heal(b.vault, b.caller())
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=None)
+    assert "measured" in (b.root / record_path(Y)).read_text()
+    b.write(record_path(Y), (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [storage, later]") + "and a line of its own\n")
+    b.commit()
+    done = sync(b.vault, b.caller())
+    assert {one.path for one in done.settled} >= {record_path(X), record_path(Y)}
+    meet(a, b)
+    both_survive(a)
+    assert "and a line of its own" in a.texts()[Y]
+    assert "later" in a.texts()[Y]
+
+
 def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drivers) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")

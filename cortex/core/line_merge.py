@@ -1,0 +1,32 @@
+"""A merge of two texts line by line that never ends in a conflict."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+
+def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes]:
+    """The lines of `base` that both kept, and what each of them put in between: ours first, the same lines once."""
+    kept_by_us, added_by_us = _changes(base, ours)
+    kept_by_them, added_by_them = _changes(base, theirs)
+    kept = kept_by_us & kept_by_them
+    merged: list[bytes] = []
+    for at in range(len(base) + 1):
+        merged += added_by_us[at]
+        merged += added_by_them[at] if added_by_them[at] != added_by_us[at] else []
+        merged += base[at : at + 1] if at in kept else []
+    return merged
+
+
+def _changes(base: Sequence[bytes], side: Sequence[bytes]) -> tuple[set[int], defaultdict[int, list[bytes]]]:
+    """The indices of the base's lines that a side kept, and what it added before each index."""
+    kept: set[int] = set()
+    added: defaultdict[int, list[bytes]] = defaultdict(list)
+    for kind, start, end, first, last in SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
+        if kind == "equal":
+            kept |= set(range(start, end))
+        else:
+            added[start] += side[first:last]
+    return kept, added
