@@ -2,7 +2,7 @@
 
 Where a clone has no merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet), git merges the texts of
 two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
-commit that this clone has picked, rebased or applied, is compared with what its sides say of each note
+that somebody has picked, rebased or applied from one that is known here, is compared with what its sides say of each note
 (`conflicts.strays`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
 found in another note, or where git took it for renamed, so that nobody was asked. Not seen: what `git stash pop` mixes
 where there are no drivers, since no commit tells of it.
@@ -11,7 +11,7 @@ where there are no drivers, since no commit tells of it.
 from __future__ import annotations
 
 import os
-import re
+from collections import defaultdict
 from typing import NamedTuple
 
 from cortex.core import note as notes
@@ -24,16 +24,13 @@ from cortex.operations.duplicates import join
 from cortex.operations.misnamed_events import give_back
 from cortex.operations.resolve_conflicts import MergeCommit, merge_notes, merged_by
 from cortex.projections.refresh import look
-from cortex.vault import checkout, drivers, files, git, merging, objects, store
+from cortex.vault import checkout, files, git, merging, objects, store
 from cortex.vault.find import Vault
 from cortex.vault.merging import Commits
 
 _CHECKED = "merges-checked"  # in the state folder: the commit up to which everything was looked at
-_DRIVERS = "drivers"  # behind it: the clone had the merge drivers then
 _MOST, _MOST_AT_FIRST = 50, 20  # merges in one pass, the newest; more come at once only with a long history of somebody else's
 _OURS = "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
-_REPLAYED = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t\n]*\t(?:cherry-pick|am|[^\n:]*\((?:pick|continue|cherry-pick)\)): ")
-_MOST_REFLOG = 1 << 18  # bytes of its end
 _SECONDS = 30.0  # for a look through the history
 
 
@@ -45,15 +42,15 @@ class Wrong(NamedTuple):
 
 
 def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
-    """Put right what merges since the last call have lost or mixed, in the work tree. What somebody has changed since stays as
-    it is, and is a problem. Nothing while git is in the middle of something."""
+    """Put right what merges since the last call have lost or mixed, in the work tree. What somebody has changed since stays.
+    Nothing while git is in the middle of something."""
     root = vault.root
     place = checkout.git_folder(root)
     if place is None or checkout.under_way(root):
         return [], []
     log = os.path.join(place[1], "logs", "HEAD")
     stamp = _stamp(log)
-    last, last_stamp, had_drivers = _read(vault)
+    last, last_stamp = _read(vault)
     if stamp and stamp == last_stamp:
         return [], []
     head = git.head(root)
@@ -61,19 +58,19 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
         return [], []
     resolved: list[Resolved] = []
     problems: list[Problem] = []
-    for wrong in _all_wrong(root, last, head, log, had_drivers=had_drivers) if last != head else ():
+    for wrong in _all_wrong(root, last, head) if last != head else ():
         try:
             done, problem = _put_right(vault, caller, wrong)
         except (CortexError, OSError) as error:
             return resolved, [*problems, Problem(wrong.stray.path, f"was mixed up by a merge and is not put right yet: {error}", "cortex heal")]
         resolved += [done] if done else []
         problems += [problem] if problem else []
-    _write(vault, head, stamp, has_drivers=drivers.are_active(root))
+    _write(vault, head, stamp)
     return resolved, problems
 
 
-def _all_wrong(root: str, last: str, head: str, log: str, *, had_drivers: bool) -> list[Wrong]:
-    """What is wrong in the merges and rebases since HEAD was `last`; of a clone that was never looked at, in the newest merges."""
+def _all_wrong(root: str, last: str, head: str) -> list[Wrong]:
+    """What is wrong in the merges and copied commits since HEAD was `last`; of a clone that was never looked at, in the newest."""
     found = []
     since = (f"--max-count={_MOST}", head, f"^{last}") if last else (f"--max-count={_MOST_AT_FIRST}", head)
     listed = git.attempt(root, ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"], timeout=_SECONDS)
@@ -82,9 +79,8 @@ def _all_wrong(root: str, last: str, head: str, log: str, *, had_drivers: bool) 
         commit, *sides = parents.removeprefix("commit ").split()
         if len(sides) == 2 and not subject.startswith(_OURS):
             found += _wrong(root, merging.between(root, *sides), commit)
-    if not (had_drivers and drivers.are_active(root)):  # a driver keeps what it cannot write: see `vault/displaced.py`
-        for commits, result in _replayed(root, log, last):
-            found += _wrong(root, commits, result)
+    for commits, result in _copied(root, *since):
+        found += _wrong(root, commits, result)
     return found
 
 
@@ -194,34 +190,40 @@ def free_path(root: str, path: str, data: bytes) -> str:
     return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
-def _replayed(root: str, log: str, last: str) -> list[tuple[Commits, str]]:
-    """The commits since HEAD was `last` that this clone has made of others, by its reflog: what was merged, and the commit."""
-    text = _end(log)
-    start = text.rfind(b" " + last.encode() + b" ") if last else -1
+def _copied(root: str, *since: str) -> list[tuple[Commits, str]]:
+    """The new commits that somebody has picked, rebased or applied from others, here or elsewhere, as long as these are known:
+    what was merged, and the commit. A commit that was only amended is none."""
+    new = _listed(root, *since)
+    if not new:
+        return []
+    oldest = f"--max-age={min(int(one.written) for one in new)}"
+    known: defaultdict[tuple[str, str], list[_Commit]] = defaultdict(list)
+    for one in sorted(_listed(root, "--all", "--reflog", oldest), key=lambda one: int(one.made)):
+        known[one.written, one.what].append(one)
+    merged = {one.id for one in _listed(root, "HEAD", oldest)}
     found = []
-    for before, after in list(_REPLAYED.findall(text, max(0, start)))[-_MOST:]:
-        made = after.decode()
-        words = ["log", "-1", "--format=%at%n%ae%n%s", made]
-        said = git.attempt(root, words).output.decode("utf-8", "replace").rstrip("\n")
-        subject = said.rpartition("\n")[2]
-        listed = git.attempt(
-            root, ["log", "--all", "--reflog", f"^{made}", "--no-merges", "-F", f"--grep={subject}", "--format=%H%n%at%n%ae%n%s"], timeout=_SECONDS
-        )
-        lines = listed.output.decode("utf-8", "replace").splitlines()
-        same = [lines[at] for at in range(0, len(lines) - 3, 4) if "\n".join(lines[at + 1 : at + 4]) == said]
-        found += [(Commits((f"{source}^",), before.decode(), source), made) for source in same[-1:]]  # the oldest: what others are made of
+    for copy in new:
+        same = [one for one in known[copy.written, copy.what] if one.id != copy.id and one.parent != copy.parent and int(one.made) <= int(copy.made)]
+        # One that a rebase has left behind, before any other that was made in the same second with the same words.
+        source = next((one for one in same if one.id not in merged), next(iter(same), None))
+        if source:
+            found.append((Commits((source.parent,), copy.parent, source.id), copy.id))
     return found
 
 
-def _end(path: str) -> bytes:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(fd, "rb") as file:
-        size = os.fstat(fd).st_size
-        file.seek(max(0, size - _MOST_REFLOG))
-        return file.read(_MOST_REFLOG) or b""
+class _Commit(NamedTuple):
+    id: str
+    parent: str
+    written: str  # seconds since the epoch; a copy keeps them
+    made: str  # the same of the commit itself
+    what: str  # author and subject; a copy keeps them
+
+
+def _listed(root: str, *revisions: str) -> list[_Commit]:
+    """The commits with one parent."""
+    words = ["log", "--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s", *revisions, "--"]
+    listed = git.attempt(root, words, timeout=_SECONDS)
+    return [_Commit(*line.split(" ", 4)) for line in listed.output.decode("utf-8", "replace").splitlines()]
 
 
 def _stamp(path: str) -> str:
@@ -233,13 +235,11 @@ def _stamp(path: str) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
-def _read(vault: Vault) -> tuple[str, str, bool]:
-    """The commit that was looked at last, the stamp of the reflog then, and whether the clone had the merge drivers; two empty
-    texts when nothing was."""
-    words = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").split()
-    commit, stamp, kept = (*words, "", "", "")[:3]
-    return commit, stamp, kept == _DRIVERS
+def _read(vault: Vault) -> tuple[str, str]:
+    """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
+    commit, _, stamp = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").strip().partition(" ")
+    return commit, stamp
 
 
-def _write(vault: Vault, commit: str, stamp: str, *, has_drivers: bool) -> None:
-    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp or '-'} {_DRIVERS if has_drivers else ''}\n".encode())
+def _write(vault: Vault, commit: str, stamp: str) -> None:
+    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp}\n".encode())

@@ -277,6 +277,27 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
+def test_what_another_clone_mixed_by_a_pick_and_shared_is_put_right_by_who_takes_it(two) -> None:
+    """The other clone has no drivers, and nobody runs Cortex there."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    remove_and_save_alike(a)
+    a.commit()
+    a.git("push", "-q", "origin", "HEAD:side")
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit("measured")
+    b.git("fetch", "-q")
+    b.git("cherry-pick", "origin/side")
+    assert "measured" in (b.root / record_path(Y)).read_text()
+    b.git("push", "-q")
+    a.git("reset", "-q", "--hard", "origin/main")
+    a.git("pull", "-q")
+    a.sync()
+    both_survive(a)
+    meet(a, b)
+    both_survive(b)
+
+
 def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(two) -> None:
     a, b = two
     drivers.unregister(str(b.root))
