@@ -484,8 +484,8 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
         return Stray(TWICE if now else GONE, id_, decision.path, decision.data, leaves, ", ".join(sorted(leaves)))
     (file,) = now
     in_the_way = file.path not in versions.paths() and any(file.path in tree for tree in pass_.sides)  # another note belongs there
-    if not in_the_way and (one == other or was not in (one, other)):
-        return None  # both made the same of it, or both changed it: then it is as git and its drivers merged it
+    if not in_the_way and one != other and was not in (one, other):
+        return None  # both changed it: then it is as git and its drivers merged it
     wanted: bytes | None = file.data
     if ours and theirs:
         path = place_of(id_, base, ours, theirs)
