@@ -188,6 +188,8 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
             events[_stem(path)] = None
         elif here := pass_.keys_at(path):
             keys.update(dict.fromkeys(here))
+        elif one.ids and one.ids <= pass_.versions.keys():
+            pass_.actions.append(Remove(path))  # a place that git has made up; the notes in it have places of their own
         elif path in sides.base and path not in sides.ours and path not in sides.theirs:
             pass_.actions.append(Remove(path))  # a note of a person's own that both renamed: its new names are paths of their own
         else:

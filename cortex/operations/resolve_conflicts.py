@@ -176,7 +176,8 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
     events = {_name(path) for path in paths if is_event_path(path)}
     merged = merging.commits_of(root, how) if own else None
     versions = _versions(root, merged) if merged else {}
-    if not paths <= versions.keys():  # unknown, or another stash than the last one
+    made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
+    if made_up and (merged is None or how in ("stash", "am")):  # unknown, or another stash than the last one
         text = objects.blobs(root, [stage.blob for stage in own])
         base, ours, theirs = ({os.fsdecode(one.path[len(prefix) :]): text[one.blob] for one in own if one.number == number} for number in (1, 2, 3))
         return MergeSides(base, _moved_elsewhere(root, MergeSides(base, ours, theirs)) | ours, theirs)

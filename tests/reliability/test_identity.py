@@ -277,6 +277,42 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
+def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_others_alone(two) -> None:
+    """Git makes up a place for it, which is in no commit; and puts one text with markers into both of the others."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    for name in ("one", "two"):
+        a.write(f"notes/{name}.md", f"My note {name}, which says something.\n")
+    a.record(Z, "Queue")
+    a.write(f"ideas/{Z}.md", (a.root / record_path(Z)).read_text())
+    a.remove(record_path(Z))
+    a.commits()
+    b.git("pull", "-q")
+    for each, folder, id_ in ((a, "notizen", Y), (b, "", "use-a-cloud-q3q3aa")):
+        each.remove(record_path(X))
+        each.record(id_, f"Use files as {id_} does")
+        if folder:
+            each.git("mv", "notes", folder)
+            each.git("mv", "ideas", "plans")
+            each.commits()
+    b.write("notes/three.md", "My note three.\n")
+    b.write("ideas/use-a-list-q4q4aa.md", RECORD.format(id="use-a-list-q4q4aa", title="List"))
+    b.commit()
+    b.git("-c", "merge.directoryRenames=conflict", "pull", "-q", "--no-rebase", "--no-edit", code=1)
+    assert b.git("ls-files", "-u", "--", "notizen", "plans")
+    b.fix()
+    assert b.git("diff", "--name-only", "--diff-filter=U") == "notizen/three.md\n"  # a person's own, without an id
+    b.git("add", "notizen/three.md")
+    b.git("commit", "-q", "--no-edit")
+    meet(b, a)
+    held = a.texts()
+    assert {Y, Z, "use-a-cloud-q3q3aa", "use-a-list-q4q4aa"} <= held.keys()
+    assert all("<<<<" not in text for text in held.values())
+    assert f"as {Y} does" in held[Y]
+    assert "as use-a-cloud-q3q3aa does" in held["use-a-cloud-q3q3aa"]
+    assert [path.read_text() for path in a.root.rglob("three.md")] == ["My note three.\n"]
+
+
 def test_what_another_clone_mixed_by_a_pick_and_shared_is_put_right_by_who_takes_it(two) -> None:
     """The other clone has no drivers, and nobody runs Cortex there."""
     a, b = two
