@@ -164,6 +164,13 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     return copy
 
 
+def make_lock(path: Path) -> None:
+    """A lock file that a git has made just now, by this process's clock: under faketime the file system has another one, and
+    the lock would be years old."""
+    path.touch()
+    os.utime(path, (time.time(), time.time()))
+
+
 def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """`cortex WORDS` in this process: what it prints and its exit code, as from `python -m cortex` with pipes. For tests of
     what a command says and does to files; `cortex_process` is for those of the process itself."""

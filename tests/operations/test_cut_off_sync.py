@@ -18,6 +18,7 @@ from cortex.operations.init import init
 from cortex.operations.resolve_conflicts import recover
 from cortex.vault import commits, merging
 from cortex.vault.merging import Begun
+from tests.conftest import make_lock
 from tests.operations.test_sync import SOAK, Clone, git
 
 TEXT = "".join(f"Line {number} of a text that fills more than one sector of a disk.\n" for number in range(40))
@@ -285,7 +286,7 @@ def test_a_merge_that_git_only_noted_is_never_concluded(make) -> None:
     whole = b.tree()
     back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
-    lock.touch()
+    make_lock(lock)
     b.git("merge", "--no-ff", "-q", "--no-edit", theirs, code=None)
     lock.unlink()
     assert b.git("diff-index", "--cached", "HEAD") == ""
@@ -321,7 +322,7 @@ def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> Non
     whole = b.tree()
     back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
-    lock.touch()
+    make_lock(lock)
     other = threading.Thread(target=lambda: (time.sleep(2.0), lock.unlink()))  # a Timer never ends under faketime
     other.start()
     done = b.sync()
@@ -333,7 +334,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(cut, monkeypatch: pyt
     b, ours, theirs = cut
     back(b, ours, theirs)
     monkeypatch.setattr(commits, "PATIENCE", 0.3)
-    Path(b.root, ".git/index.lock").touch()
+    make_lock(Path(b.root, ".git/index.lock"))
     with pytest.raises(Conflict) as raised:
         b.sync()
     assert f"rm {b.root}/.git/index.lock" in raised.value.hint

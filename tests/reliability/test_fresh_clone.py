@@ -21,7 +21,7 @@ from cortex.operations.inbox import normalize
 from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
-from tests.conftest import caller_at, run_cortex
+from tests.conftest import caller_at, make_lock, run_cortex
 
 SAYS = "git merges records and briefings by Cortex's drivers in this clone from now on"
 BOTH = {"merge.cortex-briefing.driver", "merge.cortex-record.driver"}
@@ -204,7 +204,7 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
 
 def test_a_configuration_that_another_git_is_writing_is_waited_for(clone) -> None:
     lock = clone.root / ".git/config.lock"
-    lock.touch()
+    make_lock(lock)
     other = threading.Thread(target=lambda: (time.sleep(0.6), lock.unlink()))
     other.start()
     done = clone.cortex("status")

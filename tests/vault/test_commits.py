@@ -12,6 +12,7 @@ import pytest
 from cortex.core.problem import Conflict, CortexError
 from cortex.vault import commits
 from cortex.vault.commits import Change
+from tests.conftest import make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
 CONFLICT = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
@@ -310,13 +311,13 @@ def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> N
 
 def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, monkeypatch) -> None:
     lock = Path(repository.root, ".git/index.lock")
-    lock.touch()
+    make_lock(lock)
     path = record(repository, "new-aaaaaa")
     other = threading.Thread(target=lambda: (time.sleep(0.5), lock.unlink()))
     other.start()
     assert commits.commit(repository.root, [path], "x")
     other.join()
-    lock.touch()
+    make_lock(lock)
     monkeypatch.setattr(commits, "PATIENCE", 0.2)
     with pytest.raises(Conflict, match="another git is busy"):
         commits.commit(repository.root, [record(repository, "new-bbbbbb")], "x")
