@@ -486,8 +486,10 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
         return Stray(TWICE if now else GONE, id_, decision.path, decision.data, leaves, ", ".join(sorted(leaves)))
     (file,) = now
     in_the_way = file.path not in versions.paths() and any(file.path in tree for tree in pass_.sides)  # another note belongs there
-    if not in_the_way and one != other and was not in (one, other):
-        return None  # both changed it: then it is as git and its drivers merged it
+    # What both made of it alike may have been changed since; only git puts markers into it, for two notes of one name.
+    is_right = not conflicts(file.data) - conflicts(one or b"") if one == other else was not in (one, other)
+    if not in_the_way and is_right:
+        return None  # or both changed it: then it is as git and its drivers merged it
     wanted: bytes | None = file.data
     if ours and theirs:
         path = place_of(id_, base, ours, theirs)

@@ -175,7 +175,10 @@ REPAIRS = {
     ),
     "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(GONE, A, OURS)}),
     "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, B, CLASH)}),
-    "a note that both have alike, with another one's text in it": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(MIXED, B, CLASH)}),
+    "a note that both have alike, with git's markers in it": (
+        [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(MIXED, B, CLASH)},
+    ),
+    "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
     "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
     "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
     "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(GONE, A, JOINED)}),
@@ -247,7 +250,7 @@ def test_after_a_repair_every_note_is_there_once_with_its_own_text(base, ours, t
             continue
         seen("a note to keep")
         assert len(by_id.get(id_, [])) == 1, id_
-        if one == other or was in (one, other):
+        if was in (one, other) and one != other:
             assert by_id[id_] == [one if other == was else other]
         elif one is not None and other is not None and one != other:
             continue  # git and its driver have merged it, or it was put together anew

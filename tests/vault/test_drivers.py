@@ -17,6 +17,7 @@ import pytest
 
 from cortex.core.problem import CortexError
 from cortex.vault import attributes, drivers
+from tests.conftest import make_lock
 
 BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
 PATH = "records/decision/one.md"
@@ -259,11 +260,11 @@ def test_many_may_register_at_once(clone, git):
 
 def test_another_gits_lock_is_waited_for_and_never_removed(clone, monkeypatch):
     lock = clone / ".git/config.lock"
-    lock.write_text("")
+    make_lock(lock)
     holder = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(0.4); os.unlink({str(lock)!r})"])
     assert drivers.register(str(clone))
     holder.wait()
-    lock.write_text("")
+    make_lock(lock)
     monkeypatch.setattr(drivers, "_PATIENCE", 0.2)
     with pytest.raises(CortexError, match="could not lock config file") as caught:
         drivers.unregister(str(clone))
