@@ -197,21 +197,24 @@ def _copied(root: str, *since: str) -> list[tuple[Commits, str]]:
     if not new:
         return []
     oldest = f"--max-age={min(int(one.written) for one in new)}"
-    known: defaultdict[tuple[str, str], list[_Commit]] = defaultdict(list)
+    known: defaultdict[tuple[str, str], list[_PlainCommit]] = defaultdict(list)
     for one in sorted(_listed(root, "--all", "--reflog", oldest), key=lambda one: int(one.made)):
         known[one.written, one.what].append(one)
-    merged = {one.id for one in _listed(root, "HEAD", oldest)}
+    merged: set[str] = set()
     found = []
     for copy in new:
         same = [one for one in known[copy.written, copy.what] if one.id != copy.id and one.parent != copy.parent and int(one.made) <= int(copy.made)]
-        # One that a rebase has left behind, before any other that was made in the same second with the same words.
-        source = next((one for one in same if one.id not in merged), next(iter(same), None))
-        if source:
-            found.append((Commits((source.parent,), copy.parent, source.id), copy.id))
+        if len(same) > 1:  # made in the same second with the same words: one that a rebase has left behind comes first
+            merged = merged or {one.id for one in _listed(root, "HEAD", oldest)}
+            same.sort(key=lambda one: one.id in merged)
+        if same:
+            found.append((Commits((same[0].parent,), copy.parent, same[0].id), copy.id))
     return found
 
 
-class _Commit(NamedTuple):
+class _PlainCommit(NamedTuple):
+    """A commit with one parent."""
+
     id: str
     parent: str
     written: str  # seconds since the epoch; a copy keeps them
@@ -219,11 +222,11 @@ class _Commit(NamedTuple):
     what: str  # author and subject; a copy keeps them
 
 
-def _listed(root: str, *revisions: str) -> list[_Commit]:
-    """The commits with one parent."""
+def _listed(root: str, *revisions: str) -> list[_PlainCommit]:
+    """The commits with one parent, the newest first."""
     words = ["log", "--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s", *revisions, "--"]
     listed = git.attempt(root, words, timeout=_SECONDS)
-    return [_Commit(*line.split(" ", 4)) for line in listed.output.decode("utf-8", "replace").splitlines()]
+    return [_PlainCommit(*line.split(" ", 4)) for line in listed.output.decode("utf-8", "replace").splitlines()]
 
 
 def _stamp(path: str) -> str:

@@ -54,9 +54,10 @@ class Synced(NamedTuple):
 def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = False) -> Synced:
     """Commit what is Cortex's, merge what others pushed, push.
 
-    Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is. Merge or rebase as
-    your git is configured (pull.rebase, pull.ff). Notes that git cannot merge are merged by their fields; only lines that
-    both sides changed wait for you. Run it again once their markers are gone.
+    Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is. A note that git does
+    not know and that the remote has too is committed and merged with that one. Merge or rebase as your git is configured
+    (pull.rebase, pull.ff). Notes that git cannot merge are merged by their fields; only lines that both sides changed
+    wait for you. Run it again once their markers are gone.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed

@@ -256,17 +256,22 @@ def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pu
     both_survive(b)
 
 
-def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two) -> None:
-    a, b = two
+def rebase_without_drivers(a: Clone, b: Clone, *, conflict: bool = False) -> None:
+    """Git writes what b added to X into Y, which a saved when it removed X; and stops, if told so, at a note of a person's own."""
     drivers.unregister(str(b.root))
     heal(b.vault, b.caller())
     remove_and_save_alike(a)
-    a.add_line("mine.md", "- bread")
-    a.commits()
     b.add_line(record_path(X), "measured on two machines")
-    b.add_line("mine.md", "- tea")
+    for each, line in ((a, "- bread"), (b, "- tea")) if conflict else ():
+        each.add_line("mine.md", line)
+    a.commits()
     b.commit()
-    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=1)
+    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=1 if conflict else 0)
+
+
+def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two) -> None:
+    a, b = two
+    rebase_without_drivers(a, b, conflict=True)
     b.fix()
     assert drivers.are_active(str(b.root))
     b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
@@ -336,13 +341,7 @@ def test_what_another_clone_mixed_by_a_pick_and_shared_is_put_right_by_who_takes
 
 def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(two) -> None:
     a, b = two
-    drivers.unregister(str(b.root))
-    heal(b.vault, b.caller())
-    remove_and_save_alike(a)
-    a.commits()
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit()
-    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=None)
+    rebase_without_drivers(a, b)
     assert "measured" in (b.root / record_path(Y)).read_text()
     b.write(record_path(Y), (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [storage, later]") + "and a line of its own\n")
     b.commit()
