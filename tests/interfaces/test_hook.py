@@ -654,6 +654,8 @@ def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under
 
 
 def test_a_session_whose_words_the_transcript_never_had_does_not_take_those_of_the_next_one(project, cortex):
+    if abs(project.stat().st_mtime - time.time()) > 60:
+        pytest.skip("not run: files have another clock than processes (faketime), and a mark made now is years old")
     hook(project, "session-start", "claude", claude(project, source="startup"))
     hook(project, "stop", "claude", claude(project, last_assistant_message="Said in A."))
     hook(project, "session-start", "claude", claude(project, session_id=OTHER, source="startup"))
