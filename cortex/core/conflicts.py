@@ -176,7 +176,7 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
     todo = {one.path: one for one in unmerged}
     for path, open_ in context.open.items():
         _take_answer(pass_, path, open_, todo)
-    events: dict[str, None] = {}
+    events: dict[str, list[Unmerged]] = {}
     # A note that git took for another one is decided as well, though git has no conflict at its own path.
     keys = dict.fromkeys(id_ for one in todo.values() for id_ in sorted(one.ids) if id_ in pass_.versions)
     for path, one in todo.items():
@@ -185,17 +185,17 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
         elif path.startswith("briefings/"):
             _briefing(pass_, path)
         elif is_event_path(path):
-            events[_stem(path)] = None
+            events.setdefault(_stem(path), []).append(one)
         elif here := pass_.keys_at(path):
             keys.update(dict.fromkeys(here))
         elif one.ids and one.ids <= pass_.versions.keys():
             pass_.actions.append(Remove(path))  # a place that git has made up; the notes in it have places of their own
-        elif path in sides.base and path not in sides.ours and path not in sides.theirs:
-            pass_.actions.append(Remove(path))  # a note of a person's own that both renamed: its new names are paths of their own
+        elif path not in sides.ours and path not in sides.theirs and (path in sides.base or one.in_work_tree is None):
+            pass_.actions.append(Remove(path))  # both renamed it: its new names are paths of their own; or only one of several bases has it
         else:
             pass_.actions.append(Ask(path, _why_unmerged(one, sides)))
     for id_ in sorted(events):
-        pass_.decide(_event(pass_, id_))
+        pass_.decide(_event(pass_, id_, events[id_]))
     for key in sorted(keys):
         pass_.decide(_record(pass_, key, todo))
     pass_.carry()
@@ -367,19 +367,28 @@ def _briefing(pass_: _Pass, path: str) -> None:
         pass_.say(path, "a briefing; regenerated")
 
 
-def _event(pass_: _Pass, id_: str, *, gone_is_gone: bool = False) -> _Decision | None:
+def _event(pass_: _Pass, id_: str, unmerged: Sequence[Unmerged] = (), *, gone_is_gone: bool = False) -> _Decision | None:
     """An event stays as it was captured, in one place: normalized before failed before pending. A file with its name that
     holds another id is none of its versions. None when no side has it; with `gone_is_gone` also when one side deleted what
-    the other left alone."""
+    the other left alone.
+
+    unmerged: its paths that git could not merge; some of them may be in none of the trees
+    """
     found = [[_File(path, data) for path, data in sorted(tree.items()) if is_event_path(path) and _stem(path) == id_] for tree in pass_.sides]
     base, ours, theirs = ([file for file in files if _is_own(*file)] for files in found)
     if gone_is_gone and base and [] in (ours, theirs) and base in (ours, theirs):
         return None
     here = [*ours, *theirs] or [*found[1], *found[2]]
     paths = frozenset(file.path for files in found for file in files)
+    made_up = {one.path: one for one in unmerged if one.path not in paths}
     if not here:
         pass_.actions += [Remove(path) for path in sorted(paths)]
+        for path, one in made_up.items():  # where one of several bases alone has it, it stands elsewhere, and nobody changed it there
+            pass_.actions.append(
+                Remove(path) if one.in_work_tree is None else Ask(path, "git cannot merge it: git add what should stay, or git rm it")
+            )
         return None
+    paths |= made_up.keys()
     place = max((file.path for file in here), key=lambda path: (_rank(path), path))
     if place.startswith(_RANKS[1]):
         texts = [max(file.data for file in here if file.path == place)]

@@ -15,7 +15,7 @@ from cortex.vault import checkout, commits, merging, objects
 from cortex.vault.find import Vault
 from cortex.vault.merging import Begun
 
-_MOST_STEPS = 10_000  # commits of one rebase
+_MOST_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
 
 
 class MergeStep(NamedTuple):
@@ -31,7 +31,7 @@ class MergeStep(NamedTuple):
 def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> MergeStep:
     """Resolve what git could not, conclude the merge, or go on with the rebase until it ends or waits for a person."""
     resolved: list[Resolved] = []
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_STEPS[mine.how]):
         decided, waiting = resolve_unmerged(vault.root, mine)
         resolved += decided
         if waiting:
@@ -53,7 +53,9 @@ def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> MergeStep:
             return MergeStep(done=False, resolved=_once(resolved), waiting=(), trouble=error.message, hint=error.hint)
         mine = mine._replace(waiting={})
         merging.remember(vault.root, mine)
-    raise CortexError(f"the rebase has more than {_MOST_STEPS:,} steps", "git rebase --abort, then git pull --no-rebase")
+    raise CortexError(
+        f"the {mine.how} did not end within {_MOST_STEPS[mine.how]:,} steps", f"git status says what is left; git {mine.how} --abort takes it back"
+    )
 
 
 def _once(resolved: Iterable[Resolved]) -> tuple[Resolved, ...]:

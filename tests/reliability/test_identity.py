@@ -606,6 +606,34 @@ def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     assert a.problems() == [] or all("driver" in one for one in a.problems())
 
 
+@pytest.mark.parametrize("kind", ["event", "record"])
+def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind) -> None:
+    """Both sides merged the other's commit, so git merges two bases first; in one of them the note stands in two places. Then
+    git takes its second place for the old name of what either side added, and neither side knows the place."""
+    a, b = two
+    note, old = (event_path(E2), event_path(E2, "inbox/pending")) if kind == "event" else (record_path(Y), f"records/note/{Y}.md")
+    for clone in (a, b):
+        clone.event(E2) if kind == "event" else clone.record(Y)
+    b.write(old, (b.root / note).read_text())
+    for clone in (a, b):
+        clone.commit()
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    for clone, added in ((a, Z), (b, X)):
+        clone.git("merge", "-q", "-s", "ours", "theirs")
+        (clone.root / old).unlink(missing_ok=True)
+        clone.event(E3 if clone is a else E3[:-1] + "z") if kind == "event" else clone.record(f"use-more-{added[-6:]}")
+        clone.commit()
+    b.git("push", "-q")
+    before = a.texts() | b.texts()
+    a.sync()
+    assert not (a.root / old).exists()
+    meet(a, b)
+    for clone in (a, b):
+        assert clone.texts() == before
+    assert a.git("status", "--short") == ""
+
+
 def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(two) -> None:
     """The edit and the like note touch one line, so that git stops; its stages hold both notes at one path."""
     for resolved_by in ("doctor", "sync", "hand"):
