@@ -52,7 +52,7 @@ def join(vault: Vault, *paths: str) -> Resolved | None:
         others = sorted(path for path in texts if path != kept)
         data = texts[kept]
         for path in others:
-            base = _common_text(vault.root, kept, path)
+            base = _common_text(vault.root, (kept, data), (path, texts[path]))
             data, _ = merge_notes(base, data, texts[path])
         if notes.read(data, kept).problems:
             return None
@@ -87,8 +87,15 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     return found
 
 
-def _common_text(root: str, one: str, other: str) -> bytes:
-    """The latest text that both paths had in git's history: from it the two files came. Empty when there is none."""
-    seen = [objects.texts_of_path(root, path) for path in (one, other)]
+def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
+    """The latest text that two paths both had in git's history: from it the two files came. Where one of them has that text
+    and the other an older one, as when an old commit is picked again, the older one: what was changed since then stays. Empty
+    when there is none."""
+    seen = [objects.texts_of_path(root, path) for path, _ in files_of]
     blob = next((blob for blob in seen[0] if blob in seen[1]), "")
-    return objects.blobs(root, [blob]).get(blob, b"") if blob else b""
+    if not blob:
+        return b""
+    older = {each for blobs in seen for each in blobs[blobs.index(blob) :]} - {blob}
+    texts = objects.blobs(root, [blob, *older])
+    latest, before, now = texts.get(blob, b""), {texts.get(each) for each in older}, [data for _, data in files_of]
+    return next((data for data in now if data in before), latest) if latest in now else latest

@@ -147,13 +147,14 @@ def first_text(root: str, path: str) -> bytes | None:
 
 
 def texts_of_path(root: str, path: str) -> list[str]:
-    """The blobs that the commits leading to HEAD gave a vault path, the newest first; none outside a repository."""
+    """The blobs that the commits leading to HEAD gave a vault path, the newest first, one again where it came back; none outside a
+    repository."""
     if not checkout.in_repository(root) or not git.has_commit(root):
         return []
     words = ["log", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "HEAD", "--", path]
     fields = git.attempt(root, words, timeout=30.0).output.split(b"\0")
     blobs_of = [meta.strip().split(b" ")[3].decode() for meta in fields[::2] if meta.strip().startswith(b":")]
-    return list(dict.fromkeys(blob for blob in blobs_of if blob.strip("0")))
+    return [blob for blob in blobs_of if blob.strip("0")]
 
 
 def ignored(root: str, paths: Iterable[str]) -> set[str]:

@@ -737,6 +737,21 @@ def test_two_files_of_one_id_are_named_and_made_one(two, topic) -> None:
     meet(a, b)
 
 
+def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothing_from_it(two) -> None:
+    a = two[0]
+    old = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), old)
+    a.commit()
+    a.fix()
+    assert not (a.root / record_path(X)).exists()
+    assert "A second line." in a.texts()[X]
+
+
 def test_a_copy_beside_a_record_does_not_take_its_name(two) -> None:
     a, _ = two
     a.write(f"records/decision/{X} 1.md", (a.root / record_path(X)).read_text().replace("[storage]", "[storage, copy]"))
