@@ -100,6 +100,7 @@ class _Sync:
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
         self.off = not self._may_push() or no_push
+        self._uncommitted: list[Change] | None = None  # of ours; None when it is not known
 
     def run(self) -> Synced:
         trouble = hint = ""
@@ -127,7 +128,8 @@ class _Sync:
             self.problems[".git/config"] = Problem(".git/config", error.message, error.hint)
 
     def _answer(self, trouble: str, hint: str) -> Synced:
-        left = commits.others(self.root, commits.changes(self.root)) if not self.waiting else []
+        mine = commits.changes(self.root) if self._uncommitted is None else self._uncommitted
+        left = commits.others(self.root, mine) if not self.waiting else []
         return Synced(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received, self.how, self.sent, self.unsent, self.push,
             tuple(dict.fromkeys(self.settled)), self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
@@ -200,6 +202,7 @@ class _Sync:
             heal(self.vault, self.caller)
         except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
             self.problems["briefings"] = Problem("briefings", f"could not be healed: {error.message}", error.hint)
+        self._uncommitted = None
         changed = [*commits.changes(self.root), *more]
         self._not_emptied(changed)
         try:
@@ -209,6 +212,8 @@ class _Sync:
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message)
+        else:
+            self._uncommitted = changed
 
     def _not_emptied(self, changed: list[Change]) -> None:
         """Stop before a disk that was not mounted, or a slip of the hand, becomes the deletion of everything."""
@@ -230,9 +235,10 @@ class _Sync:
                 theirs = remotes.fetch(self.root, up)
             except CortexError as error:
                 raise _Stop(error.message, error.hint) from error
-            if theirs:
-                self._integrate(up, theirs)
-            ahead = self._count(f"{theirs}..HEAD" if theirs else "HEAD")
+            ahead, behind = self._apart(theirs)
+            if behind:
+                self._integrate(up, theirs, behind)
+                ahead, _ = self._apart(theirs)
             if self.off:
                 self.push, self.unsent = "off", ahead
                 return
@@ -259,11 +265,8 @@ class _Sync:
         self.push = "failed"
         raise _Stop(pushed.why, f"everything is committed here; git push {up.push_to} {up.branch} tries the push alone")
 
-    def _integrate(self, up: Upstream, theirs: str) -> None:
-        """Bring in what the remote has and we have not."""
-        behind = self._count(f"HEAD..{theirs}") if git.has_commit(self.root) else self._count(theirs)
-        if not behind:
-            return
+    def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
+        """Bring in what the remote has and we have not, so many commits."""
         for attempt in range(_RETRIES):
             try:
                 with commits.alone(self.root):
@@ -360,9 +363,16 @@ class _Sync:
     def _is_ancestor(self, one: str, other: str) -> bool:
         return not git.attempt(self.root, ["merge-base", "--is-ancestor", one, other]).code
 
-    def _count(self, range_: str) -> int:
-        ran = git.attempt(self.root, ["rev-list", "--count", range_, "--"])
-        return 0 if ran.code else int(ran.output)
+    def _apart(self, theirs: str) -> tuple[int, int]:
+        """How many commits we have that `theirs` has not, and the other way round. Before the first commit we have none."""
+        if theirs:
+            ran = git.attempt(self.root, ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"])
+            if not ran.code:
+                ahead, behind = map(int, ran.output.split())
+                return ahead, behind
+        ran = git.attempt(self.root, ["rev-list", "--count", theirs or "HEAD", "--"])
+        only = 0 if ran.code else int(ran.output)
+        return (0, only) if theirs else (only, 0)
 
 
 def _waits(count: int) -> str:
