@@ -477,6 +477,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_hostile_text_costs_linear_time(unit: str) -> None:
     text = unit * (LARGE // len(unit))

@@ -587,6 +587,7 @@ NESTED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_text_of_one_thing_is_read_in_linear_time(piece: str) -> None:
     with cpu_limit(LIMIT):

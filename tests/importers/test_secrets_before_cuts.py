@@ -53,6 +53,7 @@ FIELDS: dict[str, tuple[int, Callable[[str], list[bytes]]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("kind", SECRETS)
 def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> None:

@@ -167,6 +167,7 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", VERBS)
 def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(name, hostile, tmp_path, capsys, monkeypatch) -> None:
     root, commit = hostile

@@ -129,6 +129,7 @@ def claude(project: Path, **fields: Any) -> dict[str, Any]:
     return {"session_id": SESSION, "transcript_path": str(project / "t.jsonl"), "cwd": str(project)} | fields
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("host", "event"), RECORDED)
 def test_what_comes_out_is_what_the_host_accepts(host, event, known):
     project, home = known

@@ -163,6 +163,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("more", [(), ("--title", "All", "--body", "In short."), ("--topic", "decision/index", "--title", "Index place")])
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_merge_that_was_killed_is_finished_by_the_same_command(left, more, vault, caller, several) -> None:

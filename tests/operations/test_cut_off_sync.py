@@ -124,6 +124,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_deleted(damage, cut) -> None:
     b, ours, theirs = cut

@@ -78,6 +78,7 @@ def tree(*roots: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("before", BEFORE)

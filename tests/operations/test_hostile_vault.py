@@ -165,6 +165,7 @@ CRAWL = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CRAWL)
 def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, cortex, name) -> None:
     Path(vault.root, "crawl.md").write_text(f"zebra\n\n{CRAWL[name]}\n")

@@ -270,6 +270,7 @@ EXPECTED: dict[Callable[[Clone, Clone], None], Callable[[Clone], bool]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: case.__name__)
 @pytest.mark.parametrize("swapped", [False, True] if SOAK else [None])
 def test_two_clones_agree_and_lose_nothing(two, case, swapped) -> None:
@@ -281,6 +282,7 @@ def test_two_clones_agree_and_lose_nothing(two, case, swapped) -> None:
     assert EXPECTED[case](a), sorted(a.notes())
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", [changed_the_same_field, renamed_twice, added_the_same], ids=lambda case: case.__name__)
 def test_a_clone_whose_drivers_were_taken_out_merges_the_same(two, case) -> None:
     a, b = two
@@ -936,7 +938,7 @@ def process(each: Clone) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize("rebase", ["false", "true"])
 def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> None:
-    """Three kills (a hundred in a soak) at random moments of a sync that commits, merges, settles and pushes. The git
+    """Two kills (a hundred in a soak) at random moments of a sync that commits, merges, settles and pushes. The git
     that it started lives on for a while, as it does when a terminal is closed."""
     chance = random.Random(rebase)
     a, b = first, clone("b")
@@ -948,7 +950,7 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     usual = time.monotonic() - begun
     kills = 0
     events: list[str] = []
-    for turn in range(100 if SOAK else 3):
+    for turn in range(100 if SOAK else 2):
         a.record(f"turn{turn:03}-aaaaaa", "From a.")
         a.edit(NOTE, "tags: [", f"tags: [a{turn}, ")
         events.append(a.capture(f"Decision: turn {turn}, because of it"))

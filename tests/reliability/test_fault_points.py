@@ -348,6 +348,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("texts", "unnamed"), [(NORMALIZES[name], unnamed) for name, unnamed in WAYS], ids=[f"{name}-{'un' * unnamed}named" for name, unnamed in WAYS]
 )

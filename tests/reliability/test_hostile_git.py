@@ -275,6 +275,7 @@ def edited(stranger: Clone, clone: Clone) -> Path:
     return file
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", OFF)
 def test_attributes_that_switch_our_drivers_off_are_spoken_over(stranger, mine, trap, case) -> None:
     folder, lines = OFF[case]

@@ -233,6 +233,7 @@ def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(t
     both_survive(b)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
 def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pull(two, swapped, rebase) -> None:
@@ -545,6 +546,7 @@ def rebased(a: Clone, b: Clone) -> tuple[str, ...]:
 WAYS = [picked, mailed, stashed, merged, rebased]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("verb", ["doctor", "sync"] if SOAK else ["either"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
@@ -780,6 +782,7 @@ PAIRED = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("how", "renames"), PAIRED, ids=str)
 @pytest.mark.parametrize("seed", range(5 if SOAK else 1))
 def test_random_deletes_and_adds_that_git_may_pair(two, how, renames, seed) -> None:

@@ -28,7 +28,7 @@ from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 SEED = int(os.environ.get("CORTEX_SEED", "20261120"))
-ROUNDS = 67 if SOAK else 3  # of three kills each
+ROUNDS = 67 if SOAK else 1  # of three kills each
 SHARED = "records/decision/shared-aaaaaa.md"
 EARLIEST = {"sync": 0.05, "heal": 0.03, "watch": 0.2}  # seconds after which the victim is killed
 LATEST = {"sync": 0.7, "heal": 0.25, "watch": 2.6}  # or sooner, where it has often ended by then

@@ -167,6 +167,7 @@ AROUND = ["project/.cortex-project", "project/.git", "project/.git/HEAD", "proje
 OF_VAULT = ["vault/.git", "vault/.git/HEAD", "vault/.git/config", "vault/.git/index", "vault/.git/packed-refs", "vault/.git/info/attributes", "vault/.git/refs/heads/main", "vault/cortex.toml"]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("where", "shape"), pairs(AROUND))
 def test_in_the_project_nothing_waits_leaks_or_stops_a_capture(where, shape, world, soon, capsys, homes, tmp_path) -> None:
     path = tmp_path / where
@@ -182,6 +183,7 @@ def test_in_the_project_nothing_waits_leaks_or_stops_a_capture(where, shape, wor
 LARGE = ("vault/.git/index", "vault/cortex.toml")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("where", "shape"), [pair for pair in pairs(OF_VAULT) if pair[1] != "huge" or pair[0] not in LARGE])
 def test_in_the_vault_nothing_waits_or_leaks_and_doctor_says_what_is_wrong(where, shape, world, soon, capsys, homes, tmp_path) -> None:
     path = tmp_path / where
@@ -202,6 +204,7 @@ STATE = ["access.log", "hooks.log", "git-seen", "sessions", "waiting", "reminded
 CACHE = ["state.json", "stamps", "catalogue.sqlite", "briefs", "index", "index.lock", "degree"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "shape"), pairs([*(f"state/{name}" for name in STATE), *(f"cache/{name}" for name in CACHE)]))
 def test_in_state_and_cache_nothing_waits_or_leaks(name, shape, world, soon, capsys, homes) -> None:
     kind, _, below = name.partition("/")

@@ -330,6 +330,7 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
     assert hint.startswith(f"ls -la {vault.root}/.git shows whose it is")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

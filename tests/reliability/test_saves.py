@@ -22,7 +22,7 @@ from cortex.operations.topic import topic
 from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
-PROCESSES, EACH, TOPICS = 8, 25 if SOAK else 10, 20
+PROCESSES, EACH, TOPICS = 8, 25 if SOAK else 5, 20
 SEED = 20261120
 
 # What seven of eight processes run: the verb in a loop, a line for each answer.

@@ -155,7 +155,7 @@ def test_two_users_at_once_lose_no_event_and_make_none_twice(shared) -> None:
     """The locks of one user's own state folder would keep nobody else out."""
     _, vault, _, ann, ben = shared
     ann.cortex(vault, "sync", "--no-push", ok=False)
-    each = 12
+    each = 5
     cortex = f"{ann.python} -m cortex"
     work = 'for n in $(seq {each}); do {cortex} capture "Decision: $n of {uid}, because we are two" && {cortex} normalize && {cortex} heal || exit 1; done'
     both = [user.start(code=work.format(each=each, cortex=cortex, uid=user.uid), cwd=vault) for user in (ann, ben)]
@@ -184,6 +184,7 @@ def test_git_s_distrust_is_told_with_the_command_that_ends_it(shared) -> None:
     assert "committed" in ben.cortex(vault, "sync", "--no-push", ok=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("left", ["a plain pull", "a plain commit", "git not shared", "the folder not shared", "no git"])
 def test_doctor_says_what_keeps_the_group_out_and_its_command_mends_it(left, shared) -> None:
     _, vault, _, ann, ben = shared

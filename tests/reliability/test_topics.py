@@ -230,6 +230,7 @@ def begun(folder: Path) -> None:
     meet(one, two)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "first"),
     [(change, first) for number, change in enumerate(EVENTS) for first in (True, False) if SOAK or first == bool(number % 2)],

@@ -229,6 +229,7 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("rebase-merge/")])
 def test_doctor_fix_frees_a_sync(name, kept, caller, git, tmp_path) -> None:
     """By the verbs themselves; the lock is aged, as the machine cannot be started anew."""

@@ -174,6 +174,7 @@ def given_remote(kind: str, root: Path, git: Callable[..., str]) -> None:
         remote.rename(root.parent / "elsewhere.git")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("remote", "case"), GIVEN)
 def test_after_the_repair_git_works_and_every_note_is_as_it_was(remote, case, kept, git, monkeypatch):
     given_remote(remote, kept, git)

@@ -181,6 +181,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_text_takes_a_time_that_its_length_says(piece: str) -> None:
     size = 200_000

@@ -570,6 +570,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:24]))
 def test_hostile_minutes_neither_crash_nor_hang(text: str) -> None:
     with cpu_limit(10):  # linear: under 1 s; quadratic: minutes
