@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
@@ -60,8 +61,10 @@ _homes = itertools.count()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with many costly cases (`sampled(3)`) every third is run, whatever the order; a soak runs them all."""
     left: set[str] = set()
-    for share, group in () if SOAK else itertools.groupby(sorted(map(_share, items)), key=lambda one: one[:2]):
-        left.update(nodeid for number, (_, _, nodeid) in enumerate(group) if number % share[1])
+    for (name, every), cases in () if SOAK else itertools.groupby(sorted(map(_share, items)), key=lambda one: one[:2]):
+        nodeids = [nodeid for _, _, nodeid in cases]
+        every, start = min(every, len(nodeids)), zlib.crc32(name.encode())  # not of each test the same way
+        left.update(nodeid for number, nodeid in enumerate(nodeids, start) if number % every)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
     items[:] = [item for item in items if item.nodeid not in left]
 

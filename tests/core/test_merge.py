@@ -26,6 +26,8 @@ from cortex.core.record import Record, compose
 from cortex.core.upsert import upserted
 from cortex.vault.text_merge import merge_file
 
+pytestmark = pytest.mark.sampled(2)
+
 CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir())
 MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
 

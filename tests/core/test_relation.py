@@ -10,6 +10,8 @@ from cortex.core.relation import KINDS, LINK, Bearers, Called, Edge, edges_of, e
 from cortex.core.scan import scan
 from tests.conftest import cpu_limit
 
+pytestmark = pytest.mark.sampled(2)
+
 
 def edges(text: str, path: str = "records/decision/a.md") -> list[tuple[str, str, int]]:
     note = read(text.encode())

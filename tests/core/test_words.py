@@ -11,6 +11,8 @@ from hypothesis import given, strategies as st
 
 from cortex.core.words import LONGEST, STOP, Word, analyse, chunks, fold, query_tokens, stop, tokens
 
+pytestmark = pytest.mark.sampled(2)
+
 
 def stem(word: str) -> str:
     """Enough of English to see where stemming happens."""

@@ -20,6 +20,8 @@ from cortex.vault import cursor, hook_log, waiting
 from cortex.vault.find import Vault
 from tests.conftest import SOAK, cpu_limit
 
+pytestmark = pytest.mark.sampled(2)
+
 PAYLOADS = Path(__file__).parent / "hook_payloads"
 FILE = str(Path(heard.__file__).with_name("main.py"))
 SESSION = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3d"

@@ -21,6 +21,8 @@ from cortex.vault.merging import Begun
 from tests.conftest import make_lock
 from tests.operations.test_sync import SOAK, Clone, git
 
+pytestmark = pytest.mark.sampled(2)
+
 TEXT = "".join(f"Line {number} of a text that fills more than one sector of a disk.\n" for number in range(40))
 THEIRS = [f"records/decision/theirs-{name}-aaaaaa.md" for name in "abc"]
 BOTH = "records/decision/both-aaaaaa.md"

@@ -30,6 +30,8 @@ from cortex.operations.update import update
 from cortex.projections.refresh import look
 from cortex.vault.find import Vault
 
+pytestmark = pytest.mark.sampled(2)
+
 NOW = "2026-11-20T16:45:12Z"
 OLD = "2026-01-01T10:00:00Z"
 RECORD = f"""---

@@ -27,6 +27,8 @@ from cortex.vault.find import Vault
 from cortex.vault.git import Ran
 from tests.conftest import caller_now
 
+pytestmark = pytest.mark.sampled(2)
+
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 RECORD = "---\nid: {id}\ntype: decision\ntitle: {title}\nstatus: active\ncreated: 2026-11-01T00:00:00Z\nupdated: {updated}\ntags: [{tags}]\n---\n\n{body}\n"
 LINES = "\n\n".join(f"Paragraph {number}." for number in range(1, 8))
@@ -970,8 +972,8 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     assert [event for event in events if event not in paths] == []
     tags = a.read(NOTE)
     assert [name for turn in range(len(events) // 2) for name in (f"a{turn}", f"b{turn}") if name not in re.findall(r"\w+", tags)] == []
-    assert "From a." in a.read("records/decision/turn002-aaaaaa.md")
-    assert "From b." in a.read("records/decision/turn002-aaaaaa.md")
+    assert "From a." in a.read("records/decision/turn001-aaaaaa.md")
+    assert "From b." in a.read("records/decision/turn001-aaaaaa.md")
 
 
 def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(cortex, vault, git, tmp_path) -> None:

@@ -31,6 +31,8 @@ from cortex.projections.postings import Codec, Positions, in_a_row
 from cortex.projections.segment import BuildFailed, build, build_parallel
 from cortex.projections.whoosh_import import stem
 
+pytestmark = pytest.mark.sampled(2)
+
 WORDS = """merge_driver mergeDriver merge driver merging Décision decisions the of utf-8 v1.2.3 cortex/core/words.py 全文検索
  inbox normalize normalized to_json don't YouTube k3f9q2 briefing briefings 2026-11-20 front-end 😀 хорошо""".split()
 

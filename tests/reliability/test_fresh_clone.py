@@ -23,6 +23,8 @@ from cortex.operations.sync import sync
 from cortex.vault.find import Vault
 from tests.conftest import caller_at, make_lock, run_cortex
 
+pytestmark = pytest.mark.sampled(2)
+
 SAYS = "git merges records and briefings by Cortex's drivers in this clone from now on"
 BOTH = {"merge.cortex-briefing.driver", "merge.cortex-record.driver"}
 FIRST = [

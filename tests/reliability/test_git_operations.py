@@ -18,6 +18,8 @@ from cortex.vault import drivers
 from cortex.vault.find import Vault
 from tests.conftest import run_cortex
 
+pytestmark = pytest.mark.sampled(2)
+
 GITS = ["", *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep))]  # folders that hold a git of their own
 CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", silent)
 

@@ -26,6 +26,8 @@ from cortex.operations.sync import sync
 from cortex.vault.find import Vault
 from tests.conftest import NOW, caller_at, run_cortex
 
+pytestmark = pytest.mark.sampled(2)
+
 EVERY = [
     ("status",), ("search", "base"), ("capture", "Decision: still here"), ("normalize",), ("heal",), ("sync",), ("doctor",), ("doctor", "--fix"),
     ("git", "status"), ("history", "base-0"), ("history", "base-0", "--at", "HEAD"), ("new", "decision", "T"), ("watch", "--status"), ("rebuild",),

@@ -21,6 +21,8 @@ from cortex.operations.sync import sync
 from cortex.vault import displaced, drivers
 from cortex.vault.find import Vault
 
+pytestmark = pytest.mark.sampled(2)
+
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 EVENT = "---\nid: {id}\ntype: stop\nat: 2026-11-20T10:00:00Z\nsession: s1\nproject: app\nbranch: main\nhost: claude\nsource: hook\n---\n\n## Raw Content\n\n{text}\n"
 RECORD = (

@@ -17,7 +17,7 @@ from cortex.operations.init import init
 from cortex.vault import files
 from cortex.vault.find import Vault
 
-pytestmark = pytest.mark.usefixtures("stopped")
+pytestmark = [pytest.mark.usefixtures("stopped"), pytest.mark.sampled(2)]
 ID = "20261120t164512z-aaaaaaaaab"
 COUNTED = ("open", "write", "read", "fsync", "link", "unlink", "mkdir", "rename", "close", "fchmod", "stat", "fstat", "listdir")
 

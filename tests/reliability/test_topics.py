@@ -28,6 +28,8 @@ from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 from tests.conftest import SOAK
 
+pytestmark = pytest.mark.sampled(2)
+
 TOPIC = "decision/storage"
 ID = record_id("shop", "project", TOPIC)
 

@@ -17,6 +17,8 @@ from cortex.vault import commits, damage, git_locks, repair
 from cortex.vault.find import Vault
 from cortex.vault.git_locks import DAY, MARGIN, Clock
 
+pytestmark = pytest.mark.sampled(2)
+
 WRITTEN = 1_800_000_000.0  # when every lock of these tests was written
 NAMES = [
     "index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "packed-refs.new", "shallow.lock", "ORIG_HEAD.lock", "next-index-123.lock",

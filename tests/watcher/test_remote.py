@@ -19,6 +19,8 @@ from cortex.vault import places, wire
 from cortex.vault.find import Vault
 from tests.watcher.conftest import SOAK, note, until
 
+pytestmark = pytest.mark.sampled(2)
+
 
 def _alone(vault, words, tmp_path, *, paint=False) -> tuple[bytes, bytes, int]:
     """What the command says when no watcher can be found."""
