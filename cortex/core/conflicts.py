@@ -228,6 +228,7 @@ def strays(sides: MergeSides, result: Tree, merge: Merge) -> list[Stray]:
     pass_ = _Pass(sides, MergeContext(merge))
     by_id = _by_note(*sides, result)
     found = []
+    alike = []  # notes that both sides have alike and the result has not, with its text: somebody's decision, or another note's lines
     for id_ in sorted({_stem(path) for tree in sides[1:] for path in tree if is_event_path(path)}):
         here = [(path, data) for path, data in result.items() if is_event_path(path) and _stem(path) == id_]
         wrong = any(not _is_own(*file) for file in here)
@@ -238,7 +239,19 @@ def strays(sides: MergeSides, result: Tree, merge: Merge) -> list[Stray]:
             versions = _NoteVersions(*(files[0] if files else None for files in (base, ours, theirs)))
             if stray := _strayed(pass_, key, versions, now):
                 found.append(stray)
+            elif ours and ours == theirs and [ours[0].path] == [file.path for file in now] and now[0] != ours[0]:
+                alike.append((Stray(MIXED, note_id(ours[0].data), ours[0].path, ours[0].data, frozenset()), now[0].data))
+    gone = [stray for stray in found if stray.kind == GONE]
+    found += [stray for stray, made in alike if any(is_mixed_in(one, stray, sides.base, made) for one in gone)]
     return found + _strayed_own(sides, result)
+
+
+def is_mixed_in(gone: Stray, mixed: Stray, base: Tree, made: bytes) -> bool:
+    """Whether what was changed in a note that is gone was changed in another note instead, of which a merge has made `made`."""
+    before = next((data for data in base.values() if note_id(data) == gone.id), b"") if gone.id else base.get(gone.path, b"")
+    was, now, own, result = (set(data.splitlines()) for data in (before, gone.data, mixed.data, made))
+    added, removed = now - was - own, (was - now) & own
+    return bool(added or removed) and added <= result and not removed & result
 
 
 class _Pass:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.conflicts import EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, note_id, strays
+from cortex.core.conflicts import EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, is_mixed_in, note_id, strays
 from cortex.core.line_merge import merge_lines
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
@@ -94,7 +94,12 @@ def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
         return []
     found = strays(merged.sides, merged.result, merge_notes)
     gone = [stray for stray in found if stray.kind == GONE]
-    pairs = [(one, other) for one in gone for other in found if other.kind == MIXED and _is_mixed_in(one, other, merged)]
+    pairs = [
+        (one, other)
+        for one in gone
+        for other in found
+        if other.kind == MIXED and is_mixed_in(one, other, merged.sides.base, _result_of(other, merged))
+    ]
     sure = {id(stray) for pair in pairs for stray in pair} | {id(one) for one in gone if one.path in merged.result}
     if any(id(one) not in sure for one in gone):
         renamed = _renamed(root, commits)
@@ -110,15 +115,6 @@ def _renamed(root: str, commits: Commits) -> set[str]:
         names = git.attempt(root, words, timeout=_SECONDS).output.split(b"\0")  # status, old name, new name, and so on
         found |= {os.fsdecode(name) for name in names[1::3]}
     return found
-
-
-def _is_mixed_in(gone: Stray, mixed: Stray, merged: MergeCommit) -> bool:
-    """Whether what was changed in a note that is gone was changed in the other note instead."""
-    base = next((data for data in merged.sides.base.values() if note_id(data) == gone.id), b"") if gone.id else merged.sides.base.get(gone.path, b"")
-    was, now = (set(data.splitlines()) for data in (base, gone.data))
-    own, made = (set(data.splitlines()) for data in (mixed.data, _result_of(mixed, merged)))
-    added, removed = now - was - own, (was - now) & own
-    return bool(added or removed) and added <= made and not removed & made
 
 
 def _result_of(stray: Stray, merged: MergeCommit) -> bytes:

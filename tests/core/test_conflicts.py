@@ -178,6 +178,9 @@ REPAIRS = {
     "a note that both have alike, with git's markers in it": (
         [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(MIXED, B, CLASH)},
     ),
+    "a note that both have alike, with the edit of one that is gone": (
+        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, B, CLASH)},
+    ),
     "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
     "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
     "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
