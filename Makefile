@@ -28,7 +28,7 @@ bench: .venv/.dev  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 soak: .venv/.dev  ## an hour and more of faults instead of minutes, then every test at another time, place and load
-	CORTEX_SOAK=1 $(PYTEST) tests/reliability tests/operations tests/vault tests/watcher tests/core
+	CORTEX_SOAK=1 $(PYTEST)
 	tests/soak.sh $(BIN)/python $(JOBS)
 
 clean:
