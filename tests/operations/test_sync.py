@@ -940,7 +940,7 @@ def process(each: Clone) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize("rebase", ["false", "true"])
 def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> None:
-    """Two kills (a hundred in a soak) at random moments of a sync that commits, merges, settles and pushes. The git
+    """Three kills (a hundred in a soak) at random moments of a sync that commits, merges, settles and pushes. The git
     that it started lives on for a while, as it does when a terminal is closed."""
     chance = random.Random(rebase)
     a, b = first, clone("b")
@@ -952,7 +952,7 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     usual = time.monotonic() - begun
     kills = 0
     events: list[str] = []
-    for turn in range(100 if SOAK else 2):
+    for turn in range(100 if SOAK else 3):
         a.record(f"turn{turn:03}-aaaaaa", "From a.")
         a.edit(NOTE, "tags: [", f"tags: [a{turn}, ")
         events.append(a.capture(f"Decision: turn {turn}, because of it"))
@@ -972,8 +972,8 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     assert [event for event in events if event not in paths] == []
     tags = a.read(NOTE)
     assert [name for turn in range(len(events) // 2) for name in (f"a{turn}", f"b{turn}") if name not in re.findall(r"\w+", tags)] == []
-    assert "From a." in a.read("records/decision/turn001-aaaaaa.md")
-    assert "From b." in a.read("records/decision/turn001-aaaaaa.md")
+    assert "From a." in a.read("records/decision/turn002-aaaaaa.md")
+    assert "From b." in a.read("records/decision/turn002-aaaaaa.md")
 
 
 def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(cortex, vault, git, tmp_path) -> None:
