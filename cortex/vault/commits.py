@@ -38,6 +38,8 @@ _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit")
 _HINTS = {
     "merge": "git commit concludes it, git merge --abort takes it back",
     "bisect": "git bisect reset ends it",
+    "cherry-pick": "git cherry-pick --continue, or --skip when nothing is left of it, or git cherry-pick --abort",
+    "revert": "git revert --continue, or --skip when nothing is left of it, or git revert --abort",
 }
 
 
