@@ -102,17 +102,19 @@ class Outcome(NamedTuple):
     resolved: tuple[Resolved, ...]
 
 
-EVENT, GONE, MIXED, TWICE = "event", "gone", "mixed", "twice"  # the kinds of strays
+EVENT, GONE, MIXED, TWICE, BROKEN = "event", "gone", "mixed", "twice", "broken"  # the kinds of strays
 _WHAT = {
     EVENT: "git took it for another event; its own text is back",
     GONE: "git took it for another note; it is back",
     MIXED: "git mixed it with another note; its own text is back",
     TWICE: "stood in {} too; one file is kept, with the changes of both",
+    BROKEN: "git had merged its fields line by line; they are merged one by one",
 }
 
 
 class Stray(NamedTuple):
-    """A note that a merge has lost (gone), doubled (twice), or given text of another one (mixed); or such an event."""
+    """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or made of two readable ones so
+    that it cannot be read (broken); or such an event."""
 
     kind: str
     id: str
@@ -190,8 +192,8 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
             keys.update(dict.fromkeys(here))
         elif one.ids and one.ids <= pass_.versions.keys():
             pass_.actions.append(Remove(path))  # a place that git has made up; the notes in it have places of their own
-        elif path not in sides.ours and path not in sides.theirs and (path in sides.base or one.in_work_tree is None):
-            pass_.actions.append(Remove(path))  # both renamed it: its new names are paths of their own; or only one of several bases has it
+        elif path in sides.base and path not in sides.ours and path not in sides.theirs:
+            pass_.actions.append(Remove(path))  # a note of a person's own that both renamed: its new names are paths of their own
         else:
             pass_.actions.append(Ask(path, _why_unmerged(one, sides)))
     for id_ in sorted(events):
@@ -237,7 +239,7 @@ def strays(sides: MergeSides, result: Tree, merge: Merge) -> list[Stray]:
     for key, (base, ours, theirs, now) in sorted(by_id.items()):
         if max(map(len, (base, ours, theirs))) <= 1:  # else a copy with the same id stood there before: doctor names it
             versions = _NoteVersions(*(files[0] if files else None for files in (base, ours, theirs)))
-            if stray := _strayed(pass_, key, versions, now):
+            if stray := _strayed(pass_, key, versions, now) or _broken(pass_, key, versions, now):
                 found.append(stray)
             elif ours and ours == theirs and [ours[0].path] == [file.path for file in now] and now[0] != ours[0]:
                 alike.append((Stray(MIXED, note_id(ours[0].data), ours[0].path, ours[0].data, frozenset()), now[0].data))
@@ -392,16 +394,10 @@ def _event(pass_: _Pass, id_: str, unmerged: Sequence[Unmerged] = (), *, gone_is
     if gone_is_gone and base and [] in (ours, theirs) and base in (ours, theirs):
         return None
     here = [*ours, *theirs] or [*found[1], *found[2]]
-    paths = frozenset(file.path for files in found for file in files)
-    made_up = {one.path: one for one in unmerged if one.path not in paths}
+    paths = frozenset(file.path for files in found for file in files) | {one.path for one in unmerged}
     if not here:
         pass_.actions += [Remove(path) for path in sorted(paths)]
-        for path, one in made_up.items():  # where one of several bases alone has it, it stands elsewhere, and nobody changed it there
-            pass_.actions.append(
-                Remove(path) if one.in_work_tree is None else Ask(path, "git cannot merge it: git add what should stay, or git rm it")
-            )
         return None
-    paths |= made_up.keys()
     place = max((file.path for file in here), key=lambda path: (_rank(path), path))
     if place.startswith(_RANKS[1]):
         texts = [max(file.data for file in here if file.path == place)]
@@ -510,7 +506,10 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
     in_the_way = file.path not in versions.paths() and any(file.path in tree for tree in pass_.sides)  # another note belongs there
     # What both made of it alike may have been changed since; only git puts markers into it, for two notes of one name.
     is_right = not conflicts(file.data) - conflicts(one or b"") if one == other else was not in (one, other)
-    if not in_the_way and is_right:
+    is_broken = (
+        one != other and is_right and bool(notes.read(file.data).problems) and not any(notes.read(text or b"").problems for text in (one, other))
+    )
+    if not in_the_way and is_right and not is_broken:
         return None  # or both changed it: then it is as git and its drivers merged it
     wanted: bytes | None = file.data
     if ours and theirs:
@@ -524,6 +523,18 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
     if wanted is None or (file.data == wanted and not in_the_way):
         return None
     return Stray(MIXED, id_, path, wanted, frozenset({file.path} - {path}))
+
+
+def _broken(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_File]) -> Stray | None:
+    """A note that both sides changed, whose frontmatter git has merged line by line into what cannot be read: a field twice."""
+    base, ours, theirs = versions
+    if ours is None or theirs is None or len(now) != 1 or not notes.read(now[0].data).problems:
+        return None
+    id_, path = key.partition("\0")[0], now[0].path
+    if path != place_of(id_, base, ours, theirs) or any(notes.read(file.data).problems for file in (ours, theirs)):
+        return None
+    decision = _merged(pass_, id_, path, versions)
+    return None if decision.asks else Stray(BROKEN, id_, path, decision.data, frozenset())
 
 
 def _strayed_own(sides: MergeSides, result: Tree) -> list[Stray]:
@@ -549,11 +560,12 @@ def _is_by_hand(pass_: _Pass, unmerged: Unmerged, versions: _NoteVersions) -> bo
     """True if the file in the work tree is no version that git or Cortex can have put there: somebody has mended it between
     a merge that was killed and this one, and it must not be overwritten."""
     now = unmerged.in_work_tree
-    if now is None or conflicts(now) or unmerged.path in pass_.context.open:
+    open_ = pass_.context.open.get(unmerged.path)
+    if now is None or conflicts(now) or (open_ and open_.found != open_.written):
         return False
     base, ours, theirs = (file.data if file else b"" for file in versions)
     merged, _ = pass_.context.merge(base, ours, theirs)
-    known = {merged, *(text for tree in pass_.sides for path, text in tree.items() if path == unmerged.path), base, ours, theirs}
+    known = {merged, *(text for tree in pass_.sides for text in tree.values()), base, ours, theirs}
     return now.replace(b"\r\n", b"\n") not in {text.replace(b"\r\n", b"\n") for text in known}
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.conflicts import EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, is_mixed_in, note_id, strays
+from cortex.core.conflicts import BROKEN, EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, is_mixed_in, note_id, strays
 from cortex.core.line_merge import merge_lines
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
@@ -104,7 +104,7 @@ def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
     if any(id(one) not in sure for one in gone):
         renamed = _renamed(root, commits)
         sure |= {id(one) for one in gone if renamed & {path for path, data in merged.sides.base.items() if one.id and note_id(data) == one.id}}
-    return [Wrong(stray, result) for stray in found if stray.kind in (EVENT, TWICE) or id(stray) in sure]
+    return [Wrong(stray, result) for stray in found if stray.kind in (EVENT, TWICE, BROKEN) or id(stray) in sure]
 
 
 def _renamed(root: str, commits: Commits) -> set[str]:
@@ -131,7 +131,7 @@ def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | N
     there = [path for path in there if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)]
     if stray.kind == TWICE:
         return (join(vault, *there) if len(there) > 1 else None), None
-    if stray.kind == MIXED:
+    if stray.kind in (MIXED, BROKEN):
         return _unmixed(vault.root, wrong)
     if stray.kind == EVENT:
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
@@ -147,8 +147,11 @@ def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
     mixed = objects.text_at(root, wrong.commit, stray.path)
     if mixed is None or note_id(mixed) != stray.id:
         return None, Problem(stray.path, "was mixed with another note by a merge, and moved since", f"cortex history {stray.id}")
-    files.replace(root, stray.path, _without(mixed.replace(b"\r\n", b"\n"), now, stray.data), files.read(root, stray.path))
-    return Resolved(stray.path, "git had mixed it with another note; its own text is back"), None
+    mixed = mixed.replace(b"\r\n", b"\n")
+    own = stray.data if now == mixed else _without(mixed, now, stray.data)
+    files.replace(root, stray.path, own, files.read(root, stray.path))
+    what = "mixed it with another note; its own text is back" if stray.kind == MIXED else "merged its fields line by line; they are merged one by one"
+    return Resolved(stray.path, f"git had {what}"), None
 
 
 def _without(mixed: bytes, now: bytes, own: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -175,7 +175,7 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
     events = {_name(path) for path in paths if is_event_path(path)}
     merged = merging.commits_of(root, how) if own else None
-    versions = _versions(root, merged) if merged else {}
+    versions = _versions(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
     if made_up and (merged is None or how in ("stash", "am")):  # unknown, or another stash than the last one
         text = objects.blobs(root, [stage.blob for stage in own])
@@ -220,9 +220,10 @@ def _sides(versions: dict[str, _Row], text: dict[str, bytes]) -> MergeSides:
     return MergeSides(*trees)
 
 
-def _versions(root: str, merged: Commits) -> dict[str, _Row]:
+def _versions(root: str, merged: Commits, unmerged: Collection[str] = ()) -> dict[str, _Row]:
     """The blobs of every path below the vault that differs between base and one of the sides. Of several bases, as after
-    merges crosswise, that which one side left alone counts."""
+    merges crosswise, that which one side left alone counts. A path that both sides have as one of the bases has it is left
+    out, unless it is among the `unmerged`: git merges the bases first, and may see in them what neither side did."""
     changes = [(_changed(root, base, merged.ours), _changed(root, base, merged.theirs)) for base in merged.bases]
     found: dict[str, _Row] = {}
     for path in {path for pair in changes for changed in pair for path in changed}:
@@ -231,7 +232,7 @@ def _versions(root: str, merged: Commits) -> dict[str, _Row]:
             if path in ours or path in theirs:
                 was = ours[path][0] if path in ours else theirs[path][0]
                 rows.append((was, ours[path][1] if path in ours else was, theirs[path][1] if path in theirs else was))
-            else:
+            elif path not in unmerged:
                 break  # this base, ours and theirs are one here
         else:
             found[path] = next((row for row in rows if row[0] in row[1:]), rows[0])
@@ -240,14 +241,14 @@ def _versions(root: str, merged: Commits) -> dict[str, _Row]:
 
 def _suspects(versions: dict[str, _Row], made: tuple[dict[str, tuple[str | None, str | None]], ...]) -> bool:
     """Whether git's merge has to be looked at note by note: a path that one side alone changed came out otherwise, one that
-    both changed is gone, both sides moved a note, or one added a note whose name does not tell its id."""
+    both changed is gone or merged of both, both sides moved a note, or one added a note whose name does not tell its id."""
     for path, (base, ours, theirs) in versions.items():
         if not path.endswith(".md") or path.startswith("briefings/"):
             continue
         result = made[0][path][1] if path in made[0] else ours
         wanted = ours if theirs in (ours, base) else theirs
         if base not in (ours, theirs) and ours != theirs:
-            if result is None:
+            if result not in (ours, theirs):
                 return True
         elif result != wanted or (base and ours is None and theirs is None):
             return True

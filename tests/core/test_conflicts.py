@@ -7,6 +7,7 @@ from hypothesis import event as seen, given, strategies as st
 
 from cortex.core import note as notes
 from cortex.core.conflicts import (
+    BROKEN,
     EVENT as KIND_EVENT,
     GONE,
     MIXED,
@@ -62,6 +63,7 @@ def decided(*places: Place, also: tuple[Place, ...] = (), plain: bool = True, **
 
 
 BASE, OURS, THEIRS = record("a-aaaaaa", "Base."), record("a-aaaaaa", "Ours."), record("a-aaaaaa", "Theirs.")
+TORN = BASE.replace(b"type: decision", b"type: decision\ntype: decision")
 JOINED = joins(BASE, OURS, THEIRS)[0]
 A = "records/decision/a-aaaaaa.md"
 B = "records/decision/b-bbbbbb.md"
@@ -184,6 +186,10 @@ REPAIRS = {
     "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
     "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
     "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
+    "a note that both changed, with a field twice": (
+        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(BROKEN, "mine/a.md", JOINED)},
+    ),
+    "a note that was broken before": ([(A, BASE, TORN, THEIRS, None)], {A: TORN + b"Theirs.\n"}, set()),
     "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(GONE, A, JOINED)}),
     "a move with an edit": ([(A, BASE, OURS, None, None), ("records/y.md", None, None, BASE, None)], {"records/y.md": OURS}, set()),
     "two moves that git did not see": (

@@ -356,6 +356,28 @@ def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(t
     assert "later" in a.texts()[Y]
 
 
+@pytest.mark.parametrize("by", ["sync", "git"])
+def test_a_field_that_both_added_in_different_lines_stands_once(two, by) -> None:
+    """Outside of Cortex's folders git merges line by line, drivers or not."""
+    a, b = two
+    a.git("mv", record_path(X), "mine too.md")
+    a.commits()
+    b.git("pull", "-q")
+    text = (a.root / "mine too.md").read_text()
+    a.write("mine too.md", text.replace("tags:", "due: 2026-12-19\ntags:"))
+    a.commits()
+    b.write("mine too.md", text.replace("confidence: 0.9\n", "confidence: 0.9\ndue: 2026-12-19\n"))
+    b.commit()
+    if by == "git":
+        b.git("pull", "-q", "--no-rebase")
+        heal(b.vault, b.caller())
+        b.commit()
+    b.sync()
+    meet(a, b)
+    for clone in (a, b):
+        assert clone.texts()[X].count("due: 2026-12-19") == 1
+
+
 def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drivers) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")
@@ -632,6 +654,41 @@ def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind
     before = a.texts() | b.texts()
     a.sync()
     assert not (a.root / old).exists()
+    meet(a, b)
+    for clone in (a, b):
+        assert clone.texts() == before
+    assert a.git("status", "--short") == ""
+
+
+def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_holds_up_no_merge(two) -> None:
+    """Here git takes what one base alone had for the old name of that note on one side, and of another note on the other."""
+    a, b = two
+    old = record_path("use-queues-q3q3aa")
+    for clone in (a, b):
+        clone.record(Y)
+        clone.commit("both")
+    b.git("reset", "-q", "--hard", "HEAD~")
+    b.git("pull", "-q", "--no-rebase", str(a.root), "main")
+    a.add_line("mine.md", "- bread")
+    a.commit()
+    b.remove(record_path(Y))
+    b.record("use-queues-q3q3aa", "Use queues for all that is slow, and for all that may fail")
+    b.commit()
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    text = (a.root / record_path(Y)).read_text()
+    for clone in (a, b):
+        clone.git("merge", "-q", "-s", "ours", "theirs")
+        clone.write(record_path(Y), text)
+        clone.write("mine.md", (a.root / "mine.md").read_text())
+        (clone.root / old).unlink(missing_ok=True)
+    b.record(Z, "Use queues for all that is slow, and for all that may fail")
+    a.add_line(record_path(X), "A second line.")
+    for clone in (a, b):
+        clone.commit()
+    b.git("push", "-q")
+    before = b.texts() | a.texts()
+    a.sync()
     meet(a, b)
     for clone in (a, b):
         assert clone.texts() == before
