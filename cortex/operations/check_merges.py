@@ -130,7 +130,7 @@ def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | N
     there = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))], words=False)
     there = [path for path in there if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)]
     if stray.kind == TWICE:
-        return (join(vault, *there) if len(there) > 1 else None), None
+        return (join(vault, caller, *there) if len(there) > 1 else None), None
     if stray.kind in (MIXED, BROKEN):
         return _unmixed(vault.root, wrong)
     if stray.kind == EVENT:

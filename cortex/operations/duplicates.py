@@ -8,6 +8,7 @@ from cortex.core import note as notes
 from cortex.core.caller import Caller
 from cortex.core.conflicts import Resolved, is_ours, standing_path
 from cortex.core.problem import Conflict, CortexError
+from cortex.operations.keep import keep_text
 from cortex.operations.record_lock import record_lock
 from cortex.operations.resolve_conflicts import merge_notes
 from cortex.projections.catalogue import Catalogue
@@ -31,18 +32,19 @@ def join_grown_apart(vault: Vault, caller: Caller) -> list[Resolved]:
                     yield path, other
                     break  # a third waits for the next pass
 
-    return _join_all(vault, look(vault, caller.progress, lambda now: list(pairs(now.catalogue))))
+    return _join_all(vault, caller, look(vault, caller.progress, lambda now: list(pairs(now.catalogue))))
 
 
 def join_same_ids(vault: Vault, caller: Caller) -> list[Resolved]:
     """Join the files of every record or session whose id stands in more than one."""
     found = look(vault, caller.progress, lambda now: [tuple(path for path, _ in rows) for rows in _twice(now.catalogue)])
-    return _join_all(vault, found)
+    return _join_all(vault, caller, found)
 
 
-def join(vault: Vault, *paths: str) -> Resolved | None:
+def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
     """Make one file of several files of one record, with what all of them say; what both changed in one line stands between
-    conflict markers. None when they are not of one record, or cannot be read: in notes of a person's own an id means what they like."""
+    conflict markers. Of a topic the last text stands; another one that git does not have becomes an event. None when they are not
+    of one record, or cannot be read: in notes of a person's own an id means what they like."""
     with record_lock(vault):
         texts = {path: files.read(vault.root, path) for path in paths}
         ids = {notes.parse(data, path).get("id") for path, data in texts.items()}
@@ -56,6 +58,12 @@ def join(vault: Vault, *paths: str) -> Resolved | None:
             data, _ = merge_notes(base, data, texts[path])
         if notes.read(data, kept).problems:
             return None
+        said = set(data.splitlines())
+        for path, text in texts.items():
+            note = notes.parse(text, path)
+            if not set(note.body.splitlines()) <= said and not _is_in_git(vault.root, path, text):
+                named, _ = keep_text(vault, caller, note)
+                data, _ = merge_notes(text, data, notes.write(named))
         forget(vault)  # a run that ends here leaves briefings to heal
         if data != texts[kept]:
             files.replace(vault.root, kept, data, texts[kept])
@@ -66,11 +74,11 @@ def join(vault: Vault, *paths: str) -> Resolved | None:
     return Resolved(kept, f"had the id of {', '.join(others)}; one file is kept, with the changes of both")
 
 
-def _join_all(vault: Vault, groups: list[tuple[str, ...]]) -> list[Resolved]:
+def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> list[Resolved]:
     done = []
     for paths in groups:
         try:
-            joined = join(vault, *paths)
+            joined = join(vault, caller, *paths)
         except (CortexError, OSError):
             continue  # somebody is at work on one of them, or it cannot be read; doctor names what stays
         if joined:
@@ -85,6 +93,12 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     for (id_,) in list(catalogue.asked(ids, (_MOST,))):
         found.append([(row.path, set(row.events)) for row in catalogue.rows("id = ? AND tier < 2 ORDER BY path", (id_,))])
     return found
+
+
+def _is_in_git(root: str, path: str, text: bytes) -> bool:
+    """Whether a commit leading to HEAD holds this text at the path."""
+    blobs = objects.blobs(root, dict.fromkeys(objects.texts_of_path(root, path))).values()
+    return any(blob.replace(b"\r\n", b"\n") == text.replace(b"\r\n", b"\n") for blob in blobs)
 
 
 def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:

@@ -813,6 +813,21 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     assert "A second line." in a.texts()[X]
 
 
+def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(two) -> None:
+    a = two[0]
+    first = RECORD.format(id=X, title="Use files").replace("tags:", "topic: storage\ntags:")
+    a.write(record_path(X), first)
+    a.commit()
+    a.write("Ideas/moved.md", first.replace("10:00:00Z\nconf", "11:00:00Z\nconf").replace("One file", "Two files").replace("for a shop", "for two"))
+    a.commit()
+    a.add_line(record_path(X), "A line by hand.")
+    a.fix()
+    a.sync()
+    assert "Two files" in a.texts()[X]
+    assert [id_ for id_, text in a.texts().items() if "A line by hand." in text]
+    assert a.problems() == []
+
+
 def test_a_copy_beside_a_record_does_not_take_its_name(two) -> None:
     a, _ = two
     a.write(f"records/decision/{X} 1.md", (a.root / record_path(X)).read_text().replace("[storage]", "[storage, copy]"))
