@@ -294,6 +294,15 @@ def test_a_note_that_nobody_has_mended_yet_waits_on() -> None:
     assert action == Ask(A, "both sides changed the same lines", MARKED)
 
 
+def test_what_somebody_has_put_there_meanwhile_is_never_written_over() -> None:
+    """Not by the next pass either, which finds it as the last one left it."""
+    place = (A, BASE, OURS, THEIRS, record("a-aaaaaa", "By hand."))
+    left = OpenConflict(digest(place[4]), digest(place[4]))
+    for open_ in ({}, {A: left}):
+        (action,) = decided(place, open=open_, in_work_tree={A: place[4]}).actions
+        assert action == Ask(A, "it was changed by hand meanwhile: git add it if it is as it should be")
+
+
 def test_a_mended_note_is_taken_and_says_no_more_that_it_is_in_conflict() -> None:
     mended = record("a-aaaaaa", "Mended.").replace(b"type:", b"merge_conflicts:\n  - {field: id, ours: x, theirs: y}\ntype:")
     outcome = decided(PLACE, open={A: OPEN[A]._replace(removes=("records/old.md",))}, in_work_tree={A: mended})
