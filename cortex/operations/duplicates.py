@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
@@ -97,19 +98,35 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
 
 def _is_in_git(root: str, path: str, text: bytes) -> bool:
     """Whether a commit leading to HEAD holds this text at the path."""
-    blobs = objects.blobs(root, dict.fromkeys(objects.texts_of_path(root, path))).values()
+    blobs = objects.blobs(root, {blob for _, blob in objects.changes_of_path(root, path) if blob}).values()
     return any(blob.replace(b"\r\n", b"\n") == text.replace(b"\r\n", b"\n") for blob in blobs)
 
 
 def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     """The latest text that two paths both had in git's history: from it the two files came. Where one of them has that text
-    and the other an older one, as when an old commit is picked again, the older one: what was changed since then stays. Empty
-    when there is none."""
-    seen = [objects.texts_of_path(root, path) for path, _ in files_of]
+    and the other one of which it was made, as when an old commit is picked again, the older one: what was changed since then
+    stays. Empty when there is none."""
+    changes = [objects.changes_of_path(root, path) for path, _ in files_of]
+    seen = [[new for _, new in steps if new] for steps in changes]
     blob = next((blob for blob in seen[0] if blob in seen[1]), "")
     if not blob:
         return b""
-    older = {each for blobs in seen for each in blobs[blobs.index(blob) :]} - {blob}
-    texts = objects.blobs(root, [blob, *older])
-    latest, before, now = texts.get(blob, b""), {texts.get(each) for each in older}, [data for _, data in files_of]
-    return next((data for data in now if data in before), latest) if latest in now else latest
+    made_of: dict[str, set[str]] = {}
+    for old, new in itertools.chain(*changes):
+        if old and new:
+            made_of.setdefault(new, set()).add(old)
+    older, newer = _ancestors(made_of, blob), {each for each in made_of if blob in _ancestors(made_of, each)}
+    texts = objects.blobs(root, [blob, *(older - newer)])
+    before, now = {text for each, text in texts.items() if each != blob}, [data for _, data in files_of]
+    return next((data for data in now if data in before), texts.get(blob, b"")) if texts.get(blob) in now else texts.get(blob, b"")
+
+
+def _ancestors(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
+    """The blobs that a blob was made of, one after the other."""
+    found: set[str] = set()
+    todo = [blob]
+    while todo:
+        new = made_of.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found

@@ -146,15 +146,15 @@ def first_text(root: str, path: str) -> bytes | None:
     return blobs(root, [blob]).get(blob)
 
 
-def texts_of_path(root: str, path: str) -> list[str]:
-    """The blobs that the commits leading to HEAD gave a vault path, the newest first, one again where it came back; none outside a
-    repository."""
+def changes_of_path(root: str, path: str) -> list[tuple[str, str]]:
+    """What the commits leading to HEAD made of a vault path, the newest first: the blob before and the blob then, each empty where
+    there was no file; of a merge for each of its parents. Nothing outside a repository."""
     if not checkout.in_repository(root) or not git.has_commit(root):
         return []
     words = ["log", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "HEAD", "--", path]
     fields = git.attempt(root, words, timeout=30.0).output.split(b"\0")
-    blobs_of = [meta.strip().split(b" ")[3].decode() for meta in fields[::2] if meta.strip().startswith(b":")]
-    return [blob for blob in blobs_of if blob.strip("0")]
+    rows = [meta.decode().split(" ") for meta in map(bytes.strip, fields[::2]) if meta.startswith(b":")]
+    return [(row[2].strip("0") and row[2], row[3].strip("0") and row[3]) for row in rows]
 
 
 def ignored(root: str, paths: Iterable[str]) -> set[str]:

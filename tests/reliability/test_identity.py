@@ -813,6 +813,29 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     assert "A second line." in a.texts()[X]
 
 
+def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(two) -> None:
+    """Git lists commits by their time: what was made later in one branch may stand behind what is older in another."""
+    a = two[0]
+    text = (a.root / record_path(X)).read_text()
+    a.git("switch", "-q", "-c", "edits")
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.git("switch", "-q", "main")
+    for change in ("one", "two"):
+        a.add_line(record_path(X), change)
+        a.commit()
+        a.write(record_path(X), text)
+        a.commit()
+    a.remove(record_path(X))
+    a.write("Ideas/moved.md", text)
+    a.commit()
+    a.git("merge", "-q", "-s", "ours", "edits")
+    a.write(record_path(X), text + "A second line.\n")
+    a.commit()
+    a.fix()
+    assert "A second line." in a.texts()[X]
+
+
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(two) -> None:
     a = two[0]
     first = RECORD.format(id=X, title="Use files").replace("tags:", "topic: storage\ntags:")
