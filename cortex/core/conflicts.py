@@ -47,6 +47,7 @@ class Unmerged(NamedTuple):
     in_work_tree: bytes | None
     is_plain: bool = True  # a regular file of the vault on every side, no link
     ids: frozenset[str] = frozenset()  # of the versions that git would have merged here
+    staged: frozenset[bytes] = frozenset()  # these versions, some of them merged by git or a driver
 
 
 class OpenConflict(NamedTuple):
@@ -564,8 +565,9 @@ def _is_by_hand(pass_: _Pass, unmerged: Unmerged, versions: _NoteVersions) -> bo
     if now is None or conflicts(now) or (open_ and open_.found != open_.written):
         return False
     base, ours, theirs = (file.data if file else b"" for file in versions)
-    merged, _ = pass_.context.merge(base, ours, theirs)
-    known = {merged, *(text for tree in pass_.sides for text in tree.values()), base, ours, theirs}
+    # Git's own base may be another: none where it takes the base's file for another note's old name, a merged one where there are several.
+    made = {pass_.context.merge(was, ours, theirs)[0] for was in (base, b"")}
+    known = {*made, *unmerged.staged, *(text for tree in pass_.sides for text in tree.values()), base, ours, theirs}
     return now.replace(b"\r\n", b"\n") not in {text.replace(b"\r\n", b"\n") for text in known}
 
 

@@ -159,11 +159,11 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
         plain[stage.path] = plain.get(stage.path, True) and stage.mode.startswith(b"100")
     own = {os.fsdecode(path[len(prefix) :]): is_plain for path, is_plain in plain.items() if path.startswith(prefix)}
     texts = objects.blobs(root, [stage.blob for stage in stages if stage.mode.startswith(b"100") and stage.path.startswith(prefix)])
-    ids = {
-        path: frozenset(note_id(texts[one.blob]) for one in stages if one.path == prefix + os.fsencode(path) and one.blob in texts) - {""}
-        for path in own
-    }
-    found = [Unmerged(path, _in_work_tree(root, path), is_plain, ids[path]) for path, is_plain in sorted(own.items())]
+    staged = {path: frozenset(texts[one.blob] for one in stages if one.path == prefix + os.fsencode(path) and one.blob in texts) for path in own}
+    found = [
+        Unmerged(path, _in_work_tree(root, path), is_plain, frozenset(map(note_id, staged[path])) - {""}, staged[path])
+        for path, is_plain in sorted(own.items())
+    ]
     return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
 
 
