@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _share(item: pytest.Item) -> tuple[str, int, str]:
-    """A test's function, of how many of its cases one is run, and its case."""
+    """The test function's id, n of `sampled(n)` (1 without it: all cases are run), and the case's id."""
     share = item.get_closest_marker("sampled")
     return item.nodeid.partition("[")[0], share.args[0] if share else 1, item.nodeid
 

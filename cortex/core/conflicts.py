@@ -507,10 +507,7 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
     in_the_way = file.path not in versions.paths() and any(file.path in tree for tree in pass_.sides)  # another note belongs there
     # What both made of it alike may have been changed since; only git puts markers into it, for two notes of one name.
     is_right = not conflicts(file.data) - conflicts(one or b"") if one == other else was not in (one, other)
-    is_broken = (
-        one != other and is_right and bool(notes.read(file.data).problems) and not any(notes.read(text or b"").problems for text in (one, other))
-    )
-    if not in_the_way and is_right and not is_broken:
+    if not in_the_way and is_right:
         return None  # or both changed it: then it is as git and its drivers merged it
     wanted: bytes | None = file.data
     if ours and theirs:
@@ -529,13 +526,15 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
 def _broken(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_File]) -> Stray | None:
     """A note that both sides changed, whose frontmatter git has merged line by line into what cannot be read: a field twice."""
     base, ours, theirs = versions
-    if ours is None or theirs is None or len(now) != 1 or not notes.read(now[0].data).problems:
+    if ours is None or theirs is None or len(now) != 1:
         return None
-    id_, path = key.partition("\0")[0], now[0].path
-    if path != place_of(id_, base, ours, theirs) or any(notes.read(file.data).problems for file in (ours, theirs)):
+    changed = {ours.data, theirs.data} - {base.data if base else b""}
+    if len(changed) < 2 or now[0].data in changed or now[0].path != place_of(key.partition("\0")[0], base, ours, theirs):
         return None
-    decision = _merged(pass_, id_, path, versions)
-    return None if decision.asks else Stray(BROKEN, id_, path, decision.data, frozenset())
+    if not notes.read(now[0].data).problems or any(notes.read(data).problems for data in changed):
+        return None
+    decision = _merged(pass_, key.partition("\0")[0], now[0].path, versions)
+    return None if decision.asks else Stray(BROKEN, decision.id, decision.path, decision.data, frozenset())
 
 
 def _strayed_own(sides: MergeSides, result: Tree) -> list[Stray]:

@@ -11,7 +11,7 @@ from cortex.core.conflicts import Resolved, is_ours, standing_path
 from cortex.core.problem import Conflict, CortexError
 from cortex.operations.keep import keep_text
 from cortex.operations.record_lock import record_lock
-from cortex.operations.resolve_conflicts import merge_notes
+from cortex.operations.resolve_conflicts import merge_notes, same_text
 from cortex.projections.catalogue import Catalogue
 from cortex.projections.refresh import look
 from cortex.vault import files, objects
@@ -62,7 +62,7 @@ def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
         said = set(data.splitlines())
         for path, text in texts.items():
             note = notes.parse(text, path)
-            if not set(note.body.splitlines()) <= said and not _is_in_git(vault.root, path, text):
+            if not set(note.body.splitlines()) <= said and not same_text(text, objects.text_at(vault.root, "HEAD", path)):
                 named, _ = keep_text(vault, caller, note)
                 data, _ = merge_notes(text, data, notes.write(named))
         forget(vault)  # a run that ends here leaves briefings to heal
@@ -96,16 +96,10 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     return found
 
 
-def _is_in_git(root: str, path: str, text: bytes) -> bool:
-    """Whether a commit leading to HEAD holds this text at the path."""
-    blobs = objects.blobs(root, {blob for _, blob in objects.changes_of_path(root, path) if blob}).values()
-    return any(blob.replace(b"\r\n", b"\n") == text.replace(b"\r\n", b"\n") for blob in blobs)
-
-
 def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
-    """The latest text that two paths both had in git's history: from it the two files came. Where one of them has that text
-    and the other one of which it was made, as when an old commit is picked again, the older one: what was changed since then
-    stays. Empty when there is none."""
+    """The base for a merge of two files of one note, given as path and text: the latest text that both paths had in git's
+    history; empty when there is none. If one file still has it and the other has a text that it was made of, as after a pick
+    of an old commit, that older text: what was changed since then stays."""
     changes = [objects.changes_of_path(root, path) for path, _ in files_of]
     seen = [[new for _, new in steps if new] for steps in changes]
     blob = next((blob for blob in seen[0] if blob in seen[1]), "")
@@ -115,14 +109,16 @@ def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     for old, new in itertools.chain(*changes):
         if old and new:
             made_of.setdefault(new, set()).add(old)
-    older, newer = _ancestors(made_of, blob), {each for each in made_of if blob in _ancestors(made_of, each)}
-    texts = objects.blobs(root, [blob, *(older - newer)])
-    before, now = {text for each, text in texts.items() if each != blob}, [data for _, data in files_of]
-    return next((data for data in now if data in before), texts.get(blob, b"")) if texts.get(blob) in now else texts.get(blob, b"")
+    older = [each for each in _ancestors(made_of, blob) if blob not in _ancestors(made_of, each)]
+    texts = objects.blobs(root, [blob, *older])
+    now = [data for _, data in files_of]
+    if texts.get(blob) not in now:
+        return texts.get(blob, b"")
+    return next((data for data in now if data in [texts.get(each) for each in older]), texts[blob])
 
 
 def _ancestors(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
-    """The blobs that a blob was made of, one after the other."""
+    """All blobs that a blob came from by changes of a file; `made_of` gives the direct ones of each."""
     found: set[str] = set()
     todo = [blob]
     while todo:

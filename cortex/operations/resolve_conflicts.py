@@ -104,7 +104,7 @@ def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tup
     resolved, problems = list(outcome.resolved), []
     for action in outcome.actions:
         now = _in_work_tree(root, action.path)
-        if not _same_text(now, merged.result.get(action.path)):
+        if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
             problems.append(Problem(action.path, "was changed after a merge that mixed it with another note", f"cortex history {action.path}"))
         elif isinstance(action, Remove):
@@ -325,7 +325,7 @@ def _in_work_tree(root: str, path: str) -> bytes | None:
         return None
 
 
-def _same_text(one: bytes | None, other: bytes | None) -> bool:
+def same_text(one: bytes | None, other: bytes | None) -> bool:
     """Whether two texts are equal but for their line ends, which git may have changed on checkout."""
     return one == other or (one is not None and other is not None and one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n"))
 

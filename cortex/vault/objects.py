@@ -147,8 +147,8 @@ def first_text(root: str, path: str) -> bytes | None:
 
 
 def changes_of_path(root: str, path: str) -> list[tuple[str, str]]:
-    """What the commits leading to HEAD made of a vault path, the newest first: the blob before and the blob then, each empty where
-    there was no file; of a merge for each of its parents. Nothing outside a repository."""
+    """The changes of a vault path in the commits leading to HEAD, the newest first, as (old blob, new blob); empty where there was no
+    file. A merge gives one for each parent that differs. An empty list outside a repository."""
     if not checkout.in_repository(root) or not git.has_commit(root):
         return []
     words = ["log", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "HEAD", "--", path]

@@ -26,8 +26,6 @@ from cortex.core.record import Record, compose
 from cortex.core.upsert import upserted
 from cortex.vault.text_merge import merge_file
 
-pytestmark = pytest.mark.sampled(2)
-
 CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir())
 MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
 
@@ -492,6 +490,7 @@ def many(letter: str, count: int) -> list[str]:
     return [f"20261120t164512z-{letter}{f'{n:09d}'.translate(str.maketrans('0189', 'abcd'))}" for n in range(count)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize("count", [990, 3_000])
 def test_a_topic_that_names_thousands_of_events_merges_as_any_other(count: int, eol: str) -> None:
@@ -572,6 +571,7 @@ LARGE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_body_is_merged_in_time(name: str) -> None:
     base, ours, theirs = LARGE[name]

@@ -10,8 +10,6 @@ from cortex.core.relation import KINDS, LINK, Bearers, Called, Edge, edges_of, e
 from cortex.core.scan import scan
 from tests.conftest import cpu_limit
 
-pytestmark = pytest.mark.sampled(2)
-
 
 def edges(text: str, path: str = "records/decision/a.md") -> list[tuple[str, str, int]]:
     note = read(text.encode())
@@ -166,6 +164,7 @@ def test_no_frontmatter_stops_the_reading(value: object) -> None:
     edges_of(note, scan(""))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["[[" * 400_000, "[[a|" * 200_000, "[a](b.md" * 100_000, "[[a]]" * 160_000])
 def test_hostile_text_takes_linear_time(text: str) -> None:
     scanned = scan(text)
