@@ -12,7 +12,13 @@ _CONSONANTS, _VOWELS = "bcdfghklmnprstvw", "aeiou"
 def vocabulary(size: int, chance: random.Random) -> list[str]:
     words = {"decision", "merge", "index", "folder", "capture", "storage"}
     while len(words) < size:
-        words.add("".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(chance.randint(1, 4))) + chance.choice("nrstl"))
+        words.add(
+            "".join(
+                chance.choice(_CONSONANTS) + chance.choice(_VOWELS)
+                for _ in range(chance.randint(1, 4))
+            )
+            + chance.choice("nrstl")
+        )
     ordered = sorted(words)
     chance.shuffle(ordered)
     return ordered
@@ -35,8 +41,20 @@ def write_vault(root: str, notes: int, size: int = 6000, seed: int = 7) -> None:
         ]  # fmt: skip
         for start in range(0, len(picked), 60):
             row = picked[start : start + 60]
-            lines += [f"## {' '.join(row[:4]).capitalize()}", "", " ".join(row[4:40]) + f" [[note-{chance.randrange(notes):06d}]] #{row[5]}.", ""]
-            lines += ["```python", f"{row[6]}_{row[7]}({row[8]}.{row[9]})", "```", "", " ".join(row[40:]) + ".", ""]
+            lines += [
+                f"## {' '.join(row[:4]).capitalize()}",
+                "",
+                " ".join(row[4:40]) + f" [[note-{chance.randrange(notes):06d}]] #{row[5]}.",
+                "",
+            ]
+            lines += [
+                "```python",
+                f"{row[6]}_{row[7]}({row[8]}.{row[9]})",
+                "```",
+                "",
+                " ".join(row[40:]) + ".",
+                "",
+            ]
         folder = os.path.join(root, "notes", f"{number % 50:02d}")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, f"note-{number:06d}.md"), "w", encoding="utf-8") as file:

@@ -16,7 +16,13 @@ from typing import NamedTuple
 from cortex.core.extract import candidates, is_record
 from cortex.core.extract.candidate import Candidate
 
-CORPUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "core", "extract", "corpus")
+CORPUS = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+    "tests",
+    "core",
+    "extract",
+    "corpus",
+)
 _SIZE = 64_000  # characters of a text that is timed
 
 
@@ -59,7 +65,14 @@ def judge(some: Iterator[Snippet]) -> Judged:
     for snippet in some:
         found = [one for one in candidates(snippet.text) if is_record(one)]
         for type_, words in snippet.wanted:
-            hit = next((one for one in found if one.type == type_ and words.casefold() in one.text.casefold()), None)
+            hit = next(
+                (
+                    one
+                    for one in found
+                    if one.type == type_ and words.casefold() in one.text.casefold()
+                ),
+                None,
+            )
             if hit:
                 found.remove(hit)
                 right += 1
@@ -76,7 +89,9 @@ def _share(judged: Judged) -> str:
 
 def tables() -> None:
     print("\nExtraction on labelled snippets\n")
-    print("| layer | snippets | of these near-misses | precision | recall |\n| --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| layer | snippets | of these near-misses | precision | recall |\n| --- | ---: | ---: | ---: | ---: |"
+    )
     for file in ("tags", "structural", "keyword", "held-out", "held-out-2"):
         for layer in ("tag", "keyword") if file.startswith("held-out") else ("",):
             some = [one for one in snippets(file) if one.name.startswith(layer)]
@@ -84,9 +99,13 @@ def tables() -> None:
             nothing = sum(not one.wanted for one in some)
             name = f"{layer}, {file.replace('-', ' ')}" if layer else file
             print(f"| {name} | {len(some)} | {nothing} | {_share(judged)} |")
-    print("\nAnswers of agents in which nothing is decided\n\n| answers | | records all the same |\n| --- | ---: | ---: |")
+    print(
+        "\nAnswers of agents in which nothing is decided\n\n| answers | | records all the same |\n| --- | ---: | ---: |"
+    )
     for file in ("chatter", "chatter-held-out"):
-        print(f"| {file.replace('-', ', ', 1).replace('-', ' ')} | {len(list(snippets(file)))} | {len(judge(snippets(file)).wrong)} |")
+        print(
+            f"| {file.replace('-', ', ', 1).replace('-', ' ')} | {len(list(snippets(file)))} | {len(judge(snippets(file)).wrong)} |"
+        )
     text = "\n\n".join(one.text for file in ("keyword", "tags") for one in snippets(file))
     text = (text * (_SIZE // len(text) + 1))[:_SIZE]
     start = time.process_time()

@@ -24,7 +24,12 @@ from cortex.vault import kept
 from cortex.vault.find import Vault
 
 _TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-INSTALLED = [sys.executable, "-I", "-S", os.path.join(_TREE, "cortex", "interfaces", "hook", "main.py")]
+INSTALLED = [
+    sys.executable,
+    "-I",
+    "-S",
+    os.path.join(_TREE, "cortex", "interfaces", "hook", "main.py"),
+]
 COMMAND = [sys.executable, os.path.join(os.path.dirname(sys.executable), "cortex")]
 _WORDS = corpus.vocabulary(4000, random.Random(11))
 _LARGE, _HUGE = (2, 20) if QUICK else (20, 200)  # MB of transcript
@@ -48,7 +53,13 @@ class Session:
 
     def told(self, event: str, **fields: str) -> bytes:
         """What the host gives the hook of an event."""
-        table = {"session_id": self.id, "transcript_path": self.path, "cwd": self.root, "hook_event_name": event, "permission_mode": "default"}
+        table = {
+            "session_id": self.id,
+            "transcript_path": self.path,
+            "cwd": self.root,
+            "hook_event_name": event,
+            "permission_mode": "default",
+        }
         return json.dumps(table | fields).encode()
 
 
@@ -67,13 +78,26 @@ def lines_of(root: str, session: str, seed: int = 5) -> Iterator[bytes]:
         if kind == 0 and number % 40 == 0:
             message: dict[str, object] = {"role": "user", "content": f"please change {words[:80]}"}
         elif kind == 1:
-            said = f"Decision: use {words[:40]} because it is {words[40:60]}.\n\n{words}" if number % 41 == 0 else words
-            message = {"id": f"msg_{number}", "role": "assistant", "model": "m", "content": [{"type": "text", "text": said}]}
+            said = (
+                f"Decision: use {words[:40]} because it is {words[40:60]}.\n\n{words}"
+                if number % 41 == 0
+                else words
+            )
+            message = {
+                "id": f"msg_{number}",
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "text", "text": said}],
+            }
         elif kind == 2:
             tool = {"type": "tool_use", "id": f"toolu_{number}", "name": "Edit", "input": {"file_path": f"{root}/src/{words.split()[0]}.py", "old_string": words, "new_string": words[::-1]}}  # fmt: skip
             message = {"id": f"msg_{number}", "role": "assistant", "model": "m", "content": [tool]}
         else:
-            result = {"type": "tool_result", "tool_use_id": f"toolu_{number - 1}", "content": (words + "\n") * 8}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": f"toolu_{number - 1}",
+                "content": (words + "\n") * 8,
+            }
             message = {"role": "user", "content": [result]}
         yield json.dumps(base | {"type": message["role"], "message": message}).encode() + b"\n"
 
@@ -105,25 +129,67 @@ def _processes(root: str, work: str) -> None:
         shutil.rmtree(os.path.join(vault.cache(), kept.FOLDER), ignore_errors=True)
         return fresh().told("SessionStart", source="startup")
 
-    def line(what: str, event: str, budget: object, given: Callable[[], bytes], *, says: bool = False) -> None:
+    def line(
+        what: str, event: str, budget: object, given: Callable[[], bytes], *, says: bool = False
+    ) -> None:
         spent = []
         for form in (INSTALLED, [*COMMAND, "hook"]):
-            done = subprocess.run([*form, event, "--host", "claude"], cwd=root, input=given(), capture_output=True, check=True)
+            done = subprocess.run(
+                [*form, event, "--host", "claude"],
+                cwd=root,
+                input=given(),
+                capture_output=True,
+                check=True,
+            )
             if (b"additionalContext" in done.stdout) != says:
                 raise RuntimeError(f"{what}: {done.stdout!r} {done.stderr!r}")
-            spent.append(statistics.median(cpu_of([*form, event, "--host", "claude"], root, given()) for _ in range(RUNS)))
+            spent.append(
+                statistics.median(
+                    cpu_of([*form, event, "--host", "claude"], root, given()) for _ in range(RUNS)
+                )
+            )
         row(what, f"{spent[0]:.1f}", f"{spent[0] / bare:.1f}", budget, f"{spent[1] / bare:.1f}")
 
-    line("session-start, briefing kept", "session-start", 4, lambda: fresh().told("SessionStart", source="startup"), says=True)
+    line(
+        "session-start, briefing kept",
+        "session-start",
+        4,
+        lambda: fresh().told("SessionStart", source="startup"),
+        says=True,
+    )
     line("session-start, briefing made anew", "session-start", 14, unkept, says=True)
-    line("a prompt, nothing to say", "user-prompt-submit", 15, lambda: fresh().told("UserPromptSubmit", prompt="thanks, go on"))
-    line("a prompt that calls something to mind", "user-prompt-submit", 15, lambda: fresh().told("UserPromptSubmit", prompt=prompt), says=True)
-    with subprocess.Popen([*COMMAND, "watch", "--quiet", "600"], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as watcher:
+    line(
+        "a prompt, nothing to say",
+        "user-prompt-submit",
+        15,
+        lambda: fresh().told("UserPromptSubmit", prompt="thanks, go on"),
+    )
+    line(
+        "a prompt that calls something to mind",
+        "user-prompt-submit",
+        15,
+        lambda: fresh().told("UserPromptSubmit", prompt=prompt),
+        says=True,
+    )
+    with subprocess.Popen(
+        [*COMMAND, "watch", "--quiet", "600"],
+        cwd=root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as watcher:
         try:
-            while subprocess.run([*COMMAND, "watch", "--status"], cwd=root, capture_output=True, check=False).returncode:
+            while subprocess.run(
+                [*COMMAND, "watch", "--status"], cwd=root, capture_output=True, check=False
+            ).returncode:
                 time.sleep(0.1)
             time.sleep(3)
-            line("session-start, made anew, the watcher running", "session-start", 14, unkept, says=True)
+            line(
+                "session-start, made anew, the watcher running",
+                "session-start",
+                14,
+                unkept,
+                says=True,
+            )
             line(
                 "a prompt that calls something to mind, the watcher running",
                 "user-prompt-submit",
@@ -132,21 +198,33 @@ def _processes(root: str, work: str) -> None:
                 says=True,
             )
         finally:
-            subprocess.run([*COMMAND, "watch", "--stop"], cwd=root, capture_output=True, check=False)
+            subprocess.run(
+                [*COMMAND, "watch", "--stop"], cwd=root, capture_output=True, check=False
+            )
             watcher.wait()
     long = Session(root, work, "long", 5)
     for _ in range(50):  # until the hook has read all that is there
-        cpu_of([*INSTALLED, "stop", "--host", "claude"], root, long.told("Stop", last_assistant_message="so far"))
+        cpu_of(
+            [*INSTALLED, "stop", "--host", "claude"],
+            root,
+            long.told("Stop", last_assistant_message="so far"),
+        )
 
     def turn() -> bytes:
         long.grow(8_000)
-        return long.told("Stop", last_assistant_message=f"Turn {next(count)} is done.", stop_hook_active="")
+        return long.told(
+            "Stop", last_assistant_message=f"Turn {next(count)} is done.", stop_hook_active=""
+        )
 
     line("stop, 8 kB of a transcript of 5 MB are new", "stop", 2.5, turn)
 
     def ended() -> bytes:
         one = Session(root, work, f"session-{next(count)}", 0.02)
-        cpu_of([*INSTALLED, "stop", "--host", "claude"], root, one.told("Stop", last_assistant_message="so far"))
+        cpu_of(
+            [*INSTALLED, "stop", "--host", "claude"],
+            root,
+            one.told("Stop", last_assistant_message="so far"),
+        )
         one.grow(2_000)
         return one.told("SessionEnd", reason="prompt_input_exit")
 
@@ -156,7 +234,11 @@ def _processes(root: str, work: str) -> None:
 def _prompt(vault: Vault) -> str:
     """A sentence about some note of the project, one that calls something to mind."""
     hook = Caller(vault.root, "2026-11-20T00:00:00Z", os.urandom, "hook", silent)
-    for row_ in look(vault, silent, lambda now: list(now.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100"))):
+    for row_ in look(
+        vault,
+        silent,
+        lambda now: list(now.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
+    ):
         prompt = f"how do we do {row_.title} here, and is the storage folder decided?"
         if remind(vault, hook, prompt, project="p1").lines:
             return prompt
@@ -171,7 +253,9 @@ def _settled(vault: Vault) -> None:
 
 
 def _imports(work: str) -> None:
-    print("\nTranscripts that are already on disk: `cortex import claude --path` and `cortex normalize`\n")
+    print(
+        "\nTranscripts that are already on disk: `cortex import claude --path` and `cortex normalize`\n"
+    )
     row("transcript", "import: CPU s", "normalize: CPU s", "events", "records", "peak MB", "budget")
     row("---", "---:", "---:", "---:", "---:", "---:", "---:")
     script = (
@@ -184,7 +268,13 @@ def _imports(work: str) -> None:
         session = Session(root, work, f"import-{size}", size)
         spent, peaks = [], []
         for words in (["import", "claude", "--path", session.path], ["normalize"]):
-            done = subprocess.run([sys.executable, "-c", script, *words], cwd=root, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", script, *words],
+                cwd=root,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             cpu, peak = (float(word) for word in done.stdout.split()[-2:])
             spent.append(cpu)
             peaks.append(peak)
@@ -205,9 +295,17 @@ def _in_process(root: str) -> None:
     print("\nIn one process with a current index, wall ms\n")
     row("what", "p50", "p95")
     row("---", "---:", "---:")
-    vault, caller = Vault(root), Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent)
+    vault, caller = (
+        Vault(root),
+        Caller(
+            root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+        ),
+    )
     _settled(vault)
-    prompts = [f"how do we do {' '.join(random.Random(number).choices(_WORDS[:400], k=8))}?" for number in range(50)]
+    prompts = [
+        f"how do we do {' '.join(random.Random(number).choices(_WORDS[:400], k=8))}?"
+        for number in range(50)
+    ]
     log = "2026-11-02 10:11:12 INFO request served in 12 ms\n" * 2000
 
     def brief_anew() -> object:
@@ -217,13 +315,27 @@ def _in_process(root: str) -> None:
     calls: tuple[tuple[str, Callable[[int], object]], ...] = (
         ("`brief`, kept", lambda _: brief(vault, caller, project="p1", branch="main")),
         ("`brief`, made anew", lambda _: brief_anew()),
-        ("`remind`, a sentence", lambda number: remind(vault, caller, prompts[number % 50], project="p1")),
-        ("`remind`, a sentence under 100 kB of log", lambda number: remind(vault, caller, log + prompts[number % 50], project="p1")),
-        ("`remind`, a sentence, as a hook", lambda number: remind(vault, caller._replace(source="hook"), prompts[number % 50], project="p1")),
+        (
+            "`remind`, a sentence",
+            lambda number: remind(vault, caller, prompts[number % 50], project="p1"),
+        ),
+        (
+            "`remind`, a sentence under 100 kB of log",
+            lambda number: remind(vault, caller, log + prompts[number % 50], project="p1"),
+        ),
+        (
+            "`remind`, a sentence, as a hook",
+            lambda number: remind(
+                vault, caller._replace(source="hook"), prompts[number % 50], project="p1"
+            ),
+        ),
     )
     for what, call in calls:
         call(0)
-        spent = sorted(1000 * timed(partial(call, number))[1] for number in range(RUNS if "brief" in what else 50))
+        spent = sorted(
+            1000 * timed(partial(call, number))[1]
+            for number in range(RUNS if "brief" in what else 50)
+        )
         row(what, f"{statistics.median(spent):.1f}", f"{spent[int(0.95 * (len(spent) - 1))]:.1f}")
 
 
@@ -233,6 +345,9 @@ if __name__ == "__main__":
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPATH"] = _TREE
     with tempfile.TemporaryDirectory(prefix="cortex-bench-") as folder:
-        os.environ |= {name: os.path.join(folder, name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+        os.environ |= {
+            name: os.path.join(folder, name)
+            for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+        }
         corpus.write_vault(os.path.join(folder, "vault"), 1_000 if QUICK else 10_000)
         tables(os.path.join(folder, "vault"), folder)

@@ -36,7 +36,9 @@ def tables(work: str) -> None:
     heal(vault, _caller())
     time.sleep(2.2)  # stamps younger than two seconds are read again
     look(vault, silent, lambda now: now.catalogue.count())
-    print(f"\nKeeping knowledge true, {SIZES[-1]:,} records, in one process, wall ms, median of {_RUNS}\n")
+    print(
+        f"\nKeeping knowledge true, {SIZES[-1]:,} records, in one process, wall ms, median of {_RUNS}\n"
+    )
     row("verb", "ms", "budget")
     row("---", "---:", "---:")
     words = vocabulary(2000, random.Random(1))
@@ -62,7 +64,11 @@ def tables(work: str) -> None:
         ("`score`", lambda: score(vault, _caller(), name), 100),
         ("`context`", lambda: context(vault, _caller(), project="p1"), 100),
         ("`recall`, by importance", lambda: recall(vault, _caller(), "", project="p1"), 100),
-        ("`recall`, by words", lambda: recall(vault, _caller(), "storage folder", project="p1"), 100),
+        (
+            "`recall`, by words",
+            lambda: recall(vault, _caller(), "storage folder", project="p1"),
+            100,
+        ),
         ("`search`", lambda: search(vault, _caller(), "storage"), ""),
     )
     for what, call, budget in verbs:
@@ -70,12 +76,22 @@ def tables(work: str) -> None:
         look(vault, silent, lambda now: now.catalogue.count())
         spent = [1000 * timed(call)[1] for _ in range(_RUNS)]
         row(what, f"{statistics.median(spent):.0f}", budget)
-    row("`lifecycle --dry-run`, a whole pass", f"{1000 * timed(lambda: lifecycle(vault, _caller(), dry_run=True))[1]:.0f}", 3000)
-    row("`consolidate`, candidates", f"{1000 * timed(lambda: consolidate(vault, _caller()))[1]:.0f}", 20000)
+    row(
+        "`lifecycle --dry-run`, a whole pass",
+        f"{1000 * timed(lambda: lifecycle(vault, _caller(), dry_run=True))[1]:.0f}",
+        3000,
+    )
+    row(
+        "`consolidate`, candidates",
+        f"{1000 * timed(lambda: consolidate(vault, _caller()))[1]:.0f}",
+        20000,
+    )
 
 
 def _caller() -> Caller:
-    return Caller("/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent)
+    return Caller(
+        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+    )
 
 
 if __name__ == "__main__":
@@ -83,5 +99,8 @@ if __name__ == "__main__":
 
     print("quick" if QUICK else "full")
     with tempfile.TemporaryDirectory(prefix="cortex-bench-") as folder:
-        os.environ |= {"XDG_CACHE_HOME": os.path.join(folder, "cache"), "XDG_STATE_HOME": os.path.join(folder, "state")}
+        os.environ |= {
+            "XDG_CACHE_HOME": os.path.join(folder, "cache"),
+            "XDG_STATE_HOME": os.path.join(folder, "state"),
+        }
         tables(folder)

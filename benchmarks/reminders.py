@@ -21,7 +21,13 @@ from cortex.vault.find import Vault
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # Records that are younger than a set of prompts were not thought of.
 _THEN, _LATER = "2026-11-21T01:31", "2026-11-21T04:55"
-_WRITTEN_UNTIL = {"seen": _THEN, "held out": _THEN, "reported": _LATER, "near": _LATER, "later": _LATER}
+_WRITTEN_UNTIL = {
+    "seen": _THEN,
+    "held out": _THEN,
+    "reported": _LATER,
+    "near": _LATER,
+    "later": _LATER,
+}
 _UNSEEN = ("held out", "later")
 
 
@@ -89,15 +95,23 @@ def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> 
         vault = vaults[case.set]
         # As a hook asks: the index is that of the last look.
         caller = Caller(vault.root, "2026-11-21T05:00:00Z", os.urandom, "hook", silent)
-        told = [line.id[-6:] for line in remind(vault, caller, case.prompt, project="cortex", branch="main").lines]
+        told = [
+            line.id[-6:]
+            for line in remind(vault, caller, case.prompt, project="cortex", branch="main").lines
+        ]
         good = case.must | case.may
         lines, right = lines + len(told), right + len(good.intersection(told))
         wanted, came = wanted + len(case.must), came + len(case.must.intersection(told))
         first += bool(told) and told[0] in good
         quiet, stayed = quiet + (not case.must), stayed + (not case.must and not told)
         if show and (case.must.difference(told) or set(told) - good):
-            missed, wrong = sorted(case.must.difference(told)), [id_ for id_ in told if id_ not in good]
-            print(f"{case.set}: {case.prompt[:90]!r}\n    missed {missed}, wrong {wrong}, of {told}")
+            missed, wrong = (
+                sorted(case.must.difference(told)),
+                [id_ for id_ in told if id_ not in good],
+            )
+            print(
+                f"{case.set}: {case.prompt[:90]!r}\n    missed {missed}, wrong {wrong}, of {told}"
+            )
     return Marks(len(some), lines, right, wanted, came, first, quiet, stayed)
 
 
@@ -106,11 +120,23 @@ def tables(work: str, path: str = os.path.join(_HERE, "prompts.txt")) -> None:
     for vault in vaults.values():
         look(vault, silent, lambda now: now.catalogue.count())
     every = cases(path)
-    print(f"\nReminders, {len(every)} prompts of which {sum(not case.must for case in every)} concern nothing that is known\n")
-    row("prompts", "precision of lines", "recall", "first line right", "nothing shown when nothing should be")
+    print(
+        f"\nReminders, {len(every)} prompts of which {sum(not case.must for case in every)} concern nothing that is known\n"
+    )
+    row(
+        "prompts",
+        "precision of lines",
+        "recall",
+        "first line right",
+        "nothing shown when nothing should be",
+    )
     row("---", "---:", "---:", "---:", "---:")
     for name in _WRITTEN_UNTIL:
-        one = marks(vaults, [case for case in every if case.set == name], show="--show" in sys.argv and (name not in _UNSEEN or "--all" in sys.argv))
+        one = marks(
+            vaults,
+            [case for case in every if case.set == name],
+            show="--show" in sys.argv and (name not in _UNSEEN or "--all" in sys.argv),
+        )
         asked = one.prompts - one.quiet
         row(f"{name}: {one.prompts}", *(f"{good / max(1, all_):.2f} ({good}/{all_})" for good, all_ in ((one.right, one.lines), (one.came, one.wanted), (one.first, asked), (one.stayed, one.quiet))))  # fmt: skip
 
@@ -119,5 +145,9 @@ if __name__ == "__main__":
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="cortex-bench-") as folder:
-        os.environ |= {"XDG_CACHE_HOME": os.path.join(folder, "cache"), "XDG_STATE_HOME": os.path.join(folder, "state"), "XDG_CONFIG_HOME": folder}
+        os.environ |= {
+            "XDG_CACHE_HOME": os.path.join(folder, "cache"),
+            "XDG_STATE_HOME": os.path.join(folder, "state"),
+            "XDG_CONFIG_HOME": folder,
+        }
         tables(folder)

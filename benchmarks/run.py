@@ -41,7 +41,9 @@ def whole_processes(root: str, notes: int) -> None:
         (["doctor"], ""),
     ):
         if command[0] == "search":
-            median_cpu([*cortex, "search", "storage"], root, 1)  # whatever was captured before is normalized now
+            median_cpu(
+                [*cortex, "search", "storage"], root, 1
+            )  # whatever was captured before is normalized now
             time.sleep(2.2)  # stamps younger than two seconds are read again; that is another row
             median_cpu([*cortex, "search", "storage"], root, 1)
         cpu = median_cpu([*cortex, *command], root)
@@ -50,7 +52,16 @@ def whole_processes(root: str, notes: int) -> None:
 
 def sizes(work: str) -> str:
     print("\nA vault by its size\n")
-    row("notes", "build, one core: CPU s", "wall s", "build, two cores: wall s", "peak MB", "cache MB", "scan ms", "one note changed, CPU ms")
+    row(
+        "notes",
+        "build, one core: CPU s",
+        "wall s",
+        "build, two cores: wall s",
+        "peak MB",
+        "cache MB",
+        "scan ms",
+        "one note changed, CPU ms",
+    )
     row(*["---:"] * 8)
     root = ""
     for notes in SIZES:
@@ -65,19 +76,44 @@ def sizes(work: str) -> str:
                 "u = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
                 "print(sum(x.ru_utime + x.ru_stime for x in u), time.perf_counter() - w, max(x.ru_maxrss for x in u) / 1024)"
             )
-            out = subprocess.run([sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True)
+            out = subprocess.run(
+                [sys.executable, "-c", script],
+                cwd=root,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             measured[procs] = [float(word) for word in out.stdout.split("\n")[-2].split()]
-        cache_mb = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(cache) for name in names) / 1e6
-        scan = min(timed(lambda: snapshot.take(root, snapshot.skip_of((), ()), time.time_ns()))[0] for _ in range(5))
-        subprocess.run([sys.executable, "-m", "cortex", "rebuild"], cwd=root, check=True, capture_output=True)
+        cache_mb = (
+            sum(
+                os.path.getsize(os.path.join(folder, name))
+                for folder, _, names in os.walk(cache)
+                for name in names
+            )
+            / 1e6
+        )
+        scan = min(
+            timed(lambda: snapshot.take(root, snapshot.skip_of((), ()), time.time_ns()))[0]
+            for _ in range(5)
+        )
+        subprocess.run(
+            [sys.executable, "-m", "cortex", "rebuild"], cwd=root, check=True, capture_output=True
+        )
         time.sleep(2.2)
-        subprocess.run([sys.executable, "-m", "cortex", "status"], cwd=root, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "cortex", "status"], cwd=root, check=True, capture_output=True
+        )
         quiet = median_cpu([sys.executable, "-m", "cortex", "search", "storage"], root, 5)
         changes = []
         for number in range(5):
-            with open(os.path.join(root, "notes", "00", f"new-{number}.md"), "w", encoding="utf-8") as file:
+            with open(
+                os.path.join(root, "notes", "00", f"new-{number}.md"), "w", encoding="utf-8"
+            ) as file:
                 file.write(f"# New {number}\n\nzebra {number}\n")
-            changes.append(cpu_of([sys.executable, "-m", "cortex", "search", "storage"], root) - quiet)
+            changes.append(
+                cpu_of([sys.executable, "-m", "cortex", "search", "storage"], root) - quiet
+            )
         one, two = measured[1], measured[2]
         row(
             f"{notes:,}", f"{one[0]:.1f}", f"{one[1]:.1f}", f"{two[1]:.1f} ({one[1] / two[1]:.1f}×)", f"{max(one[2], two[2]):.0f}",
@@ -113,12 +149,18 @@ for (name, _), (_, end), start in zip(marks, marks[1:], [0.0] + [m[1] for m in m
 
 
 def stages(root: str) -> None:
-    print(f"\nA cold search by its stages, CPU ms, median of {RUNS}, 10,000 notes\n" if not QUICK else "\nA cold search by its stages\n")
+    print(
+        f"\nA cold search by its stages, CPU ms, median of {RUNS}, 10,000 notes\n"
+        if not QUICK
+        else "\nA cold search by its stages\n"
+    )
     row("stage", "ms")
     row("---", "---:")
     spent: dict[str, list[float]] = {}
     for _ in range(RUNS):
-        out = subprocess.run([sys.executable, "-c", STAGES], cwd=root, capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(
+            [sys.executable, "-c", STAGES], cwd=root, capture_output=True, text=True, check=True
+        ).stdout
         for line in out.splitlines():
             ms, _, name = line.partition("|")
             spent.setdefault(name, []).append(float(ms))
@@ -149,9 +191,17 @@ def peers(root: str, work: str) -> None:
     row("way", "build, s", "one search, ms")
     row("---", "---:", "---:")
     database = os.path.join(work, "fts.sqlite")
-    cpu, _ = timed(lambda: subprocess.run([sys.executable, "-c", FTS_BUILD, database], cwd=root, check=True))
-    row("SQLite FTS5 from Python, no freshness scan, no snippet", f"{cpu:.1f}", f"{median_cpu([sys.executable, '-c', FTS_ASK, database], root):.1f}")
-    row("`grep -ril storage .`", "0", f"{median_cpu(['grep', '-ril', 'storage', '.'], root, 5):.1f}")
+    cpu, _ = timed(
+        lambda: subprocess.run([sys.executable, "-c", FTS_BUILD, database], cwd=root, check=True)
+    )
+    row(
+        "SQLite FTS5 from Python, no freshness scan, no snippet",
+        f"{cpu:.1f}",
+        f"{median_cpu([sys.executable, '-c', FTS_ASK, database], root):.1f}",
+    )
+    row(
+        "`grep -ril storage .`", "0", f"{median_cpu(['grep', '-ril', 'storage', '.'], root, 5):.1f}"
+    )
 
 
 def in_process(work: str) -> None:
@@ -171,19 +221,33 @@ def in_process(work: str) -> None:
     events = 300 if QUICK else 1000
     for number in range(events):
         start = time.perf_counter()
-        capture(vault, caller(), f"Decision: use way {number}, because it is better than way {number - 1}", project="bench")
+        capture(
+            vault,
+            caller(),
+            f"Decision: use way {number}, because it is better than way {number - 1}",
+            project="bench",
+        )
         spent.append(1000 * (time.perf_counter() - start))
     spent.sort()
-    row("capture with fsync, p50 / p95 ms", f"{spent[len(spent) // 2]:.2f} / {spent[int(len(spent) * 0.95)]:.2f}")
+    row(
+        "capture with fsync, p50 / p95 ms",
+        f"{spent[len(spent) // 2]:.2f} / {spent[int(len(spent) * 0.95)]:.2f}",
+    )
     cpu, wall = timed(lambda: normalize(vault, caller()))
-    row(f"normalize {events:,} events, events/s (CPU / wall)", f"{events / cpu:.0f} / {events / wall:.0f}")
+    row(
+        f"normalize {events:,} events, events/s (CPU / wall)",
+        f"{events / cpu:.0f} / {events / wall:.0f}",
+    )
     cpu, wall = timed(lambda: normalize(vault, caller()))
     row("normalize an empty inbox, ms", f"{1000 * wall:.1f}")
 
 
 def main() -> None:
     work = tempfile.mkdtemp(prefix="cortex-bench-")
-    os.environ |= {"XDG_CACHE_HOME": os.path.join(work, "cache"), "XDG_STATE_HOME": os.path.join(work, "state")}
+    os.environ |= {
+        "XDG_CACHE_HOME": os.path.join(work, "cache"),
+        "XDG_STATE_HOME": os.path.join(work, "state"),
+    }
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its bytecode
     os.environ["PYTHONPATH"] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:

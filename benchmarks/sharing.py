@@ -40,7 +40,9 @@ def tables(root: str, work: str) -> None:
 
 
 def _caller() -> Caller:
-    return Caller("/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent)
+    return Caller(
+        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+    )
 
 
 def _git_in(folder: str, *words: str) -> None:
@@ -61,7 +63,11 @@ def _drivers(work: str) -> None:
     page = "---\ntype: briefing\npage: decisions\nproject: app\ngenerator: 1\n---\n# x\n" + "".join(
         f"- Decision {n} <!-- cx id-{n} {n} -->\n" for n in range(200)
     )
-    pages = {"base": page, "ours": page + "- Mine <!-- cx mine 999 -->\n", "theirs": page + "- Yours <!-- cx yours 999 -->\n"}
+    pages = {
+        "base": page,
+        "ours": page + "- Mine <!-- cx mine 999 -->\n",
+        "theirs": page + "- Yours <!-- cx yours 999 -->\n",
+    }
     bare = median_cpu([sys.executable, "-c", "pass"], work)
     row("`python -c pass`", f"{bare:.1f}", "1.0", "")
     for kind, held in (("record", versions), ("briefing", pages)):
@@ -69,7 +75,9 @@ def _drivers(work: str) -> None:
             with open(os.path.join(work, name), "w", encoding="utf-8") as file:
                 file.write(data)
         # Every run merges what the run before left: the result once more with theirs, which is the same work.
-        cpu = median_cpu([sys.executable, "-I", "-S", SCRIPT, kind, "base", "ours", "theirs", "7", "x.md"], work)
+        cpu = median_cpu(
+            [sys.executable, "-I", "-S", SCRIPT, kind, "base", "ours", "theirs", "7", "x.md"], work
+        )
         row(f"{kind}, both sides changed it", f"{cpu:.1f}", f"{cpu / bare:.1f}", "2.5")
 
 
@@ -78,15 +86,35 @@ def _watched(root: str) -> None:
     row("command", "ms CPU", "× bare Python", "wall ms", "budget")
     row("---", "---:", "---:", "---:", "---:")
     cortex = [sys.executable, os.path.join(os.path.dirname(sys.executable), "cortex")]
-    with subprocess.Popen([*cortex, "watch", "--quiet", "600"], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as watcher:
+    with subprocess.Popen(
+        [*cortex, "watch", "--quiet", "600"],
+        cwd=root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as watcher:
         try:
-            while subprocess.run([*cortex, "watch", "--status"], cwd=root, capture_output=True, check=False).returncode:
+            while subprocess.run(
+                [*cortex, "watch", "--status"], cwd=root, capture_output=True, check=False
+            ).returncode:
                 time.sleep(0.1)
             time.sleep(3)
             bare = median_cpu([sys.executable, "-c", "pass"], root)
             cpu = median_cpu([*cortex, "search", "storage"], root)
-            walls = [timed(lambda: subprocess.run([*cortex, "search", "storage"], cwd=root, capture_output=True, check=True))[1] for _ in range(RUNS)]
-            row("`cortex search storage`", f"{cpu:.1f}", f"{cpu / bare:.1f}", f"{1000 * statistics.median(walls):.0f}", "4")
+            walls = [
+                timed(
+                    lambda: subprocess.run(
+                        [*cortex, "search", "storage"], cwd=root, capture_output=True, check=True
+                    )
+                )[1]
+                for _ in range(RUNS)
+            ]
+            row(
+                "`cortex search storage`",
+                f"{cpu:.1f}",
+                f"{cpu / bare:.1f}",
+                f"{1000 * statistics.median(walls):.0f}",
+                "4",
+            )
         finally:
             subprocess.run([*cortex, "watch", "--stop"], cwd=root, capture_output=True, check=False)
             watcher.wait()
@@ -114,7 +142,11 @@ def _briefings(work: str) -> None:
     row("---", "---:", "---:")
     vault = _records(os.path.join(work, "records"), count)
     look(vault, silent, lambda _: None)
-    row("full heal, nothing there", f"{1000 * timed(lambda: heal(vault, _caller()))[0]:.0f}", "3,000")
+    row(
+        "full heal, nothing there",
+        f"{1000 * timed(lambda: heal(vault, _caller()))[0]:.0f}",
+        "3,000",
+    )
     changed = os.path.join(vault.root, "records", "decision", "note-00000-aaaaaa.md")
     spent = []
     for number in range(5):
@@ -152,10 +184,26 @@ def _git(work: str) -> None:
         _git_in(root, "commit", "-qm", "one")
 
     plains = [timed(lambda number=number: plain(number)) for number in range(RUNS)]
-    ours = [timed(lambda number=number: commits.commit(root, [note(100 + number)], "one")) for number in range(RUNS)]
-    (cpu, wall), (our_cpu, our_wall) = ([statistics.median(figures) for figures in zip(*runs, strict=True)] for runs in (plains, ours))
-    row("`git add` and `git commit` of one file", f"{1000 * wall:.0f} ms", f"{1000 * cpu:.0f} ms", "")
-    row("the same by Cortex", f"{1000 * our_wall:.0f} ms ({our_wall / wall:.1f}×)", f"{1000 * our_cpu:.0f} ms ({our_cpu / cpu:.1f}×)", "2×")
+    ours = [
+        timed(lambda number=number: commits.commit(root, [note(100 + number)], "one"))
+        for number in range(RUNS)
+    ]
+    (cpu, wall), (our_cpu, our_wall) = (
+        [statistics.median(figures) for figures in zip(*runs, strict=True)]
+        for runs in (plains, ours)
+    )
+    row(
+        "`git add` and `git commit` of one file",
+        f"{1000 * wall:.0f} ms",
+        f"{1000 * cpu:.0f} ms",
+        "",
+    )
+    row(
+        "the same by Cortex",
+        f"{1000 * our_wall:.0f} ms ({our_wall / wall:.1f}×)",
+        f"{1000 * our_cpu:.0f} ms ({our_cpu / cpu:.1f}×)",
+        "2×",
+    )
     events = 100 if QUICK else 1_000
     remote = os.path.join(work, "remote")
     _git_in(work, "clone", "-q", "--bare", "records", "remote")
@@ -163,7 +211,18 @@ def _git(work: str) -> None:
     _git_in(root, "fetch", "-q")
     _git_in(root, "branch", "-q", "--set-upstream-to=origin/main")
     for number in range(events):
-        capture(Vault(root), _caller(), f"Decision: way {number}, because it is better", project="app", branch="main")
+        capture(
+            Vault(root),
+            _caller(),
+            f"Decision: way {number}, because it is better",
+            project="app",
+            branch="main",
+        )
     cpu, wall = timed(lambda: sync(Vault(root), _caller()))
-    row(f"sync of {events:,} new events to a bare remote here", f"{wall:.1f} s", f"{cpu:.1f} s", "10 s")
+    row(
+        f"sync of {events:,} new events to a bare remote here",
+        f"{wall:.1f} s",
+        f"{cpu:.1f} s",
+        "10 s",
+    )
     shutil.rmtree(remote)

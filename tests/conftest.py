@@ -30,15 +30,34 @@ from cortex.vault.find import Vault
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("soak", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
+settings.register_profile(
+    "soak", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
+)
 settings.load_profile("soak" if SOAK else "ci")
 LARGE = 1_000_000 if SOAK else 100_000  # characters of a text that is built to take quadratic time
 
 NOW = "2026-11-20T16:45:12Z"
 # What the environment of the person who runs the tests must not change, by the beginning of its name.
-_PERSONAL = ("CORTEX_", "GIT_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYTHON")
+_PERSONAL = (
+    "CORTEX_",
+    "GIT_",
+    "XDG_",
+    "CLAUDE",
+    "CODEX",
+    "CURSOR",
+    "GEMINI",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "PYTHON",
+)
 _OF_THE_SUITE = ("CORTEX_SOAK", "CORTEX_UPTIME", "CORTEX_UPDATE", "CORTEX_GITS", "CORTEX_HISTORIES")
 # Without housekeeping a git that the tests run starts half as many processes.
 _GITCONFIG = """\
@@ -61,9 +80,14 @@ _homes = itertools.count()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with many costly cases (`sampled(3)`) every third is run, whatever the order; a soak runs them all."""
     left: set[str] = set()
-    for (name, every), cases in () if SOAK else itertools.groupby(sorted(map(_share, items)), key=lambda one: one[:2]):
+    for (name, every), cases in (
+        () if SOAK else itertools.groupby(sorted(map(_share, items)), key=lambda one: one[:2])
+    ):
         nodeids = [nodeid for _, _, nodeid in cases]
-        every, start = min(every, len(nodeids)), zlib.crc32(name.encode())  # not of each test the same way
+        every, start = (
+            min(every, len(nodeids)),
+            zlib.crc32(name.encode()),
+        )  # not of each test the same way
         left.update(nodeid for number, nodeid in enumerate(nodeids, start) if number % every)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
     items[:] = [item for item in items if item.nodeid not in left]
@@ -97,11 +121,17 @@ def _impersonal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _private(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _private(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """A home of its own, and the usual umask."""
     _at_home(monkeypatch, tmp_path_factory)
-    if uptime := os.environ.get("CORTEX_UPTIME"):  # seconds since the boot, as far as this process asks for it
-        monkeypatch.setattr(git_locks, "clock", lambda: git_locks.Clock(time.time(), time.time() - float(uptime)))
+    if uptime := os.environ.get(
+        "CORTEX_UPTIME"
+    ):  # seconds since the boot, as far as this process asks for it
+        monkeypatch.setattr(
+            git_locks, "clock", lambda: git_locks.Clock(time.time(), time.time() - float(uptime))
+        )
     mask = os.umask(0o022)
     yield
     os.umask(mask)
@@ -126,7 +156,9 @@ def caller_at(now: str, cwd: str = "/") -> Caller:
 
 def caller_now(cwd: str = "/") -> Caller:
     """A caller with the clock and the randomness of this machine: for a vault that real processes write into."""
-    return Caller(cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+    return Caller(
+        cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent
+    )
 
 
 @pytest.fixture
@@ -175,7 +207,12 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
             build(folder)
             made[build] = folder
         for name in names or os.listdir(made[build]):
-            shutil.copytree(made[build] / name, to / name, symlinks=True, ignore=shutil.ignore_patterns("*.sample"))
+            shutil.copytree(
+                made[build] / name,
+                to / name,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("*.sample"),
+            )
             for config in (to / name / "config", to / name / ".git/config"):
                 if config.exists():
                     config.write_text(config.read_text().replace(str(made[build]), str(to)))
@@ -193,7 +230,10 @@ def make_lock(path: Path) -> None:
 def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """`cortex WORDS` in this process: what it prints and its exit code, as from `python -m cortex` with pipes. For tests of
     what a command says and does to files; `cortex_process` is for those of the process itself."""
-    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n", write_through=True) for data in (stdin.encode(), b"", b"")]
+    streams = [
+        io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n", write_through=True)
+        for data in (stdin.encode(), b"", b"")
+    ]
     before, environment = (sys.stdin, sys.stdout, sys.stderr), os.environ.copy()
     try:
         sys.stdin, sys.stdout, sys.stderr = streams
@@ -215,7 +255,9 @@ def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.Comp
 def cortex(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command, run in this process, in the vault unless `cwd` says otherwise."""
 
-    def run(*words: str, stdin: str = "", cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: str, stdin: str = "", cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return run_cortex(*words, cwd=cwd or vault.root, stdin=stdin)
 
     return run
@@ -225,9 +267,19 @@ def cortex(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
 def cortex_process(vault: Vault) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command in a process of its own, in the vault unless `cwd` says otherwise."""
 
-    def run(*words: str, stdin: str = "", cwd: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: str, stdin: str = "", cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "cortex", *words]
-        return subprocess.run(line, cwd=cwd or vault.root, input=stdin, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            line,
+            cwd=cwd or vault.root,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     return run
 
@@ -240,7 +292,12 @@ def terminal(vault: Vault) -> Callable[..., str]:
         ours, theirs = pty.openpty()
         command = [sys.executable, "-m", "cortex", *words]
         with subprocess.Popen(
-            command, cwd=vault.root, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+            command,
+            cwd=vault.root,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
         ) as process:
             os.close(theirs)
             held = b""
@@ -259,7 +316,9 @@ def git() -> Callable[..., str]:
     """Real git in a folder."""
 
     def run(folder: str | Path, *words: str) -> str:
-        return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
 
     return run
 
@@ -273,7 +332,9 @@ def as_user() -> Callable[..., Any]:
     def run(user: int, function: Callable[[], Any], group: int = 0) -> Any:
         ours, theirs = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the test process may have threads; the child uses none
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # the test process may have threads; the child uses none
             child = os.fork()
         if child == 0:
             code = 1

@@ -38,7 +38,11 @@ def test_the_tour_is_what_the_commands_say(tmp_path) -> None:
         said = [(command, run(command)) for command, *_ in steps]
         if os.environ.get("CORTEX_UPDATE") == "1":
             text = text.replace(
-                f"```console\n{block}```", "```console\n" + "\n".join(f"$ {command}\n{output}" for command, output in said) + "```", 1
+                f"```console\n{block}```",
+                "```console\n"
+                + "\n".join(f"$ {command}\n{output}" for command, output in said)
+                + "```",
+                1,
             )
         for (command, output), (_, *lines) in zip(said, steps, strict=True):
             shown.append(f"$ {command}\n{steady(output)}")
@@ -59,9 +63,20 @@ def shell(folder: Path) -> Callable[[str], str]:
     environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
     def run(command: str) -> str:
-        done = subprocess.run(["sh", "-c", command], cwd=home, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode in (0, 1), (command, done.stderr)
-        return (done.stdout + done.stderr).replace(str(home), "~/shop").replace(os.environ["HOME"], "~")
+        return (
+            (done.stdout + done.stderr)
+            .replace(str(home), "~/shop")
+            .replace(os.environ["HOME"], "~")
+        )
 
     return run
 
@@ -72,7 +87,9 @@ def steady(text: str) -> str:
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
     text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
     text = re.sub(r"\d{20,}|(?<=rank  )( +\d\.\d{3})", "N", text)
-    text = re.sub(r"[\d,]+ of 1,500 tokens", "N tokens", text)  # ids are made by chance, and more or less of them are letters
+    text = re.sub(
+        r"[\d,]+ of 1,500 tokens", "N tokens", text
+    )  # ids are made by chance, and more or less of them are letters
     return "\n".join(sorted(re.sub(r"-[a-z2-7]{6}\b", "-HASH", text).strip("\n").splitlines()))
 
 
@@ -93,7 +110,12 @@ def _of(name: str) -> Iterator[str]:
     declared = declaration_of(verb(name))
     given = [one for one in declared.parameters if not one.is_option]
     words = [one.name.upper() if one.default is None else f"[{one.name.upper()}]" for one in given]
-    yield from (f"### cortex {name}", "", f"`{' '.join(['cortex', name, *words, '[options]'])}`", "")
+    yield from (
+        f"### cortex {name}",
+        "",
+        f"`{' '.join(['cortex', name, *words, '[options]'])}`",
+        "",
+    )
     yield from (declared.summary, "")
     if declared.description:
         yield from (declared.description, "")

@@ -27,28 +27,48 @@ def needed(dist: metadata.Distribution) -> set[str]:
         seen.add(name)
         one = metadata.distribution(name)
         waiting |= declared(one)
-        found |= {str(one.locate_file(file.parts[0])) for file in one.files or () if file.parts[0] != ".."}
+        found |= {
+            str(one.locate_file(file.parts[0])) for file in one.files or () if file.parts[0] != ".."
+        }
     return found
 
 
 def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
     def run(*words: object, cwd: Path = tmp_path) -> str:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        done = subprocess.run([str(word) for word in words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("PYTHON")
+        }
+        done = subprocess.run(
+            [str(word) for word in words],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, cwd=ROOT)
     (wheel,) = tmp_path.glob("cortex_vault-*.whl")
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
-    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "env/bin/python", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        tmp_path / "env/bin/python",
+        "--disable-pip-version-check",
+    ]
     run(*pip, "install", "-q", "--no-deps", "--no-index", wheel)
     (site,) = tmp_path.glob("env/lib/python*/site-packages")
     (installed,) = metadata.distributions(name="cortex-vault", path=[str(site)])
     for path in needed(installed):
         os.symlink(path, site / os.path.basename(path))
     cortex = tmp_path / "env/bin/cortex"
-    assert str(tmp_path / "env") in run(tmp_path / "env/bin/python", "-c", "import cortex; print(cortex.__file__)")
+    assert str(tmp_path / "env") in run(
+        tmp_path / "env/bin/python", "-c", "import cortex; print(cortex.__file__)"
+    )
     run(cortex, "init", tmp_path / "notes")
     home = tmp_path / "notes"
     run(cortex, "capture", "Decision: ship the templates in the wheel", cwd=home)
@@ -79,7 +99,14 @@ def test_make_takes_the_first_python_that_can_do_it(tmp_path: Path) -> None:
 
     def make(*words: str) -> subprocess.CompletedProcess[str]:
         command = ["make", "-f", str(ROOT / "Makefile"), *words, ".venv/bin/python"]
-        return subprocess.run(command, cwd=tmp_path, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={"PATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def python(name: str, does: str) -> None:
         path = tmp_path / name

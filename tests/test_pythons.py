@@ -27,7 +27,9 @@ console()
 """
 
 
-def run(code: str, *words: str, stdin: str = "", cwd: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    code: str, *words: str, stdin: str = "", cwd: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=cwd,
@@ -52,7 +54,14 @@ def test_a_python_without_private_modules_captures_and_finds(vault):
 
 
 def test_a_python_without_private_modules_runs_hooks(vault):
-    told = json.dumps({"session_id": "s", "cwd": vault.root, "last_assistant_message": "Decision: keep it, because it is é", "more": [1, 2.5]})
+    told = json.dumps(
+        {
+            "session_id": "s",
+            "cwd": vault.root,
+            "last_assistant_message": "Decision: keep it, because it is é",
+            "more": [1, 2.5],
+        }
+    )
     assert without_private(vault.root, "hook", "stop", "--host", "claude", stdin=told) == ""
     assert "no problems" in without_private(vault.root, "doctor")
     assert "Keep it" in without_private(vault.root, "search", "keep")
@@ -78,9 +87,15 @@ def test_whoosh_is_compiled_without_a_warning(tmp_path):
     assert list(tmp_path.rglob("porter2.*.pyc"))
 
 
-def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(vault, cortex_process, tmp_path, monkeypatch):
+def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(
+    vault, cortex_process, tmp_path, monkeypatch
+):
     """As a future Python may: it warns today that it will refuse Whoosh's escapes."""
-    broken = shutil.copytree(Path(whoosh.__file__).parent, tmp_path / "broken/whoosh", ignore=shutil.ignore_patterns("__pycache__"))
+    broken = shutil.copytree(
+        Path(whoosh.__file__).parent,
+        tmp_path / "broken/whoosh",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     with (broken / "analysis/filters.py").open("a") as file:
         file.write("\nrefused = (\n")
     monkeypatch.setenv("PYTHONPATH", str(broken.parent))
@@ -88,7 +103,9 @@ def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(vault, cortex
     done = cortex_process("search", "captured")
     assert (done.returncode, done.stdout) == (2, "")
     first, hint = done.stderr.splitlines()
-    assert first.startswith(f"cortex: Python {sys.version_info[0]}.{sys.version_info[1]} cannot read Whoosh 2.7.4")
+    assert first.startswith(
+        f"cortex: Python {sys.version_info[0]}.{sys.version_info[1]} cannot read Whoosh 2.7.4"
+    )
     assert "make clean demo PYTHON=" in hint
     monkeypatch.delenv("PYTHONPATH")
     assert "captured all the same" in cortex_process("search", "captured").stdout
@@ -96,9 +113,16 @@ def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(vault, cortex
 
 def test_a_slug_is_the_same_on_every_python():
     """Each Python has the letters of another version of Unicode. If this fails on a new one, add its letters to `text._NEW_LETTERS`."""
-    slugs = [(one, slug(f"a{one}b")) for one in map(chr, range(sys.maxunicode)) if unicodedata.decomposition(one)]
+    slugs = [
+        (one, slug(f"a{one}b"))
+        for one in map(chr, range(sys.maxunicode))
+        if unicodedata.decomposition(one)
+    ]
     told = "".join(f"{ord(one):x} {made}\n" for one, made in slugs if made not in ("ab", "a-b"))
-    assert hashlib.sha256(told.encode()).hexdigest() == "61e914320d5cd15626b84baf01c61df21a87cc532dc3560272c1a6ce3fce11f9"
+    assert (
+        hashlib.sha256(told.encode()).hexdigest()
+        == "61e914320d5cd15626b84baf01c61df21a87cc532dc3560272c1a6ce3fce11f9"
+    )
 
 
 @pytest.mark.parametrize(

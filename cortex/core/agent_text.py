@@ -62,7 +62,18 @@ _READ_AS = {
 }
 _INVISIBLE = frozenset(
     "\u00ad\u034f\u061c\u180e\ufeff"
-    + "".join(map(chr, [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0080)]))
+    + "".join(
+        map(
+            chr,
+            [
+                *range(0x200B, 0x2010),
+                *range(0x202A, 0x202F),
+                *range(0x2060, 0x2070),
+                *range(0xFE00, 0xFE10),
+                *range(0xE0000, 0xE0080),
+            ],
+        )
+    )
 )
 
 
@@ -76,13 +87,19 @@ def neutral(text: str) -> str:
         seen, places = text, None
     else:
         seen = "".join([_READ_AS.get(sign, sign) for sign in text if sign not in _INVISIBLE])
-        places = [at for at, sign in enumerate(text) if sign not in _INVISIBLE] if len(seen) < len(text) else None
+        places = (
+            [at for at, sign in enumerate(text) if sign not in _INVISIBLE]
+            if len(seen) < len(text)
+            else None
+        )
     low = seen.lower()
     changes: list[tuple[int, int, str]] = []
     if "<" in seen:
         changes += _angles(seen)
     if "[" in seen and any(hint in low for hint in _SQUARE_HINTS):
-        changes += _found(rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_NAMES})\s{{0,8}}\])", seen, "&#91;")
+        changes += _found(
+            rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_NAMES})\s{{0,8}}\])", seen, "&#91;"
+        )
     if "\n" in seen and any(speaker in low for speaker in _SPEAKERS.split("|")):
         changes += _found(rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKERS})\s{{0,8}}:)", seen, "\n> ")
     if not changes:
@@ -106,7 +123,11 @@ def _angles(text: str) -> list[tuple[int, int, str]]:
     import re  # noqa: PLC0415  see above
 
     end = re.compile(_END)
-    return [(*match.span(), "&lt;") for match in re.finditer(_ANGLE, text, re.IGNORECASE) if match[2] is None or _is_frame(match, end)]
+    return [
+        (*match.span(), "&lt;")
+        for match in re.finditer(_ANGLE, text, re.IGNORECASE)
+        if match[2] is None or _is_frame(match, end)
+    ]
 
 
 def _is_frame(match: re.Match[str], end: re.Pattern[str]) -> bool:
@@ -114,18 +135,28 @@ def _is_frame(match: re.Match[str], end: re.Pattern[str]) -> bool:
     words = match[2].lower().split()
     name = words[0]
     first = 1 if "-" in name or "_" in name else 2  # `<commandname>` is somebody's placeholder
-    if name.startswith(_PREFIXES) or any("".join(words[:last]).translate(_SQUASHED) in _COMPOUND for last in range(first, len(words) + 1)):
+    if name.startswith(_PREFIXES) or any(
+        "".join(words[:last]).translate(_SQUASHED) in _COMPOUND
+        for last in range(first, len(words) + 1)
+    ):
         return True
     at = match.end(1) + len(name)
     if name in _SINGLE:
         return _is_tag(match, at, end)
-    return (name == "function" and match.string[at : at + 1] == "=") or (name in _CLOSED and end.match(match.string, at) is not None)
+    return (name == "function" and match.string[at : at + 1] == "=") or (
+        name in _CLOSED and end.match(match.string, at) is not None
+    )
 
 
 def _is_tag(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
     """True if a name that is a word too, and ends at `at`, is a tag here, not an operand or a type."""
     text, before = match.string, match[1]
-    if not before and text[at : at + 1] in (">", ",") and text[match.end() : at].istitle() and _is_type(text, match.start()):
+    if (
+        not before
+        and text[at : at + 1] in (">", ",")
+        and text[match.end() : at].istitle()
+        and _is_type(text, match.start())
+    ):
         return False  # `List<User>`
     return not any(sign.isspace() for sign in before) or end.match(text, at) is not None
 
@@ -133,7 +164,11 @@ def _is_tag(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
 def _is_type(text: str, end: int) -> bool:
     """True if a word with a capital, as types of programming languages are named, ends at `end`."""
     start = end
-    while start and end - start < _LONGEST_TYPE and (text[start - 1].isalnum() or text[start - 1] == "_"):
+    while (
+        start
+        and end - start < _LONGEST_TYPE
+        and (text[start - 1].isalnum() or text[start - 1] == "_")
+    ):
         start -= 1
     return text[start:end][:1].isupper()
 

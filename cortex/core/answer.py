@@ -8,9 +8,14 @@ ASIDE = ("superseded", "archived", "deleted")  # statuses of what is set aside
 DONE = ("done", "closed", "cancelled")  # what people write when an action needs nothing more
 DROPPED = ("superseded", "deleted")  # and of what only answers those who ask for it
 
-MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest of a larger one is not searched, and that is said
+MAX_NOTE_BYTES = (
+    1024 * 1024
+)  # of a note that are read; the rest of a larger one is not searched, and that is said
 
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # a file that begins so is UTF-16: no note, but its words can be found
+UTF16_MARKS = (
+    b"\xff\xfe",
+    b"\xfe\xff",
+)  # a file that begins so is UTF-16: no note, but its words can be found
 
 
 def decoded(data: bytes) -> str:

@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cortex.core.inline import ANGLED, BARE, HTML_TAG, LABEL, TITLE, normal_label, raw_html_end, worth_reading
+from cortex.core.inline import (
+    ANGLED,
+    BARE,
+    HTML_TAG,
+    LABEL,
+    TITLE,
+    normal_label,
+    raw_html_end,
+    worth_reading,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +97,9 @@ class Blocks:
         self._leaf = _NOTHING
         self._line = first_line - 1
         self._stack: list[int] = []
-        self._empty_item = False  # the innermost item began with its marker alone: a blank line ends it
+        self._empty_item = (
+            False  # the innermost item began with its marker alone: a blank line ends it
+        )
         self._paragraph: list[str] = []
         self._begun = 0
         self._fence = ""
@@ -231,7 +242,9 @@ class Blocks:
 
     def _callout(self, text: str) -> str:
         if callout := _CALLOUT.match(text):
-            self.callouts.append(Callout(callout[1].strip().lower(), (callout[2] or "").rstrip(), self._line))
+            self.callouts.append(
+                Callout(callout[1].strip().lower(), (callout[2] or "").rstrip(), self._line)
+            )
         return text
 
     def _verbatim(self, rest: str) -> None:
@@ -266,7 +279,11 @@ class Blocks:
         return True
 
     def _underline(self, text: str, depth: int) -> bool:
-        if self._leaf != _PARAGRAPH or depth < len(self._stack) or text.rstrip(" \t").strip(text[0]):
+        if (
+            self._leaf != _PARAGRAPH
+            or depth < len(self._stack)
+            or text.rstrip(" \t").strip(text[0])
+        ):
             return False
         above, line = self._take_paragraph()
         self._leaf = _NOTHING

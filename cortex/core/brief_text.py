@@ -19,7 +19,9 @@ WHAT, WHY, BOTH, SAID = 80, 120, 190, 150
 TITLE = 140  # of a title, which elsewhere has at most 120
 _MOST_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_FRONTMATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONTMATTER = re.compile(
+    r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
 _LAYER = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _UNSEEN = re.compile(
@@ -28,13 +30,18 @@ _UNSEEN = re.compile(
 _LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
 _ORNAMENT = re.compile(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
 _LABEL = re.compile(
-    r"(?:[-*+]\s{1,4})?(?:\*\*|__|#{1,6}\s{1,4})?(what|why|because|reason|rationale)(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)", re.IGNORECASE
+    r"(?:[-*+]\s{1,4})?(?:\*\*|__|#{1,6}\s{1,4})?(what|why|because|reason|rationale)(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
+    re.IGNORECASE,
 )
-_OTHER_LABEL = re.compile(r"(?:\*\*|__|#{1,6}\s{1,4})[^*_#\n]{1,60}?(?:[.:](?:\*\*|__)?|(?:\*\*|__)[.:]?)\s{1,4}")
+_OTHER_LABEL = re.compile(
+    r"(?:\*\*|__|#{1,6}\s{1,4})[^*_#\n]{1,60}?(?:[.:](?:\*\*|__)?|(?:\*\*|__)[.:]?)\s{1,4}"
+)
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _LABELS = ("what", "why", "because", "reason", "rationale")  # of `_LABEL`
 # What can stand behind it: a mark, or the end of the line, since a heading gets its colon later.
-_BEHIND_LABEL = re.compile(r"[.:*_#]|[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\Z)")
+_BEHIND_LABEL = re.compile(
+    r"[.:*_#]|[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\Z)"
+)
 _LEAD = re.compile(r"[A-Za-z]{2,20}:\s+")
 _SIGNS = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _FROM = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
@@ -42,13 +49,21 @@ _TASK = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S
 _FENCE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
 _MARK = re.compile(r"<!-- summary ")
-_JOINT, _CHANGED, _FAILED = " · ", "changed ", " failed"  # as `core/session.py` writes the line of an event
+_JOINT, _CHANGED, _FAILED = (
+    " · ",
+    "changed ",
+    " failed",
+)  # as `core/session.py` writes the line of an event
 # What begins with one of these became a record. A pattern would take longer to compile than all sessions to read.
 _MARKERS = frozenset([
     "decision:", "decisions:", "decided:", "rejected:", "rejection:", "learned:", "learning:", "learnings:", "lesson:", "til:", "gotcha:", "pattern:",
     "convention:", "fix:", "fixed:", "bug:", "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
 ])  # fmt: skip
-_ASKED = ("prompt", "session_start", "session_end")  # lines that say what was wanted, or only that it ended
+_ASKED = (
+    "prompt",
+    "session_start",
+    "session_end",
+)  # lines that say what was wanted, or only that it ended
 _UNSAID = "(no "  # how the events of a start and an end begin that said nothing
 
 
@@ -101,7 +116,13 @@ def told(title: str, body: str) -> str:
             continue  # a part of a template that nobody filled
         elif other := _OTHER_LABEL.match(paragraph):
             others.append(_plain(paragraph[other.end() :]))
-        elif not labelled and not others and room > 0 and not _FROM.fullmatch(paragraph) and (part := _beyond(title, _plain(paragraph))):
+        elif (
+            not labelled
+            and not others
+            and room > 0
+            and not _FROM.fullmatch(paragraph)
+            and (part := _beyond(title, _plain(paragraph)))
+        ):
             plain.append(part)
             room -= len(part)
     rest = " ".join(plain) or ("" if labelled else next(iter(others), ""))
@@ -159,7 +180,17 @@ def session_told(body: str, titles: Collection[str] = ()) -> str:
                     changed.update(dict.fromkeys(_names(part.removeprefix(_CHANGED))))
                 elif part.endswith(_FAILED):
                     failed[part] = None
-            last = _untold(_JOINT.join(part for part in parts if not part.startswith(_CHANGED) and not part.endswith(_FAILED)), titles) or last
+            last = (
+                _untold(
+                    _JOINT.join(
+                        part
+                        for part in parts
+                        if not part.startswith(_CHANGED) and not part.endswith(_FAILED)
+                    ),
+                    titles,
+                )
+                or last
+            )
     wrote = _untold(" · ".join(_plain(one) for _, one in _paragraphs("\n".join(summary))), titles)
     done = [f"{_CHANGED}{', '.join(changed)}"] if changed else []
     rest = shorten(_JOINT.join((*done, *failed)), SAID)

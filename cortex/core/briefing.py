@@ -80,8 +80,17 @@ def render(page: Page, items: Iterable[ItemLine]) -> str:
     """The page's text: the same for the same items in any order."""
     kind = KINDS[page.kind]
     fields = {"type": "briefing", "page": page.kind, "project": page.project, "branch": page.branch}
-    title = " of ".join(part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part)
-    lines = [*emit.frontmatter(fields).removesuffix("---\n").splitlines(), f"generator: {GENERATOR}", "---", f"# {_plain(title)}", "", kind.lead]
+    title = " of ".join(
+        part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part
+    )
+    lines = [
+        *emit.frontmatter(fields).removesuffix("---\n").splitlines(),
+        f"generator: {GENERATOR}",
+        "---",
+        f"# {_plain(title)}",
+        "",
+        kind.lead,
+    ]
     by_section: dict[str, list[ItemLine]] = {}
     for item in items:
         by_section.setdefault(item.section, []).append(item)
@@ -90,7 +99,9 @@ def render(page: Page, items: Iterable[ItemLine]) -> str:
         held.sort(key=lambda item: item.order, reverse=section.newest_first)
         shown = held[: section.limit or None]
         lines += ["", *([f"## {section.title}", ""] if section.title else [])]
-        lines += [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown] or ["Nothing yet."]
+        lines += [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown] or [
+            "Nothing yet."
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -108,7 +119,11 @@ def read(text: str) -> Read:
             told.setdefault(field[1], _unquoted(field[2]))
     page = Page(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
     generator = told.get("generator", "")
-    return Read(int(generator[:9]) if generator.isdecimal() else 0, page if page.kind in KINDS else None, tuple(items))
+    return Read(
+        int(generator[:9]) if generator.isdecimal() else 0,
+        page if page.kind in KINDS else None,
+        tuple(items),
+    )
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
@@ -121,10 +136,18 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     sides = [read(side.decode("utf-8", "replace")) for side in (ours, theirs)]
     pages = [side.page for side in sides if side.page is not None]
     if max(side.generator for side in sides) > GENERATOR or not pages:
-        return max((side.generator, data) for side, data in zip(sides, (ours, theirs), strict=True))[1]
-    held, one, other = (_by_id(version) for version in (read(base.decode("utf-8", "replace")), *sides))
-    merged = (_merged(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other}))
-    return render(max(pages), (item for item in merged if item)).encode("utf-8", "replace")  # a header may ask for half a character
+        return max(
+            (side.generator, data) for side, data in zip(sides, (ours, theirs), strict=True)
+        )[1]
+    held, one, other = (
+        _by_id(version) for version in (read(base.decode("utf-8", "replace")), *sides)
+    )
+    merged = (
+        _merged(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
+    )
+    return render(max(pages), (item for item in merged if item)).encode(
+        "utf-8", "replace"
+    )  # a header may ask for half a character
 
 
 def _by_id(version: Read) -> dict[str, ItemLine]:
@@ -153,7 +176,14 @@ def _parts(item: ItemLine) -> tuple[str, ...]:
     """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
     link = _LINK.search(item.text)
     start, end = link.span() if link else (0, 0)
-    return item.id, item.section, item.order, item.text[:start], item.text[start:end], item.text[end:]
+    return (
+        item.id,
+        item.section,
+        item.order,
+        item.text[:start],
+        item.text[start:end],
+        item.text[end:],
+    )
 
 
 def _unquoted(scalar: str) -> str:
@@ -162,7 +192,11 @@ def _unquoted(scalar: str) -> str:
         return scalar
     return re.sub(
         r"\\(u[0-9a-f]{4}|.)",
-        lambda found: chr(int(found[1][1:], 16)) if len(found[1]) == 5 else {"n": "\n", "t": "\t"}.get(found[1], found[1]),
+        lambda found: (
+            chr(int(found[1][1:], 16))
+            if len(found[1]) == 5
+            else {"n": "\n", "t": "\t"}.get(found[1], found[1])
+        ),
         scalar[1:-1],
     )
 

@@ -10,24 +10,37 @@ _PAIRS = {"]": "[", "}": "{"}
 
 def is_broken(text: str) -> bool:
     """Whether the lines of one top-level key are surely no YAML, or hold what Cortex refuses to read."""
-    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip(" ").startswith("#")]
-    marked = any(line.startswith(_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())] for line in lines)
+    lines = [
+        line for line in text.split("\n") if line.strip() and not line.lstrip(" ").startswith("#")
+    ]
+    marked = any(
+        line.startswith(_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
+        for line in lines
+    )
     # What belongs to a key is indented, but for the items of a list and a bracket that closes.
     if marked or any(line[0] not in " -]}" for line in lines[1:]):
         return True
     first, _, more = text.partition("\n")
     value = _after_colon(first)
-    if value and any(line[0] == "-" or (line[0] != " " and value[0] not in "[{") for line in lines[1:]):
+    if value and any(
+        line[0] == "-" or (line[0] != " " and value[0] not in "[{") for line in lines[1:]
+    ):
         return True
     if value[:1] in ("|", ">"):
         return False
     if value[:1] in ("'", '"', "[", "{"):
         return value.startswith("{{") or _unclosed(f"{value}\n{more}")
     if value:
-        return value.startswith(("- ", *_NEVER_FIRST)) or any(_two_values(line) for line in (value, *more.split("\n")))
+        return value.startswith(("- ", *_NEVER_FIRST)) or any(
+            _two_values(line) for line in (value, *more.split("\n"))
+        )
     below = [line.strip() for line in lines[1:]]
     # What spans lines is not followed here: then nothing is sure.
-    spans = any(part[:1] in _SPANNING for line in below for part in (line.removeprefix("- ").strip(), _after_colon(line)))
+    spans = any(
+        part[:1] in _SPANNING
+        for line in below
+        for part in (line.removeprefix("- ").strip(), _after_colon(line))
+    )
     return not spans and any(_is_broken_item(line) for line in below)
 
 
@@ -37,7 +50,9 @@ def _is_broken_item(line: str) -> bool:
     if value.endswith(":") and ": " not in value:
         return False
     inner = _after_colon(value) if ": " in value else value
-    return inner.startswith(tuple(_NEVER_FIRST)) or (not inner.startswith("&") and _two_values(inner))
+    return inner.startswith(tuple(_NEVER_FIRST)) or (
+        not inner.startswith("&") and _two_values(inner)
+    )
 
 
 def _after_colon(line: str) -> str:

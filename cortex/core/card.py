@@ -50,7 +50,9 @@ class Card(NamedTuple):
     pinned: bool
     confidence: float | None  # 0 to 1; None when the note does not say
     priority: int | None  # 1 to 10; the same
-    names: tuple[tuple[str, int], ...]  # what links call it, folded, each with its rank: 0 id, 1 path, 2 file name
+    names: tuple[
+        tuple[str, int], ...
+    ]  # what links call it, folded, each with its rank: 0 id, 1 path, 2 file name
     edges: tuple[Edge, ...]
     entities: tuple[Entity, ...]
     ticks: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
@@ -79,7 +81,9 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     project, branch = one_line(note.get("project")), one_line(note.get("branch"))
     created = note.get("created")
     ticks = ticked(note, scanned, current=tier == CURRENT) if tier != TRAIL else ()
-    said = "done" if status == "open" and type_ == "action" and id_ in ticks else status or "active"  # a person ticked the last of its own tasks
+    said = (
+        "done" if status == "open" and type_ == "action" and id_ in ticks else status or "active"
+    )  # a person ticked the last of its own tasks
     source = Source(
         path, id_, type_, title, said, project, branch, created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
@@ -126,9 +130,17 @@ def _tags(note: notes.Note, scanned: Scanned) -> tuple[str, ...]:
 def _left_by_a_merge(note: notes.Note, path: str, body: str) -> list[Problem]:
     if line := conflict_line(body):
         message = "conflict markers: git could not merge the two versions"
-        return [Problem(f"{path}:{line + note.body_line - 1}", message, "keep the lines you want, delete the markers")]
+        return [
+            Problem(
+                f"{path}:{line + note.body_line - 1}",
+                message,
+                "keep the lines you want, delete the markers",
+            )
+        ]
     if note.fields.get("merge_conflicts"):
-        message = "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
+        message = (
+            "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
+        )
         return [Problem(path, message, "choose, then delete the lines of merge_conflicts")]
     return []
 
@@ -146,7 +158,11 @@ def _confidence(text: str) -> float | None:
 
 
 def _priority(text: str) -> int | None:
-    return min(max(int(text), 1), 10) if text.isascii() and text.isdecimal() and len(text) < 4 else None
+    return (
+        min(max(int(text), 1), 10)
+        if text.isascii() and text.isdecimal() and len(text) < 4
+        else None
+    )
 
 
 def _date(note: notes.Note, path: str, mtime: int) -> int:

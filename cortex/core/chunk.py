@@ -42,13 +42,22 @@ def split(data: bytes) -> Parts:
     lines = data[: MAX_BYTES + 1000].splitlines(keepends=True)
     if not _is_fence(lines[0]) or lines[0][-1:] not in (b"\n", b"\r"):
         return nothing
-    closing = next((number for number, line in enumerate(lines[1 : MAX_LINES + 2], 1) if _is_fence(line)), 0)
+    closing = next(
+        (number for number, line in enumerate(lines[1 : MAX_LINES + 2], 1) if _is_fence(line)), 0
+    )
     start = len(lines[0])
     end = start + sum(map(len, lines[1:closing]))
     if not closing or end + len(lines[closing]) > start + MAX_BYTES:
         return nothing
     if closing > 1 and not lines[1].strip():
-        first = next((line for line in data[start:end].decode("utf-8", "replace").splitlines() if line.strip() and not line.startswith("#")), "")
+        first = next(
+            (
+                line
+                for line in data[start:end].decode("utf-8", "replace").splitlines()
+                if line.strip() and not line.startswith("#")
+            ),
+            "",
+        )
         if first and not re.match(_FIRST_KEY, first):
             return nothing  # a thematic break at the top of a note
     after = end + len(lines[closing])
@@ -117,4 +126,8 @@ def _free(key: str, found: dict[str, Chunk]) -> str:
     """`key`, or where that is taken a key of its own."""
     if key not in found:
         return key
-    return next(name for name in (f"{key}\0{number}" for number in range(2, len(found) + 3)) if name not in found)
+    return next(
+        name
+        for name in (f"{key}\0{number}" for number in range(2, len(found) + 3))
+        if name not in found
+    )

@@ -15,8 +15,20 @@ MAX_DEPTH = 6  # of nesting that is followed; `core/properties.py` reads 20 leve
 Node: TypeAlias = "str | list[Node] | dict[str, Node]"
 
 _ODD_CHARACTER = "[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # or a line end to YAML
-_DOUBLE = r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*)"'
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_DOUBLE = (
+    r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*)"'
+)
+_ESCAPED = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
 
 
 class Member(NamedTuple):
@@ -24,7 +36,9 @@ class Member(NamedTuple):
 
     name: str  # what it is known by: two items with one name are one item
     node: Node
-    lines: tuple[str, ...]  # as it stands: between brackets one text; else its lines from the dash on, comments above
+    lines: tuple[
+        str, ...
+    ]  # as it stands: between brackets one text; else its lines from the dash on, comments above
 
 
 class Value(NamedTuple):
@@ -56,17 +70,26 @@ def sound_block(block: str) -> bool:
     entries = chunks(block)
     if entries is not None:
         return all(
-            sound_comment(chunk.text) if key == TAIL else sound_comment(chunk.lead) and read(key, chunk.text) for key, chunk in entries.items()
+            sound_comment(chunk.text)
+            if key == TAIL
+            else sound_comment(chunk.lead) and read(key, chunk.text)
+            for key, chunk in entries.items()
         )
     try:
-        return block[:1] == "{" and not _odd(block) and _is_rest(block[_mapping(f"{block}\0", 0, 0)[1] :])
+        return (
+            block[:1] == "{"
+            and not _odd(block)
+            and _is_rest(block[_mapping(f"{block}\0", 0, 0)[1] :])
+        )
     except _Odd:
         return False
 
 
 def sound_comment(text: str) -> bool:
     """Whether comment and blank lines are nothing but that to every parser."""
-    return not _odd(text) and all(line.startswith("#") or not line.strip(" \n") for line in lines_of(text))
+    return not _odd(text) and all(
+        line.startswith("#") or not line.strip(" \n") for line in lines_of(text)
+    )
 
 
 def flow_text(node: Node) -> str:
@@ -107,7 +130,12 @@ def _after_key(text: str) -> int:
     key = key_of(line)
     end = len(key) + 2 if line[:1] in ('"', "'") else len(key)
     rest = line[end:].lstrip(" ")
-    sure = bool(key) and len(key) <= 100 and (key[0].isalnum() or key[0] == "_") and all(one.isalnum() or one in "_ ./+()-" for one in key)
+    sure = (
+        bool(key)
+        and len(key) <= 100
+        and (key[0].isalnum() or key[0] == "_")
+        and all(one.isalnum() or one in "_ ./+()-" for one in key)
+    )
     return len(line) - len(rest[1:].lstrip(" ")) if sure and rest[:1] == ":" else -1
 
 
@@ -123,7 +151,9 @@ def _inline(text: str) -> str:
 
 def _plain(text: str) -> str:
     """A plain scalar that no parser ends early or takes for structure."""
-    sure = text[:1] not in ("", *" -?:,[]{}#&*!|>'\"%@`=<") or (text[:1] in ("-", "=", "<") and text[1:2].isalnum())
+    sure = text[:1] not in ("", *" -?:,[]{}#&*!|>'\"%@`=<") or (
+        text[:1] in ("-", "=", "<") and text[1:2].isalnum()
+    )
     if not sure or text[0].isspace() or ": " in text or " #" in text or text[-1] == ":":
         raise _Odd
     return text
@@ -137,17 +167,26 @@ def _is_rest(text: str) -> bool:
 
 def _odd(text: str) -> bool:
     """Whether a character stands in it that YAML forbids or takes for a line end."""
-    return not all(line.isprintable() for line in text.split("\n")) and bool(re.search(_ODD_CHARACTER, text))
+    return not all(line.isprintable() for line in text.split("\n")) and bool(
+        re.search(_ODD_CHARACTER, text)
+    )
 
 
 def _block_scalar(first: str, below: str) -> Value:
     lines = lines_of(below)
-    if first.rstrip(" ") not in ("|", "|-", "|+", ">", ">-", ">+") or not lines or not lines[0].strip(" \n"):
+    if (
+        first.rstrip(" ") not in ("|", "|-", "|+", ">", ">-", ">+")
+        or not lines
+        or not lines[0].strip(" \n")
+    ):
         raise _Odd
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip(" "))]
     if not indent or not all(line.startswith(indent) or line == "\n" for line in lines):
         raise _Odd
-    return Value("scalar", f"{first.rstrip()}\n" + "".join(line[len(indent) :] or "\n" for line in lines).rstrip())
+    return Value(
+        "scalar",
+        f"{first.rstrip()}\n" + "".join(line[len(indent) :] or "\n" for line in lines).rstrip(),
+    )
 
 
 def _node(text: str, at: int, depth: int) -> tuple[Node, int]:
@@ -162,12 +201,16 @@ def _node(text: str, at: int, depth: int) -> tuple[Node, int]:
     if opening == "{":
         return _mapping(text, at, depth)
     end = at
-    while text[end] not in ",[]{}?\n\0" and not (text[end] == ":" and not (text[end + 1].isalnum() or text[end + 1] in "/_")):
+    while text[end] not in ",[]{}?\n\0" and not (
+        text[end] == ":" and not (text[end + 1].isalnum() or text[end + 1] in "/_")
+    ):
         if text[end] == "#" and text[end - 1] == " ":
             break
         end += 1
     plain = text[at:end].rstrip(" ")
-    if not (opening.isalnum() or opening == "_" or (opening in "./+(~$-" and text[at + 1].isalnum())):
+    if not (
+        opening.isalnum() or opening == "_" or (opening in "./+(~$-" and text[at + 1].isalnum())
+    ):
         raise _Odd
     return plain, at + len(plain)
 
@@ -206,7 +249,14 @@ def _mapping(text: str, at: int, depth: int) -> tuple[dict[str, Node], int]:
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, end = _node(text, at, MAX_DEPTH)
-        if not isinstance(key, str) or key in nodes or text[end] != ":" or text[end + 1] not in " \n" or "\n" in text[at:end] or end - at > 100:
+        if (
+            not isinstance(key, str)
+            or key in nodes
+            or text[end] != ":"
+            or text[end + 1] not in " \n"
+            or "\n" in text[at:end]
+            or end - at > 100
+        ):
             raise _Odd
         nodes[key], at = _node(text, _skip(text, end + 1), depth + 1)
         at = _comma(text, at, "}")
@@ -244,14 +294,21 @@ def _flow_value(text: str, depth: int) -> Value:
         raise _Odd
     if link := _wikilink(nodes):
         return Value("scalar", link)
-    items = tuple(Member(name_of(node), node, (" ".join(one.split("\n")),)) for node, one in zip(nodes, raw, strict=True))
-    return Value("list", repr(nodes), "flow" if items else "", "", items, after=text[end:].rstrip("\n"))
+    items = tuple(
+        Member(name_of(node), node, (" ".join(one.split("\n")),))
+        for node, one in zip(nodes, raw, strict=True)
+    )
+    return Value(
+        "list", repr(nodes), "flow" if items else "", "", items, after=text[end:].rstrip("\n")
+    )
 
 
 def _below(below: str, depth: int) -> Value:
     """A list or a map in the lines below its key."""
     lines = lines_of(below)
-    first = next((line for line in lines if line.strip(" \n") and not line.lstrip(" ").startswith("#")), "")
+    first = next(
+        (line for line in lines if line.strip(" \n") and not line.lstrip(" ").startswith("#")), ""
+    )
     indent = first[: len(first) - len(first.lstrip(" "))]
     if first[len(indent) :].startswith("- "):
         return _block_list(lines, indent, depth)
@@ -292,7 +349,14 @@ def _block_list(lines: list[str], indent: str, depth: int) -> Value:
         else:
             raise _Odd
     close()
-    return Value("list", repr([item.node for item in items]), "block", indent, tuple(items), after="".join(above))
+    return Value(
+        "list",
+        repr([item.node for item in items]),
+        "block",
+        indent,
+        tuple(items),
+        after="".join(above),
+    )
 
 
 def _item_node(lines: list[str], depth: int) -> Node:
@@ -330,7 +394,11 @@ def name_of(node: Node) -> str:
 def _wikilink(node: list[Node]) -> str:
     """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
     inner = node[0] if len(node) == 1 else ""
-    return f"[[{inner[0]}]]" if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], str) else ""
+    return (
+        f"[[{inner[0]}]]"
+        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], str)
+        else ""
+    )
 
 
 def _unescaped(found: re.Match[str]) -> str:

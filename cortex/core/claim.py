@@ -26,21 +26,42 @@ _ENDINGS = _set(
     "py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte go rs java kt rb php swift cpp hpp cs scala ex exs sh bash ps1 sql html css scss less"
     " toml yaml yml json jsonc jsonl md mdx rst txt cfg ini conf xml proto graphql prisma tf nix lock csv gradle cmake"
 )
-_NAMED = frozenset(["dockerfile", "makefile", "justfile", "gemfile", "rakefile", "procfile", "jenkinsfile", "codeowners"])
-_LIBRARIES = _set("node next vue nuxt d3 three express react chart ember backbone moment p5 discord alpine require knockout paper matter")
+_NAMED = frozenset(
+    [
+        "dockerfile",
+        "makefile",
+        "justfile",
+        "gemfile",
+        "rakefile",
+        "procfile",
+        "jenkinsfile",
+        "codeowners",
+    ]
+)
+_LIBRARIES = _set(
+    "node next vue nuxt d3 three express react chart ember backbone moment p5 discord alpine require knockout paper matter"
+)
 _DOMAINS = _set("com org net io dev ai app co gg me xyz page edu gov eu uk de")
 _SEGMENT = r"(?:[\w.+@-]{1,100}|\([\w.-]{1,60}\)|\[{1,2}[\w.-]{1,60}\]{1,2})"
-_PATH = re.compile(rf"(?:\./)?((?:{_SEGMENT}/){{0,20}}[\w.+@-]{{1,120}})(?::\d[\d:,-]{{0,20}}|#L?\d[\dL-]{{0,20}}|::[\w.:-]{{1,120}})?(?:['’]s)?")
-_PACKAGE = re.compile(r"((?:@[\w.-]{1,60}/)?[A-Za-z](?:[\w./-]{0,80}\w)?)(?:\[[\w,-]{1,60}\])?(?:[@=<>!~^ ]{1,4}v?\d[\w.*,<>= -]{0,30})?")
+_PATH = re.compile(
+    rf"(?:\./)?((?:{_SEGMENT}/){{0,20}}[\w.+@-]{{1,120}})(?::\d[\d:,-]{{0,20}}|#L?\d[\dL-]{{0,20}}|::[\w.:-]{{1,120}})?(?:['’]s)?"
+)
+_PACKAGE = re.compile(
+    r"((?:@[\w.-]{1,60}/)?[A-Za-z](?:[\w./-]{0,80}\w)?)(?:\[[\w,-]{1,60}\])?(?:[@=<>!~^ ]{1,4}v?\d[\w.*,<>= -]{0,30})?"
+)
 # Wikilinks, targets of links, addresses and what is struck through.
 _LEADING = r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~"
 _ELSEWHERE = re.compile(rf"{_LEADING}|\w{{2,10}}://[^\s`]{{1,500}}")
-_LED = re.compile(_LEADING)  # the same where no address is; without `\w` in front it passes over text ten times as fast
+_LED = re.compile(
+    _LEADING
+)  # the same where no address is; without `\w` in front it passes over text ten times as fast
 _SENTENCE = re.compile(r"[.!?;](?=[*_]{0,3}\s)")
 _INNER_DOT = re.compile(r"\.\w")
 # How else people say what something is made with: a name in backticks, with a capital or a hyphen; or one with its version.
 _WITH = re.compile(r"\b(?:with|via|through)\s(?:`|[A-Z]|[a-z]{1,30}-)")
-_VERSION = re.compile(r"is(?<=\bis)\s`?[\w.-]{2,60}`?\sv?\d")  # begun by letters, which a search finds ten times as fast as `\b`
+_VERSION = re.compile(
+    r"is(?<=\bis)\s`?[\w.-]{2,60}`?\sv?\d"
+)  # begun by letters, which a search finds ten times as fast as `\b`
 _BULLET = re.compile(r"[-*+>\d.)#\s]{1,20}\s")
 _MARKS = "`'\"*_,;:!?”“’‘()[]<>"
 
@@ -54,7 +75,19 @@ _UNDONE = _set(
     "move moved moves moving split merged folded extracted instead longer anymore formerly previously gone old legacy until would could might should"
     " will if unless e.g example instance such imagine say todo planned missing without"
 )
-_UNDONE_STEMS = ("remov", "delet", "drop", "renam", "replac", "deprecat", "obsolet", "reject", "eliminat", "supersed", "retir")
+_UNDONE_STEMS = (
+    "remov",
+    "delet",
+    "drop",
+    "renam",
+    "replac",
+    "deprecat",
+    "obsolet",
+    "reject",
+    "eliminat",
+    "supersed",
+    "retir",
+)
 # A sentence with such a word says of no package that it is used, other than by "X instead of Y".
 _UNSURE = _set(
     "not never longer anymore considered would could might may if unless alternative alternatives rejected tried formerly previously until imagine"
@@ -62,11 +95,15 @@ _UNSURE = _set(
 )
 
 # Of a branch in a sentence with such a word nobody says that it is there.
-_PAST = _set("gone old legacy former formerly previously was were no not never longer e.g example instance imagine suppose would could might")
+_PAST = _set(
+    "gone old legacy former formerly previously was were no not never longer e.g example instance imagine suppose would could might"
+)
 _PAST_STEMS = (*_UNDONE_STEMS, "merg", "squash", "rebas", "abandon", "clos", "land")
 
 _USE = _set("use uses used using")
-_TAKE = _USE | _set("require requires added adopt adopts adopted chose chosen choose picked prefer preferred pin pins pinned took")
+_TAKE = _USE | _set(
+    "require requires added adopt adopts adopted chose chosen choose picked prefer preferred pin pins pinned took"
+)
 _TAKE_WITH = {
     "depends": "on", "depend": "on", "relies": "on", "rely": "on", "built": "on with", "moved": "to", "migrated": "to", "switched": "to", "switch": "to",
     "pinned": "to", "pin": "to", "settled": "on", "standardized": "on", "standardised": "on", "runs": "on", "based": "on", "standardize": "on", "standardise": "on", "migrate": "to", "go": "with", "going": "with", "went": "with", "powered": "by",
@@ -104,7 +141,16 @@ _FOLLOWS = _set(
 _NO_PACKAGE = _set(
     "it this that them these those one both all us me you everything something nothing git its his her my your their each any some such how what who"
 )
-_SAYING = _TAKE | frozenset(_TAKE_WITH) | _CHANGE | _REPLACE | _LEAVE | _LEFT | _DENIED | {"instead", "rather"}
+_SAYING = (
+    _TAKE
+    | frozenset(_TAKE_WITH)
+    | _CHANGE
+    | _REPLACE
+    | _LEAVE
+    | _LEFT
+    | _DENIED
+    | {"instead", "rather"}
+)
 
 
 class Said(NamedTuple):
@@ -132,14 +178,21 @@ class _Name(NamedTuple):
     after: int  # the place of the word behind it
 
 
-def claim_of(id_: str, title: str, text: str, branch: str, created: str, *, rejected: bool = False) -> Claim:
+def claim_of(
+    id_: str, title: str, text: str, branch: str, created: str, *, rejected: bool = False
+) -> Claim:
     """What a record with this title and text claims. What is `rejected` ("Use redis for sessions") is not there."""
     files: dict[str, None] = {}
     said: dict[str, set[bool]] = {}
     branches: dict[str, None] = {}
     for sentence in _sentences(f"{title}\n\n{text}"):
         lowered = sentence.casefold()
-        names = "/" in sentence or "file" in lowered or "codeowners" in lowered or _INNER_DOT.search(sentence) is not None
+        names = (
+            "/" in sentence
+            or "file" in lowered
+            or "codeowners" in lowered
+            or _INNER_DOT.search(sentence) is not None
+        )
         says = not _SAYING.isdisjoint(lowered.rstrip(".!?;* ").split()) or _says_with(sentence)
         on_branch = "branch " in lowered
         if not (names or says or on_branch):
@@ -147,9 +200,18 @@ def claim_of(id_: str, title: str, text: str, branch: str, created: str, *, reje
         words = sentence.split()
         bare = [word.strip(_MARKS).rstrip(".") for word in lowered.split()]
         known = set(bare)
-        if names and len(files) < MOST_FILES and known.isdisjoint(_UNDONE) and not any(word.startswith(_UNDONE_STEMS) for word in known):
+        if (
+            names
+            and len(files) < MOST_FILES
+            and known.isdisjoint(_UNDONE)
+            and not any(word.startswith(_UNDONE_STEMS) for word in known)
+        ):
             files.update(dict.fromkeys(_files(words)))
-        if on_branch and known.isdisjoint(_PAST) and not any(word.startswith(_PAST_STEMS) for word in known):
+        if (
+            on_branch
+            and known.isdisjoint(_PAST)
+            and not any(word.startswith(_PAST_STEMS) for word in known)
+        ):
             branches.update(dict.fromkeys(_branches(words, bare)))
         if says and len(said) < MOST_PACKAGES:
             for name, used in _packages(words, bare):
@@ -157,8 +219,21 @@ def claim_of(id_: str, title: str, text: str, branch: str, created: str, *, reje
     # Who says both of a package tells its history.
     packages = [Said(name, True in uses) for name, uses in said.items() if len(uses) == 1]
     if rejected:
-        files, branches, packages = {}, {}, [Said(name, used=False) for name, used in packages if used]
-    return Claim(id_, title, text, branch, created, tuple(files)[:MOST_FILES], tuple(packages)[:MOST_PACKAGES], tuple(branches)[:MOST_BRANCHES])
+        files, branches, packages = (
+            {},
+            {},
+            [Said(name, used=False) for name, used in packages if used],
+        )
+    return Claim(
+        id_,
+        title,
+        text,
+        branch,
+        created,
+        tuple(files)[:MOST_FILES],
+        tuple(packages)[:MOST_PACKAGES],
+        tuple(branches)[:MOST_BRANCHES],
+    )
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -170,7 +245,9 @@ def _sentences(text: str) -> Iterator[str]:
             continue
         begun = _BULLET.match(paragraph)
         first = paragraph[begun.end() if begun else 0 :].lstrip("*_[ ").split(None, 1)
-        tells_of_none = bool(first) and (first[0].strip(_MARKS + ".").casefold() in _ASIDES or first[0].casefold() == "out")
+        tells_of_none = bool(first) and (
+            first[0].strip(_MARKS + ".").casefold() in _ASIDES or first[0].casefold() == "out"
+        )
         if heading:
             aside = tells_of_none
         if aside or tells_of_none:
@@ -188,7 +265,12 @@ def _may_claim(paragraph: str) -> bool:
     if "/" in paragraph or _INNER_DOT.search(paragraph) is not None:
         return True
     lowered = paragraph.casefold()
-    if "file" in lowered or "codeowners" in lowered or "branch " in lowered or _says_with(paragraph):
+    if (
+        "file" in lowered
+        or "codeowners" in lowered
+        or "branch " in lowered
+        or _says_with(paragraph)
+    ):
         return True
     for sign in ".!?;*":  # what may stand behind the last word of a sentence
         lowered = lowered.replace(sign, " ")
@@ -196,7 +278,9 @@ def _may_claim(paragraph: str) -> bool:
 
 
 def _says_with(text: str) -> bool:
-    if ("with" in text or "via" in text or "through" in text) and (_WITH.search(text) is not None or not _DOING.isdisjoint(text.casefold().split())):
+    if ("with" in text or "via" in text or "through" in text) and (
+        _WITH.search(text) is not None or not _DOING.isdisjoint(text.casefold().split())
+    ):
         return True
     return _VERSION.search(text) is not None
 
@@ -217,7 +301,12 @@ def _paragraphs(text: str) -> Iterator[str]:
         elif fence:
             continue
         alone = line.startswith("#")
-        if held and (not line or alone or line.startswith(("- ", "* ", "+ ", "> ")) or (line[0].isdigit() and _BULLET.match(line))):
+        if held and (
+            not line
+            or alone
+            or line.startswith(("- ", "* ", "+ ", "> "))
+            or (line[0].isdigit() and _BULLET.match(line))
+        ):
             yield " ".join(held)
             held = []
         if line:
@@ -236,7 +325,11 @@ def _without_links(line: str) -> str:
 
 def _files(words: Sequence[str]) -> Iterator[str]:
     for word in words:
-        if ("." in word or "/" in word or word.strip("`*(),.:").casefold() in _NAMED) and len(word) <= _LONGEST_WORD and (path := _path(word)):
+        if (
+            ("." in word or "/" in word or word.strip("`*(),.:").casefold() in _NAMED)
+            and len(word) <= _LONGEST_WORD
+            and (path := _path(word))
+        ):
             yield path
 
 
@@ -260,7 +353,12 @@ def _path(word: str) -> str:
 def _folder(path: str) -> str:
     """The path of a folder, ended with `/`; empty for a host, a number, or what leaves the project."""
     parts = path.split("/")
-    if any(not part.strip(".") for part in parts) or ".git" in parts or _is_host(parts[0]) or not any(map(str.isalpha, path)):
+    if (
+        any(not part.strip(".") for part in parts)
+        or ".git" in parts
+        or _is_host(parts[0])
+        or not any(map(str.isalpha, path))
+    ):
         return ""
     return f"{path}/"
 
@@ -284,14 +382,21 @@ def _is_file(folders: Sequence[str], name: str) -> bool:
         return False
     if not folders:
         return ending in _ENDINGS and stem.casefold() not in _LIBRARIES
-    return not _is_host(folders[0]) and (ending.casefold() in _ENDINGS or (ending.islower() and len(ending) < 5))
+    return not _is_host(folders[0]) and (
+        ending.casefold() in _ENDINGS or (ending.islower() and len(ending) < 5)
+    )
 
 
 def _packages(words: Sequence[str], bare: Sequence[str]) -> Iterator[Said]:
     """Who is said to be used or not in a sentence. Where one takes the place of another, both are told."""
     pairs = list(_pairs(words, bare))
     yield from pairs
-    unsure = not _UNSURE.isdisjoint(bare) or any(word.endswith(("n't", "n’t")) for word in bare) or words[-1].endswith("?") or bare[0] == "when"
+    unsure = (
+        not _UNSURE.isdisjoint(bare)
+        or any(word.endswith(("n't", "n’t")) for word in bare)
+        or words[-1].endswith("?")
+        or bare[0] == "when"
+    )
     absent = list(_absent(words, bare))
     if not pairs:
         yield from absent
@@ -300,22 +405,39 @@ def _packages(words: Sequence[str], bare: Sequence[str]) -> Iterator[Said]:
     told = {name for name, _ in pairs}
     for at, word in enumerate(bare):
         start = at + 1 if word in _TAKE else 0
-        if word in _TAKE_WITH and bare[at + 1 : at + 2] and bare[at + 1] in _TAKE_WITH[word].split():
+        if (
+            word in _TAKE_WITH
+            and bare[at + 1 : at + 2]
+            and bare[at + 1] in _TAKE_WITH[word].split()
+        ):
             start = at + 2
-        versioned = word == "is" and bool(bare[at + 2 : at + 3]) and bare[at + 2].lstrip("v")[:1].isdigit()
-        means = word in _MEANS and at > 0 and (bare[at - 1].endswith("ed") or bare[at - 1] in _MADE) and _is_name(words[at + 1 : at + 2])
+        versioned = (
+            word == "is" and bool(bare[at + 2 : at + 3]) and bare[at + 2].lstrip("v")[:1].isdigit()
+        )
+        means = (
+            word in _MEANS
+            and at > 0
+            and (bare[at - 1].endswith("ed") or bare[at - 1] in _MADE)
+            and _is_name(words[at + 1 : at + 2])
+        )
         done = word in _MEANS and not _DOING.isdisjoint(bare[max(0, at - 3) : at])
         if versioned or means or done:
             start = at + 1
         if start and (found := _name(words, bare, start)) and found.name not in told:
             yield Said(found.name, True)
-            if bare[found.after : found.after + 1] == ["and"] and (other := _name(words, bare, found.after + 1)) and other.name not in told:
+            if (
+                bare[found.after : found.after + 1] == ["and"]
+                and (other := _name(words, bare, found.after + 1))
+                and other.name not in told
+            ):
                 yield Said(other.name, True)
 
 
 def _is_name(words: Sequence[str]) -> bool:
     """Whether the next word shows by itself that it is a name."""
-    return bool(words) and (words[0].startswith("`") or words[0][0].isupper() or "-" in words[0][1:-1])
+    return bool(words) and (
+        words[0].startswith("`") or words[0][0].isupper() or "-" in words[0][1:-1]
+    )
 
 
 def _pairs(words: Sequence[str], bare: Sequence[str]) -> Iterator[Said]:
@@ -328,11 +450,23 @@ def _pairs(words: Sequence[str], bare: Sequence[str]) -> Iterator[Said]:
             and bare[first.after : first.after + 1] == ["to"]
         ):
             second = _name(words, bare, first.after + 1)
-        if word in _REPLACE and (first := _name(words, bare, at + 1)) and bare[first.after : first.after + 1] in (["with"], ["by"]):
+        if (
+            word in _REPLACE
+            and (first := _name(words, bare, at + 1))
+            and bare[first.after : first.after + 1] in (["with"], ["by"])
+        ):
             second = _name(words, bare, first.after + 1)
-        if word in _OVER and (second := _name(words, bare, at + 1)) and bare[second.after : second.after + 1] == ["over"]:
+        if (
+            word in _OVER
+            and (second := _name(words, bare, at + 1))
+            and bare[second.after : second.after + 1] == ["over"]
+        ):
             first = _name(words, bare, second.after + 1)
-        if at and (word, *bare[at + 1 : at + 2]) in (("instead", "of"), ("rather", "than")) and (second := _name(words, bare, at - 1)):
+        if (
+            at
+            and (word, *bare[at + 1 : at + 2]) in (("instead", "of"), ("rather", "than"))
+            and (second := _name(words, bare, at - 1))
+        ):
             first = _name(words, bare, at + 2)
         if first and second:
             yield Said(first.name, False)
@@ -365,14 +499,30 @@ def _name(words: Sequence[str], bare: Sequence[str], at: int) -> _Name | None:
         while "`" not in word[1:] and after < min(at + 3, len(words)):
             word, after = f"{word} {words[after]}", after + 1
         text, tick, rest = word[1:].partition("`")
-        if not tick or (not rest and bare[after : after + 1] and bare[after].removesuffix("'s") in _PARTS):
+        if not tick or (
+            not rest and bare[after : after + 1] and bare[after].removesuffix("'s") in _PARTS
+        ):
             return None
     else:
         text = word.rstrip(".,;:!?)*_\"'”’—–")
         follows = bare[after] if after < len(bare) else ""
         called = follows in _CALLED
-        alone = text != word or not follows or follows in _FOLLOWS or follows.lstrip("v=<>~^")[:1].isdigit() or follows in ("—", "–", "-")
-        if len(text) < 2 or not (alone or called) or (article and not called and text.isalpha() and text.islower()):
+        alone = (
+            text != word
+            or not follows
+            or follows in _FOLLOWS
+            or follows.lstrip("v=<>~^")[:1].isdigit()
+            or follows in ("—", "–", "-")
+        )
+        if (
+            len(text) < 2
+            or not (alone or called)
+            or (article and not called and text.isalpha() and text.islower())
+        ):
             return None
     found = _PACKAGE.fullmatch(text)
-    return _Name(found[1], after) if found and found[1].casefold() not in _NO_PACKAGE and found[1] not in _FOLLOWS else None
+    return (
+        _Name(found[1], after)
+        if found and found[1].casefold() not in _NO_PACKAGE and found[1] not in _FOLLOWS
+        else None
+    )

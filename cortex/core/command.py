@@ -13,7 +13,13 @@ def line(*words: str) -> str:
 
 def option(name: str, value: str) -> tuple[str, ...]:
     """An option of such a line; none without a value. One that begins with a hyphen would be read as an option itself."""
-    return () if not value else (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
+    return (
+        ()
+        if not value
+        else (f"--{name}={value}",)
+        if value.startswith("-")
+        else (f"--{name}", value)
+    )
 
 
 def quoted(word: str) -> str:
@@ -34,4 +40,9 @@ def _escaped(char: str) -> str:
     if not _unseen(char):
         return char
     # Octal takes three digits in every shell; hexadecimal goes on in some of them for as long as there are digits.
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"))
+    return "".join(
+        f"\\{byte:03o}"
+        for byte in char.encode(
+            "utf-8", "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+        )
+    )

@@ -20,7 +20,16 @@ from cortex.core.problem import Invalid
 from cortex.core.record import RECORD_TYPES
 from cortex.core.text import short_hash
 
-OURS = ("inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes", ".cortex-project")
+OURS = (
+    "inbox",
+    "events",
+    "records",
+    "sessions",
+    "briefings",
+    "cortex.toml",
+    ".gitattributes",
+    ".cortex-project",
+)
 CONFLICTS = "merge_conflicts"  # the field in which the record driver names what it could not decide
 _RANKS = ("inbox/pending/", "inbox/failed/", "events/")  # where an event lies, the furthest last
 _LINE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
@@ -103,7 +112,13 @@ class Outcome(NamedTuple):
     resolved: tuple[Resolved, ...]
 
 
-EVENT, GONE, MIXED, TWICE, BROKEN = "event", "gone", "mixed", "twice", "broken"  # the kinds of strays
+EVENT, GONE, MIXED, TWICE, BROKEN = (
+    "event",
+    "gone",
+    "mixed",
+    "twice",
+    "broken",
+)  # the kinds of strays
 _WHAT = {
     EVENT: "git took it for another event; its own text is back",
     GONE: "git took it for another note; it is back",
@@ -181,10 +196,17 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
         _take_answer(pass_, path, open_, todo)
     events: dict[str, list[Unmerged]] = {}
     # A note that git took for another one is decided as well, though git has no conflict at its own path.
-    keys = dict.fromkeys(id_ for one in todo.values() for id_ in sorted(one.ids) if id_ in pass_.versions)
+    keys = dict.fromkeys(
+        id_ for one in todo.values() for id_ in sorted(one.ids) if id_ in pass_.versions
+    )
     for path, one in todo.items():
         if not one.is_plain:
-            pass_.actions.append(Ask(path, "it is a link or a folder on one side: git add what should stay, or git rm it"))
+            pass_.actions.append(
+                Ask(
+                    path,
+                    "it is a link or a folder on one side: git add what should stay, or git rm it",
+                )
+            )
         elif path.startswith("briefings/"):
             _briefing(pass_, path)
         elif is_event_path(path):
@@ -192,9 +214,13 @@ def resolve(unmerged: Sequence[Unmerged], sides: MergeSides, context: MergeConte
         elif here := pass_.keys_at(path):
             keys.update(dict.fromkeys(here))
         elif one.ids and one.ids <= pass_.versions.keys():
-            pass_.actions.append(Remove(path))  # a place that git has made up; the notes in it have places of their own
+            pass_.actions.append(
+                Remove(path)
+            )  # a place that git has made up; the notes in it have places of their own
         elif path in sides.base and path not in sides.ours and path not in sides.theirs:
-            pass_.actions.append(Remove(path))  # a note of a person's own that both renamed: its new names are paths of their own
+            pass_.actions.append(
+                Remove(path)
+            )  # a note of a person's own that both renamed: its new names are paths of their own
         else:
             pass_.actions.append(Ask(path, _why_unmerged(one, sides)))
     for id_ in sorted(events):
@@ -213,10 +239,17 @@ def repair(sides: MergeSides, result: Tree, context: MergeContext) -> Outcome:
     for stray in found:
         decision = _Decision(*stray[1:5], _WHAT[stray.kind].format(stray.seen))
         here = result.get(stray.path)
-        if here is not None and stray.kind != EVENT and stray.path not in leaving and stray.id != note_id(here) != "":
+        if (
+            here is not None
+            and stray.kind != EVENT
+            and stray.path not in leaving
+            and stray.id != note_id(here) != ""
+        ):
             if any(result[path] == stray.data for path in stray.leaves):
                 continue  # its place is taken, and where it is it is whole
-            decision = decision._replace(path=pass_.free_path(stray.path, stray.id, stray.data, result))
+            decision = decision._replace(
+                path=pass_.free_path(stray.path, stray.id, stray.data, result)
+            )
         pass_.decide(decision)
     pass_.carry()
     return pass_.outcome()
@@ -233,26 +266,56 @@ def strays(sides: MergeSides, result: Tree, merge: Merge) -> list[Stray]:
     found = []
     alike = []  # notes that both sides have alike and the result has not, with its text: somebody's decision, or another note's lines
     for id_ in sorted({_stem(path) for tree in sides[1:] for path in tree if is_event_path(path)}):
-        here = [(path, data) for path, data in result.items() if is_event_path(path) and _stem(path) == id_]
+        here = [
+            (path, data)
+            for path, data in result.items()
+            if is_event_path(path) and _stem(path) == id_
+        ]
         wrong = any(not _is_own(*file) for file in here)
         if (wrong or not here) and (decision := _event(pass_, id_, gone_is_gone=not wrong)):
             found.append(Stray(EVENT, id_, decision.path, decision.data, decision.removes))
     for key, (base, ours, theirs, now) in sorted(by_id.items()):
-        if max(map(len, (base, ours, theirs))) <= 1:  # else a copy with the same id stood there before: doctor names it
-            versions = _NoteVersions(*(files[0] if files else None for files in (base, ours, theirs)))
+        if (
+            max(map(len, (base, ours, theirs))) <= 1
+        ):  # else a copy with the same id stood there before: doctor names it
+            versions = _NoteVersions(
+                *(files[0] if files else None for files in (base, ours, theirs))
+            )
             if stray := _strayed(pass_, key, versions, now) or _broken(pass_, key, versions, now):
                 found.append(stray)
-            elif ours and ours == theirs and [ours[0].path] == [file.path for file in now] and now[0] != ours[0]:
-                alike.append((Stray(MIXED, note_id(ours[0].data), ours[0].path, ours[0].data, frozenset()), now[0].data))
+            elif (
+                ours
+                and ours == theirs
+                and [ours[0].path] == [file.path for file in now]
+                and now[0] != ours[0]
+            ):
+                alike.append(
+                    (
+                        Stray(
+                            MIXED, note_id(ours[0].data), ours[0].path, ours[0].data, frozenset()
+                        ),
+                        now[0].data,
+                    )
+                )
     gone = [stray for stray in found if stray.kind == GONE]
-    found += [stray for stray, made in alike if any(is_mixed_in(one, stray, sides.base, made) for one in gone)]
+    found += [
+        stray
+        for stray, made in alike
+        if any(is_mixed_in(one, stray, sides.base, made) for one in gone)
+    ]
     return found + _strayed_own(sides, result)
 
 
 def is_mixed_in(gone: Stray, mixed: Stray, base: Tree, made: bytes) -> bool:
     """Whether what was changed in a note that is gone was changed in another note instead, of which a merge has made `made`."""
-    before = next((data for data in base.values() if note_id(data) == gone.id), b"") if gone.id else base.get(gone.path, b"")
-    was, now, own, result = (set(data.splitlines()) for data in (before, gone.data, mixed.data, made))
+    before = (
+        next((data for data in base.values() if note_id(data) == gone.id), b"")
+        if gone.id
+        else base.get(gone.path, b"")
+    )
+    was, now, own, result = (
+        set(data.splitlines()) for data in (before, gone.data, mixed.data, made)
+    )
     added, removed = now - was - own, (was - now) & own
     return bool(added or removed) and added <= result and not removed & result
 
@@ -294,9 +357,14 @@ class _Pass:
         if one is None or first is None:
             self.at |= {one.path: one} if one else {}
             return
-        stays, goes = sorted((first, one), key=lambda each: (each.id != _stem(each.path), each.id == "", each.id, each.data))
+        stays, goes = sorted(
+            (first, one),
+            key=lambda each: (each.id != _stem(each.path), each.id == "", each.id, each.data),
+        )
         target = self.free_path(one.path, goes.id, goes.data, self.at)
-        self.at[one.path] = stays._replace(what=f"two notes had this name; the other is {target} now")
+        self.at[one.path] = stays._replace(
+            what=f"two notes had this name; the other is {target} now"
+        )
         data = goes.data if goes.id else _with_id(goes.data, _stem(target))
         self.at[target] = goes._replace(path=target, data=data, what="")
 
@@ -330,8 +398,12 @@ def _take_answer(pass_: _Pass, path: str, open_: OpenConflict, todo: dict[str, U
     unmerged = todo.get(path)
     now = pass_.context.in_work_tree.get(path)
     if digest(now) in (open_.found, open_.written):
-        if unmerged is None and digest(now) == open_.written != open_.found:  # git had no conflict at this path
-            pass_.actions.append(Ask(path, "both sides changed the same lines", None, open_.removes))
+        if (
+            unmerged is None and digest(now) == open_.written != open_.found
+        ):  # git had no conflict at this path
+            pass_.actions.append(
+                Ask(path, "both sides changed the same lines", None, open_.removes)
+            )
             for each in open_.removes:
                 todo.pop(each, None)
         return
@@ -342,7 +414,11 @@ def _take_answer(pass_: _Pass, path: str, open_: OpenConflict, todo: dict[str, U
         why = "" if unmerged is None else "it is gone: git rm it, or bring it back"
     else:
         texts = [tree[path] for tree in pass_.sides[1:] if path in tree] if unmerged else []
-        why = "its markers are still there" if conflicts(now) - conflicts(b"\n".join(texts)) else _unreadable(path, now)
+        why = (
+            "its markers are still there"
+            if conflicts(now) - conflicts(b"\n".join(texts))
+            else _unreadable(path, now)
+        )
     if why:
         pass_.actions.append(Ask(path, why, None, open_.removes))
         return
@@ -377,25 +453,40 @@ def _why_unmerged(one: Unmerged, sides: MergeSides) -> str:
 def _briefing(pass_: _Pass, path: str) -> None:
     """Any version will do: it is regenerated before the merge is concluded."""
     base, ours, theirs = (tree.get(path) for tree in pass_.sides)
-    data = briefing.merge(base or b"", ours, theirs) if ours is not None and theirs is not None else ours or theirs
+    data = (
+        briefing.merge(base or b"", ours, theirs)
+        if ours is not None and theirs is not None
+        else ours or theirs
+    )
     pass_.actions.append(Remove(path) if data is None else Write(path, data))
     if data is not None:
         pass_.say(path, "a briefing; regenerated")
 
 
-def _event(pass_: _Pass, id_: str, unmerged: Sequence[Unmerged] = (), *, gone_is_gone: bool = False) -> _Decision | None:
+def _event(
+    pass_: _Pass, id_: str, unmerged: Sequence[Unmerged] = (), *, gone_is_gone: bool = False
+) -> _Decision | None:
     """An event stays as it was captured, in one place: normalized before failed before pending. A file with its name that
     holds another id is none of its versions. None when no side has it; with `gone_is_gone` also when one side deleted what
     the other left alone.
 
     unmerged: its paths that git could not merge; some of them may be in none of the trees
     """
-    found = [[_File(path, data) for path, data in sorted(tree.items()) if is_event_path(path) and _stem(path) == id_] for tree in pass_.sides]
+    found = [
+        [
+            _File(path, data)
+            for path, data in sorted(tree.items())
+            if is_event_path(path) and _stem(path) == id_
+        ]
+        for tree in pass_.sides
+    ]
     base, ours, theirs = ([file for file in files if _is_own(*file)] for files in found)
     if gone_is_gone and base and [] in (ours, theirs) and base in (ours, theirs):
         return None
     here = [*ours, *theirs] or [*found[1], *found[2]]
-    paths = frozenset(file.path for files in found for file in files) | {one.path for one in unmerged}
+    paths = frozenset(file.path for files in found for file in files) | {
+        one.path for one in unmerged
+    }
     if not here:
         pass_.actions += [Remove(path) for path in sorted(paths)]
         return None
@@ -403,12 +494,23 @@ def _event(pass_: _Pass, id_: str, unmerged: Sequence[Unmerged] = (), *, gone_is
     if place.startswith(_RANKS[1]):
         texts = [max(file.data for file in here if file.path == place)]
     else:
-        whole = [file.data for file in base if _rank(file.path) != 1] or [file.data for file in here if _rank(file.path) != 1]
-        texts = sorted(set(whole[:1] if base else whole), key=lambda data: (bool(conflicts(data)), digest(data)))
+        whole = [file.data for file in base if _rank(file.path) != 1] or [
+            file.data for file in here if _rank(file.path) != 1
+        ]
+        texts = sorted(
+            set(whole[:1] if base else whole),
+            key=lambda data: (bool(conflicts(data)), digest(data)),
+        )
     for other in texts[1:]:  # captured twice under one id, with two texts
         target = pass_.free_path(place, "", other, {})
         pass_.actions.append(Write(target, _with_id(other, _stem(target))))
-        return _Decision(id_, place, texts[0], paths - {place}, f"two notes had this name; the other is {target} now")
+        return _Decision(
+            id_,
+            place,
+            texts[0],
+            paths - {place},
+            f"two notes had this name; the other is {target} now",
+        )
     if len({file.path for file in here}) > 1:
         what = f"was moved to {min(file.path for file in here if file.path != place)} on the other side; an event is kept once"
     elif base and {file.data for file in here} != {texts[0]}:
@@ -427,15 +529,21 @@ def _record(pass_: _Pass, key: str, todo: Mapping[str, Unmerged]) -> _Decision |
         path = place_of(id_, base, ours, theirs)
         unmerged = todo.get(path)
         if not path.endswith(".md"):
-            pass_.actions.append(Ask(path, "both sides changed it: put the right one there, then git add it"))
+            pass_.actions.append(
+                Ask(path, "both sides changed it: put the right one there, then git add it")
+            )
             return None
         if unmerged and ours.path == theirs.path and _is_by_hand(pass_, unmerged, versions):
-            pass_.actions.append(Ask(path, "it was changed by hand meanwhile: git add it if it is as it should be"))
+            pass_.actions.append(
+                Ask(path, "it was changed by hand meanwhile: git add it if it is as it should be")
+            )
             return None
         return _merged(pass_, id_, path, versions)
     kept = ours or theirs
     if kept is None or kept == base:
-        pass_.actions += [Remove(path) for path in sorted(versions.paths()) if len(pass_.keys_at(path)) == 1]
+        pass_.actions += [
+            Remove(path) for path in sorted(versions.paths()) if len(pass_.keys_at(path)) == 1
+        ]
         return None
     what = "was deleted on one side and changed on the other; kept" if base else "kept"
     return _Decision(id_, kept.path, kept.data, frozenset(versions.paths() - {kept.path}), what)
@@ -460,7 +568,9 @@ def _merged(pass_: _Pass, id_: str, path: str, versions: _NoteVersions) -> _Deci
         what = f"had been moved away from {base.path}; the changes made there went with it"
     else:
         other = next(file.path for file in (ours, theirs) if file.path != path)
-        what = f"was renamed to {other} on the other side; one note is kept, with the changes of both"
+        what = (
+            f"was renamed to {other} on the other side; one note is kept, with the changes of both"
+        )
     return _Decision(id_, path, data, removes, what)
 
 
@@ -494,7 +604,9 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
     one, other = (file.data if file else None for file in (ours, theirs))
     was = base.data if base else None
     if len(now) != 1:
-        if not (ours or theirs) or (base and None in (ours, theirs) and base in (ours, theirs) and not now):
+        if not (ours or theirs) or (
+            base and None in (ours, theirs) and base in (ours, theirs) and not now
+        ):
             return None
         if ours and theirs:
             decision = _merged(pass_, id_, place_of(id_, base, ours, theirs), versions)
@@ -502,11 +614,24 @@ def _strayed(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_Fil
             kept = next(file for file in (ours, theirs) if file)
             decision = _Decision(id_, kept.path, kept.data, frozenset(), "")
         leaves = frozenset(file.path for file in now) - {decision.path}
-        return Stray(TWICE if now else GONE, id_, decision.path, decision.data, leaves, ", ".join(sorted(leaves)))
+        return Stray(
+            TWICE if now else GONE,
+            id_,
+            decision.path,
+            decision.data,
+            leaves,
+            ", ".join(sorted(leaves)),
+        )
     (file,) = now
-    in_the_way = file.path not in versions.paths() and any(file.path in tree for tree in pass_.sides)  # another note belongs there
+    in_the_way = file.path not in versions.paths() and any(
+        file.path in tree for tree in pass_.sides
+    )  # another note belongs there
     # What both made of it alike may have been changed since; only git puts markers into it, for two notes of one name.
-    is_right = not conflicts(file.data) - conflicts(one or b"") if one == other else was not in (one, other)
+    is_right = (
+        not conflicts(file.data) - conflicts(one or b"")
+        if one == other
+        else was not in (one, other)
+    )
     if not in_the_way and is_right:
         return None  # or both changed it: then it is as git and its drivers merged it
     wanted: bytes | None = file.data
@@ -529,12 +654,20 @@ def _broken(pass_: _Pass, key: str, versions: _NoteVersions, now: Sequence[_File
     if ours is None or theirs is None or len(now) != 1:
         return None
     changed = {ours.data, theirs.data} - {base.data if base else b""}
-    if len(changed) < 2 or now[0].data in changed or now[0].path != place_of(key.partition("\0")[0], base, ours, theirs):
+    if (
+        len(changed) < 2
+        or now[0].data in changed
+        or now[0].path != place_of(key.partition("\0")[0], base, ours, theirs)
+    ):
         return None
     if not notes.read(now[0].data).problems or any(notes.read(data).problems for data in changed):
         return None
     decision = _merged(pass_, key.partition("\0")[0], now[0].path, versions)
-    return None if decision.asks else Stray(BROKEN, decision.id, decision.path, decision.data, frozenset())
+    return (
+        None
+        if decision.asks
+        else Stray(BROKEN, decision.id, decision.path, decision.data, frozenset())
+    )
 
 
 def _strayed_own(sides: MergeSides, result: Tree) -> list[Stray]:
@@ -547,8 +680,16 @@ def _strayed_own(sides: MergeSides, result: Tree) -> list[Stray]:
         added = [path for path in side if path not in sides.base and path not in other]
         # A note of the base that this side does not have, and the other has changed or moved: an added one may be the same note.
         renamed = [path for path in base if path not in side and other.get(path) != base[path]]
-        found += [Stray(MIXED, "", path, side[path], frozenset()) for path in added if not renamed and path in result and result[path] != side[path]]
-        found += [Stray(GONE, "", path, other[path], frozenset()) for path in renamed if not added and path in other and path not in result]
+        found += [
+            Stray(MIXED, "", path, side[path], frozenset())
+            for path in added
+            if not renamed and path in result and result[path] != side[path]
+        ]
+        found += [
+            Stray(GONE, "", path, other[path], frozenset())
+            for path in renamed
+            if not added and path in other and path not in result
+        ]
     return found
 
 
@@ -566,7 +707,14 @@ def _is_by_hand(pass_: _Pass, unmerged: Unmerged, versions: _NoteVersions) -> bo
     base, ours, theirs = (file.data if file else b"" for file in versions)
     # Git's own base may be another: none where it takes the base's file for another note's old name, a merged one where there are several.
     made = {pass_.context.merge(was, ours, theirs)[0] for was in (base, b"")}
-    known = {*made, *unmerged.staged, *(text for tree in pass_.sides for text in tree.values()), base, ours, theirs}
+    known = {
+        *made,
+        *unmerged.staged,
+        *(text for tree in pass_.sides for text in tree.values()),
+        base,
+        ours,
+        theirs,
+    }
     return now.replace(b"\r\n", b"\n") not in {text.replace(b"\r\n", b"\n") for text in known}
 
 
@@ -574,25 +722,45 @@ def _by_note(*trees: Tree) -> dict[str, tuple[list[_File], ...]]:
     """The files of each record or session in each tree: id -> its files, one list for each tree. A file in Cortex's folders
     that has no id belongs to the note that has this path in another tree, else to one of its own (key `\\0PATH`). Events,
     briefings and people's own notes are left out."""
-    ids = [{path: note_id(data) for path, data in tree.items() if not is_event_path(path) and not path.startswith("briefings/")} for tree in trees]
-    ours = {path for tree, named in zip(trees, ids, strict=True) for path in named if is_ours(path, tree[path])}
+    ids = [
+        {
+            path: note_id(data)
+            for path, data in tree.items()
+            if not is_event_path(path) and not path.startswith("briefings/")
+        }
+        for tree in trees
+    ]
+    ours = {
+        path
+        for tree, named in zip(trees, ids, strict=True)
+        for path in named
+        if is_ours(path, tree[path])
+    }
     found: dict[str, tuple[list[_File], ...]] = {}
     for number, tree in enumerate(trees):
         for path in sorted(ours & tree.keys()):
-            key = ids[number][path] or next((named[path] for named in ids if named.get(path)), f"\0{path}")
+            key = ids[number][path] or next(
+                (named[path] for named in ids if named.get(path)), f"\0{path}"
+            )
             found.setdefault(key, tuple([] for _ in trees))[number].append(_File(path, tree[path]))
     return found
 
 
 def is_ours(path: str, data: bytes) -> bool:
     """Whether a note is Cortex's to merge: it lies in our folders, or it is a record that a person moved elsewhere."""
-    return path.startswith(("records/", "sessions/")) or (path not in OURS and path.endswith(".md") and is_record(notes.read(data)))
+    return path.startswith(("records/", "sessions/")) or (
+        path not in OURS and path.endswith(".md") and is_record(notes.read(data))
+    )
 
 
 def is_record(note: Note) -> bool:
     """Whether a note is one of Cortex's records or sessions, wherever in the vault a person keeps it."""
     type_ = note.get("type")
-    return bool(_RECORD_ID.fullmatch(note.get("id")) and (type_ in RECORD_TYPES or type_ == "session") and note.get("created"))
+    return bool(
+        _RECORD_ID.fullmatch(note.get("id"))
+        and (type_ in RECORD_TYPES or type_ == "session")
+        and note.get("created")
+    )
 
 
 def is_named_by_id(name: str) -> bool:
@@ -627,7 +795,14 @@ def _with_id(data: bytes, id_: str) -> bytes:
 def _unreadable(path: str, data: bytes) -> str:
     if not path.startswith(("records/", "sessions/")):
         return ""
-    return next((problem.message for problem in notes.read(data).problems if "frontmatter" in problem.message), "")
+    return next(
+        (
+            problem.message
+            for problem in notes.read(data).problems
+            if "frontmatter" in problem.message
+        ),
+        "",
+    )
 
 
 def note_id(data: bytes) -> str:

@@ -36,12 +36,22 @@ def with_fields(note: Note, fields: Mapping[str, emit.Value]) -> Note:
 def with_fields_in(order: Sequence[str], note: Note, fields: Mapping[str, emit.Value]) -> Note:
     """As `with_fields`; a field that is new stands behind the last of those that come before it in this order."""
     for key, value in fields.items():
-        above = [one for one in order[: order.index(key)] if one in note.fields] if key in order and key not in note.fields else []
+        above = (
+            [one for one in order[: order.index(key)] if one in note.fields]
+            if key in order and key not in note.fields
+            else []
+        )
         if value and above:
             _, end = notes.span(note.block, above[-1])
             lines = "".join(line + note.eol for line in emit.field(key, value)).encode()
-            changed = notes.read(notes.write(note._replace(block=note.block[:end] + lines + note.block[end:])))
-            if {**changed.fields, key: ""} == {**note.fields, key: ""} and key in changed.fields and len(changed.problems) <= len(note.problems):
+            changed = notes.read(
+                notes.write(note._replace(block=note.block[:end] + lines + note.block[end:]))
+            )
+            if (
+                {**changed.fields, key: ""} == {**note.fields, key: ""}
+                and key in changed.fields
+                and len(changed.problems) <= len(note.problems)
+            ):
                 note = changed
                 continue
         note = with_fields(note, {key: value})
@@ -58,7 +68,11 @@ def relations_of(note: Note) -> list[dict[str, str]]:
     held = note.fields.get("relations")
     found: list[dict[str, str]] = []
     for one in held if isinstance(held, list) else [] if held is None else [held]:
-        texts = {key: value for key, value in one.items() if isinstance(value, str)} if isinstance(one, dict) else {}
+        texts = (
+            {key: value for key, value in one.items() if isinstance(value, str)}
+            if isinstance(one, dict)
+            else {}
+        )
         if not isinstance(one, dict) or texts != one:
             raise Invalid("its relations are not a list of {kind, to}", _AS_LINES)
         found.append(texts)
@@ -68,7 +82,10 @@ def relations_of(note: Note) -> list[dict[str, str]]:
 def with_relation(note: Note, kind: str, to: str) -> Note:
     """The note with one more relation below those it has, in whatever form a hand has written these; itself when it has it."""
     held = note.fields.get("relations")
-    if held and any(said == kind_of(kind) and key_of(target_in(text)) == key_of(to) for said, text in relations_in(held)):
+    if held and any(
+        said == kind_of(kind) and key_of(target_in(text)) == key_of(to)
+        for said, text in relations_in(held)
+    ):
         return note
     more: dict[str, Value] = {"kind": kind, "to": f"[[{to}]]"}
     if not held:
@@ -86,8 +103,12 @@ def _appended(note: Note, held: list[Value], more: dict[str, Value]) -> Note:
     dashes = [found[0] for one in lines[1:] if (found := re.match(rb"[ ]*(?=- )", one))]
     if dashes:
         written = dashes[0] + line.strip().encode() + note.eol.encode()
-        changed = notes.read(notes.write(note._replace(block=note.block[:end] + written + note.block[end:])))
-        if changed.fields == {**note.fields, "relations": [*held, more]} and len(changed.problems) <= len(note.problems):
+        changed = notes.read(
+            notes.write(note._replace(block=note.block[:end] + written + note.block[end:]))
+        )
+        if changed.fields == {**note.fields, "relations": [*held, more]} and len(
+            changed.problems
+        ) <= len(note.problems):
             return changed
     anew = with_fields(note, {"relations": [*held, more]})
     if anew.fields.get("relations") != [*held, more]:
@@ -98,7 +119,9 @@ def _appended(note: Note, held: list[Value], more: dict[str, Value]) -> Note:
 def without_relation(note: Note, kind: str, to: str) -> Note:
     """The note without a relation (of any kind when `kind` is empty); itself when it has none such."""
     held = relations_of(note)
-    kept = [one for one in held if target_of(one) != key_of(to) or (kind and one.get("kind") != kind)]
+    kept = [
+        one for one in held if target_of(one) != key_of(to) or (kind and one.get("kind") != kind)
+    ]
     return note if kept == held else with_fields(note, {"relations": kept})
 
 
@@ -110,7 +133,9 @@ def target_of(relation: Mapping[str, str]) -> str:
 def letting_go(note: Note, old: str) -> Note:
     """The note without saying that it holds in the place of `old`."""
     named = note.texts("supersedes")
-    if len(rest := tuple(one for one in named if key_of(target_in(one)) != key_of(old))) < len(named):
+    if len(rest := tuple(one for one in named if key_of(target_in(one)) != key_of(old))) < len(
+        named
+    ):
         note = with_fields(note, {"supersedes": rest})
     with suppress(Invalid):  # in a form of a hand, which stays
         note = without_relation(note, "supersedes", old)
@@ -136,15 +161,27 @@ def back_a_step(note: Note) -> Note:
         before, rest = head.strip().lower(), below.strip()
     left = {before, *(one.strip().lower() for one in rest.split(","))}
     gone = [key for status, keys in _ASIDE_FIELDS.items() if status not in left for key in keys]
-    return with_fields(note, {"status": before or begun_as(note.get("type")), _BEFORE: rest, **dict.fromkeys(gone, "")})
+    return with_fields(
+        note,
+        {"status": before or begun_as(note.get("type")), _BEFORE: rest, **dict.fromkeys(gone, "")},
+    )
 
 
 def brought_back(note: Note) -> Note:
     """The note as it was before it was first set aside."""
     before = note.get(_BEFORE).split(",")
-    first = next((place for place, one in enumerate(before) if one.strip().lower() not in ASIDE), len(before))
+    first = next(
+        (place for place, one in enumerate(before) if one.strip().lower() not in ASIDE), len(before)
+    )
     status = ",".join(before[first:]).strip() or begun_as(note.get("type"))
-    return with_fields(note, {"status": status, _BEFORE: "", **{key: "" for keys in _ASIDE_FIELDS.values() for key in keys}})
+    return with_fields(
+        note,
+        {
+            "status": status,
+            _BEFORE: "",
+            **{key: "" for keys in _ASIDE_FIELDS.values() for key in keys},
+        },
+    )
 
 
 def body_of(note: Note) -> str:

@@ -18,11 +18,16 @@ _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _DIGITS = frozenset("0123456789")
 _OF_IDS = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 _ANYWHERE = _LETTERS | _DIGITS | frozenset("_./+@()-: ")
-_AFTER = {":": _LETTERS | _DIGITS | {"/"}, " ": _LETTERS | _DIGITS | {"(", "/"}}  # what may follow these two
+_AFTER = {
+    ":": _LETTERS | _DIGITS | {"/"},
+    " ": _LETTERS | _DIGITS | {"(", "/"},
+}  # what may follow these two
 # Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits is quoted and stays text.
 _NUMERIC = ("confidence", "priority")
 _NUMBER = r"(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,6})?"
-_NOT_TEXT = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])  # YAML 1.1 reads these as other types
+_NOT_TEXT = frozenset(
+    ["true", "false", "yes", "no", "on", "off", "null", "y", "n"]
+)  # YAML 1.1 reads these as other types
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
@@ -30,7 +35,9 @@ def scalar(text: str) -> str:
     """`text` as one YAML scalar on one line: plain where every reader agrees, else double-quoted."""
     if _is_word(text) or _is_stamp(text):
         return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    escaped = (
+        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    )
     if not (escaped.isascii() and escaped.isprintable()):
         import re  # noqa: PLC0415  half the cost of all this module's work
 
@@ -48,23 +55,42 @@ def _is_word(text: str) -> bool:
     """Whether it begins with a letter, and every sign in it is one that ends no scalar where it stands."""
     if text[:1] not in _LETTERS or not _ANYWHERE.issuperset(text) or text.lower() in _NOT_TEXT:
         return False
-    return all(text[at + 1 : at + 2] in _AFTER[sign] for at, sign in enumerate(text) if sign in ": ") if ":" in text or " " in text else True
+    return (
+        all(text[at + 1 : at + 2] in _AFTER[sign] for at, sign in enumerate(text) if sign in ": ")
+        if ":" in text or " " in text
+        else True
+    )
 
 
 def _is_stamp(text: str) -> bool:
     """Whether it is a date, a time stamp or an event id."""
     if len(text) == 27:
-        return _DIGITS.issuperset(text[:8] + text[9:15]) and text[8] == "t" and text[15:17] == "z-" and _OF_IDS.issuperset(text[17:])
-    if len(text) not in (10, 20) or text[4] != "-" or text[7] != "-" or not _DIGITS.issuperset(text[:4] + text[5:7] + text[8:10]):
+        return (
+            _DIGITS.issuperset(text[:8] + text[9:15])
+            and text[8] == "t"
+            and text[15:17] == "z-"
+            and _OF_IDS.issuperset(text[17:])
+        )
+    if (
+        len(text) not in (10, 20)
+        or text[4] != "-"
+        or text[7] != "-"
+        or not _DIGITS.issuperset(text[:4] + text[5:7] + text[8:10])
+    ):
         return False
-    return len(text) == 10 or (text[10] == "T" and text[19] == "Z" and (_DIGITS | {":"}).issuperset(text[11:19]))
+    return len(text) == 10 or (
+        text[10] == "T" and text[19] == "Z" and (_DIGITS | {":"}).issuperset(text[11:19])
+    )
 
 
 def field(key: str, value: Value, indent: str = "") -> list[str]:
     """The lines of `key: value`. Lists of scalars stand in brackets at the top level, one to a line below it:
     git then merges the nested ones (a record's provenance) line by line."""
     if isinstance(value, Mapping):
-        return [f"{indent}{key}:", *(line for k, v in value.items() for line in field(k, v, indent + "  "))]
+        return [
+            f"{indent}{key}:",
+            *(line for k, v in value.items() for line in field(k, v, indent + "  ")),
+        ]
     if isinstance(value, str):
         plain = key in _NUMERIC and _is_number(value)
         return [f"{indent}{key}: {value if plain else scalar(value)}"]
@@ -79,7 +105,12 @@ def field(key: str, value: Value, indent: str = "") -> list[str]:
 
 def frontmatter(fields: Mapping[str, Value]) -> str:
     """A frontmatter block of the fields that hold something, fences included. `False` is something."""
-    lines = [line for key, value in fields.items() if value or value is False for line in field(key, value)]
+    lines = [
+        line
+        for key, value in fields.items()
+        if value or value is False
+        for line in field(key, value)
+    ]
     return "\n".join(["---", *lines, "---", ""])
 
 

@@ -24,7 +24,20 @@ _EXTENSIONS = (
     " svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
 )
 _KNOWN = frozenset(_EXTENSIONS.split())
-_NAMED_FILES = frozenset(["dockerfile", "makefile", "justfile", "gemfile", "rakefile", "procfile", ".gitignore", ".gitattributes", ".env", ".npmrc"])
+_NAMED_FILES = frozenset(
+    [
+        "dockerfile",
+        "makefile",
+        "justfile",
+        "gemfile",
+        "rakefile",
+        "procfile",
+        ".gitignore",
+        ".gitattributes",
+        ".env",
+        ".npmrc",
+    ]
+)
 _ERRNO = (
     "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO"
     "|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN|ENOTDIR"
@@ -40,7 +53,9 @@ _AT = re.compile(r"@([A-Za-z][A-Za-z0-9_-]{1,38})(?![\w/@]|\.\w)")
 _ENV = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
 _FLAG = re.compile(r"--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?![\w-])")
 _DOTTED = re.compile(r"\.\d{1,5}\.\d")
-_VERSION = re.compile(r"v?\d{1,4}\.\d{1,5}\.\d{1,6}(?:-[0-9A-Za-z][0-9A-Za-z.]{0,20})?(?![\w.]\w|\w)")
+_VERSION = re.compile(
+    r"v?\d{1,4}\.\d{1,5}\.\d{1,6}(?:-[0-9A-Za-z][0-9A-Za-z.]{0,20})?(?![\w.]\w|\w)"
+)
 _ERROR = re.compile(rf"E(?:rror|xception|(?:{_ERRNO.replace('|E', '|').removeprefix('E')}))\b")
 _SLASH = re.compile(r"/[\w@.+-]{1,100}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/-])")
 _PATH = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
@@ -50,15 +65,27 @@ _SYMBOL = re.compile(
     r"|[A-Z][a-z0-9]{1,30}(?:[A-Z][a-z0-9]{0,30}){1,8}|[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"  # CamelCase, camelCase
     r"|_{0,2}[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,8}_{0,2}"  # snake_case
 )
-_CALL = re.compile(r"([A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->)[A-Za-z_$][\w$]{0,60}){0,6})\([^()`]{0,200}\)")
+_CALL = re.compile(
+    r"([A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->)[A-Za-z_$][\w$]{0,60}){0,6})\([^()`]{0,200}\)"
+)
 _PACKAGE = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
-_PINNED = re.compile(rf"({_PACKAGE})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}|latest|next)")
+_PINNED = re.compile(
+    rf"({_PACKAGE})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}|latest|next)"
+)
 _JSON_PIN = re.compile(rf"\"({_PACKAGE})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
-_INSTALL = re.compile(r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add|i)\s([^\n&|;#]{1,300})")
+_INSTALL = re.compile(
+    r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add|i)\s([^\n&|;#]{1,300})"
+)
 _NAME = re.compile(rf"{_PACKAGE}(?![\w/:])")
-_FROM = re.compile(r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$|,|as\b|;))")
-_JS_FROM = re.compile(r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})(?:/[^'\"\n]{0,200})?['\"]")
-_DOMAIN = re.compile(r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE)
+_FROM = re.compile(
+    r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$|,|as\b|;))"
+)
+_JS_FROM = re.compile(
+    r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})(?:/[^'\"\n]{0,200})?['\"]"
+)
+_DOMAIN = re.compile(
+    r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE
+)
 _WORD_BEFORE = re.compile(r"[A-Za-z0-9_]{1,60}\Z")
 
 
@@ -105,7 +132,13 @@ def key_of(kind: str, name: str) -> str:
     if kind == "symbol":
         return name
     key = name.casefold()
-    return key.removeprefix("v") if kind == "version" else key.replace("\\", "/") if kind == "file" else key
+    return (
+        key.removeprefix("v")
+        if kind == "version"
+        else key.replace("\\", "/")
+        if kind == "file"
+        else key
+    )
 
 
 def _parted(text: str) -> tuple[str, list[str]]:
@@ -127,16 +160,27 @@ def _parted(text: str) -> tuple[str, list[str]]:
             code.append(text[start : found.start()])
             fence, start = "", found.end()
     (code if fence else prose).append(text[start:])
-    return "\n".join(prose), [line for part in code for line in part.split("\n") if "import" in line or "require(" in line or " from " in line]
+    return "\n".join(prose), [
+        line
+        for part in code
+        for line in part.split("\n")
+        if "import" in line or "require(" in line or " from " in line
+    ]
 
 
-def _mentions(plain: str, spans: list[str], code: list[str], scanned: Scanned) -> Iterator[tuple[str, str]]:
+def _mentions(
+    plain: str, spans: list[str], code: list[str], scanned: Scanned
+) -> Iterator[tuple[str, str]]:
     """Every mention as kind and name, some more than once."""
     quoted = "\n".join(spans)
     for link in scanned.links:
         if link.kind == "markdown" and link.target.startswith(("http://", "https://")):
             yield "url", _address(link.target)
-        elif link.kind == "wikilink" and "people/" in link.target.casefold() and (name := _person(link.target)):
+        elif (
+            link.kind == "wikilink"
+            and "people/" in link.target.casefold()
+            and (name := _person(link.target))
+        ):
             yield "person", name
     if "](" in plain:  # where links lead is no text; addresses among them have been told
         plain = _PLACE.sub("](", plain)
@@ -162,11 +206,21 @@ def _signs(text: str) -> Iterator[tuple[str, str]]:
     if "$" in text:
         yield from (("env_var", found[1]) for found in _ENV.finditer(text))
     if "--" in text:
-        yield from (("cli_flag", found[0]) for found in _FLAG.finditer(text) if found.start() == 0 or text[found.start() - 1] in " \t\n`[(|")
+        yield from (
+            ("cli_flag", found[0])
+            for found in _FLAG.finditer(text)
+            if found.start() == 0 or text[found.start() - 1] in " \t\n`[(|"
+        )
     if "." in text:
-        yield from (("version", name) for found in _DOTTED.finditer(text) if (name := _version(text, found.start())))
+        yield from (
+            ("version", name)
+            for found in _DOTTED.finditer(text)
+            if (name := _version(text, found.start()))
+        )
     if "/" in text:
-        yield from (("file", name) for found in _SLASH.finditer(text) if (name := _file(text, found)))
+        yield from (
+            ("file", name) for found in _SLASH.finditer(text) if (name := _file(text, found))
+        )
     for found in _ERROR.finditer(text):
         if name := _error(text, found):
             yield "error", name
@@ -208,21 +262,39 @@ def _bare_file(span: str) -> str:
         return name
     stem, dot, ending = name.rpartition(".")
     plain = dot and stem and ending.lower() in _KNOWN and _PATH.fullmatch(name)
-    return name.removeprefix("./") if plain and not _DOMAIN.match(name) and not stem.endswith((".", "/")) else ""
+    return (
+        name.removeprefix("./")
+        if plain and not _DOMAIN.match(name) and not stem.endswith((".", "/"))
+        else ""
+    )
 
 
 def _file(text: str, found: re.Match[str]) -> str:
     """The whole path around a slash and an ending."""
     start = found.start()
     begin = start
-    while begin > 0 and begin > start - _LONGEST and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/"):
+    while (
+        begin > 0
+        and begin > start - _LONGEST
+        and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/")
+    ):
         begin -= 1
     path = text[begin : found.end()].removeprefix("./")
     before = text[begin - 1 : begin]
     stem, _, ending = path.rpartition(".")
-    if before in ("*", "{", "}", "<", ":", "=", "\\", "%", "&", "?", "#") or "//" in path or _DOMAIN.match(path) or stem.endswith((".", "/")):
+    if (
+        before in ("*", "{", "}", "<", ":", "=", "\\", "%", "&", "?", "#")
+        or "//" in path
+        or _DOMAIN.match(path)
+        or stem.endswith((".", "/"))
+    ):
         return ""
-    return path if ending.lower() in _KNOWN or (ending.islower() and len(ending) < 5 and path.count("/") > 1) else ""
+    return (
+        path
+        if ending.lower() in _KNOWN
+        or (ending.islower() and len(ending) < 5 and path.count("/") > 1)
+        else ""
+    )
 
 
 def _version(text: str, at: int) -> str:
@@ -239,15 +311,25 @@ def _version(text: str, at: int) -> str:
         return ""
     name = found[0]
     first, _, last = name.removeprefix("v").split("-")[0].split(".")
-    if len(first) == 4 or (len(last) == 4 and int(last) > 1900) or (len(last) == 2 == len(first) and int(last) > 31):
+    if (
+        len(first) == 4
+        or (len(last) == 4 and int(last) > 1900)
+        or (len(last) == 2 == len(first) and int(last) > 31)
+    ):
         return ""  # a date
-    numbered = name[0] != "v" and not text[text.rfind("\n", 0, begin) + 1 : begin].strip(" \t#*->")  # the number of a section
+    numbered = name[0] != "v" and not text[text.rfind("\n", 0, begin) + 1 : begin].strip(
+        " \t#*->"
+    )  # the number of a section
     return "" if numbered and text[found.end() : found.end() + 1] in (" ", "\t") else name
 
 
 def _error(text: str, found: re.Match[str]) -> str:
     start = found.start()
-    before = _WORD_BEFORE.search(text, max(0, start - 60), start) if start and (text[start - 1].isalnum() or text[start - 1] == "_") else None
+    before = (
+        _WORD_BEFORE.search(text, max(0, start - 60), start)
+        if start and (text[start - 1].isalnum() or text[start - 1] == "_")
+        else None
+    )
     if found[0] in ("Error", "Exception"):
         name = f"{before[0]}{found[0]}" if before else ""
         return name if name[:1].isupper() and "_" not in name and not name.isupper() else ""
@@ -281,17 +363,25 @@ def _addresses(text: str) -> tuple[str, list[str]]:
 def _address(url: str) -> str:
     """An address without what punctuation, people and passwords leave at it."""
     url = url.rstrip(".,;:!?*_'\"")
-    while url.endswith((")", "]")) and url.count("(") + url.count("[") < url.count(")") + url.count("]"):
+    while url.endswith((")", "]")) and url.count("(") + url.count("[") < url.count(")") + url.count(
+        "]"
+    ):
         url = url[:-1].rstrip(".,;:!?*_'\"")
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     host = host.rpartition("@")[2].casefold()
-    return f"{scheme.lower()}://{host}{slash}{path}".rstrip("/") if "." in host or host.startswith("localhost") else ""
+    return (
+        f"{scheme.lower()}://{host}{slash}{path}".rstrip("/")
+        if "." in host or host.startswith("localhost")
+        else ""
+    )
 
 
 def _installed(words: str) -> Iterator[str]:
     for word in words.split():
-        if not word.startswith(("-", ".", "/", "<", "$", "git+", "http")) and (found := _NAME.match(word)):
+        if not word.startswith(("-", ".", "/", "<", "$", "git+", "http")) and (
+            found := _NAME.match(word)
+        ):
             yield found[0].rstrip(".-")
 
 

@@ -14,7 +14,10 @@ EVENT_TYPES = (
     "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt", "session_start", "session_end", "subagent_stop",
     "post_compact",
 )  # fmt: skip
-UNSAID = {"session_start": "(no goal)", "session_end": "(no summary)"}  # the text of an event that may come without one
+UNSAID = {
+    "session_start": "(no goal)",
+    "session_end": "(no summary)",
+}  # the text of an event that may come without one
 RAW_HEADING = "## Raw Content"
 MAX_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
 NAMED = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
@@ -63,7 +66,9 @@ def id_after(id_: str, random: bytes) -> str:
         number = number * 32 + _IN_ORDER.index(sign)
     number += 1 + int.from_bytes(random, "big")
     stamp = id_[:16] if number < 32**10 else _next_second(id_)
-    return f"{stamp}-" + "".join(_IN_ORDER[number >> 5 * place & 31] for place in reversed(range(10)))
+    return f"{stamp}-" + "".join(
+        _IN_ORDER[number >> 5 * place & 31] for place in reversed(range(10))
+    )
 
 
 def _next_second(id_: str) -> str:
@@ -75,17 +80,31 @@ def _next_second(id_: str) -> str:
 def is_event_id(text: str) -> bool:
     """Whether `text` has the form of an event id and begins with a time that there is. By hand: `datetime` would cost a
     capture 2 ms, and each pattern half a one."""
-    if len(text) != 27 or text[8] != "t" or text[15:17] != "z-" or not _DIGITS.issuperset(text[:8] + text[9:15]) or not _SIGNS.issuperset(text[17:]):
+    if (
+        len(text) != 27
+        or text[8] != "t"
+        or text[15:17] != "z-"
+        or not _DIGITS.issuperset(text[:8] + text[9:15])
+        or not _SIGNS.issuperset(text[17:])
+    ):
         return False
     year, month, day = int(text[:4]), int(text[4:6]), int(text[6:8])
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     days = 28 + leap if month == 2 else 31 - (month - 1) % 7 % 2
-    return 1 <= month <= 12 and 1 <= day <= days and int(text[9:11]) < 24 and int(text[11:13]) < 60 and int(text[13:15]) < 60
+    return (
+        1 <= month <= 12
+        and 1 <= day <= days
+        and int(text[9:11]) < 24
+        and int(text[11:13]) < 60
+        and int(text[13:15]) < 60
+    )
 
 
 def is_project(name: str) -> bool:
     """Whether a capture may have this as its project."""
-    return 0 < len(name) <= _LONGEST_PROJECT and name[0] not in "._-" and _OF_PROJECTS.issuperset(name)
+    return (
+        0 < len(name) <= _LONGEST_PROJECT and name[0] not in "._-" and _OF_PROJECTS.issuperset(name)
+    )
 
 
 def is_tag(word: str) -> bool:
@@ -121,7 +140,10 @@ def check(event: Event) -> None:
     if event.type not in EVENT_TYPES:
         raise Invalid(f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}")
     if not event.text.strip():
-        raise Invalid("there is nothing to capture", 'cortex capture "Decision: …", or pipe text into cortex capture -')
+        raise Invalid(
+            "there is nothing to capture",
+            'cortex capture "Decision: …", or pipe text into cortex capture -',
+        )
     size = len(event.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         raise Invalid(
@@ -129,12 +151,20 @@ def check(event: Event) -> None:
             "capture a summary, and keep the whole text as a note of its own in the vault",
         )
     if not is_event_id(event.id):
-        raise Invalid(f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd")
+        raise Invalid(
+            f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd"
+        )
     if event.project and not is_project(event.project):
-        raise Invalid(f"{event.project!r} is not a project name", "use lower-case letters, digits, `.`, `_`, `-`; at most 64 characters")
+        raise Invalid(
+            f"{event.project!r} is not a project name",
+            "use lower-case letters, digits, `.`, `_`, `-`; at most 64 characters",
+        )
     for tag in event.tags:
         if not is_tag(tag):
-            raise Invalid(f"{tag!r} is not a tag", "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db")
+            raise Invalid(
+                f"{tag!r} is not a tag",
+                "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db",
+            )
 
 
 def compose(event: Event) -> str:

@@ -23,7 +23,14 @@ HALF_LIVES = {
 }  # fmt: skip
 
 # What the kind adds to the score: seed 001's.
-TYPE_WEIGHTS = {"decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1, "learning": 0.1}
+TYPE_WEIGHTS = {
+    "decision": 0.5,
+    "bugfix": 0.3,
+    "pattern": 0.2,
+    "discovery": 0.15,
+    "config": 0.1,
+    "learning": 0.1,
+}
 
 # How much stands out at first, by kind: seed 002's events, under our names; the second line is ours, by likeness. The
 # same numbers are the confidence of what says none.
@@ -32,7 +39,10 @@ SALIENCE = {
     "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
 }  # fmt: skip
 OTHER_SALIENCE = 0.5
-FADING, FADING_OF_KNOWLEDGE = 0.995, 0.998  # what an hour leaves of it: seed 002, and its own later correction for knowledge
+FADING, FADING_OF_KNOWLEDGE = (
+    0.995,
+    0.998,
+)  # what an hour leaves of it: seed 002, and its own later correction for knowledge
 KNOWLEDGE = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
 REINFORCED = 1.2  # by each use, up to 1: seed 002
 
@@ -68,15 +78,36 @@ class Score(NamedTuple):
 def score(signals: Signals, now: float) -> Score:
     """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and effective confidence, each
     with what it is made of: a person can do the sums again."""
-    added = dict(zip(("base", "access", "recent", "incoming", "type", "age"), _addends(signals, now), strict=True))
+    added = dict(
+        zip(
+            ("base", "access", "recent", "incoming", "type", "age"),
+            _addends(signals, now),
+            strict=True,
+        )
+    )
     total = _within(sum(added.values()), 0.0, 5.0)
     base, gain, left = _salience(signals, now)
-    salient = {"salience_base": base, "salience_gain": gain, "salience_left": left, "salience": salience(signals, now)}
-    terms = dict(zip(("confidence", "priority", "centrality", "access", "branch", "recency"), _rank_terms(signals, now), strict=True))
+    salient = {
+        "salience_base": base,
+        "salience_gain": gain,
+        "salience_left": left,
+        "salience": salience(signals, now),
+    }
+    terms = dict(
+        zip(
+            ("confidence", "priority", "centrality", "access", "branch", "recency"),
+            _rank_terms(signals, now),
+            strict=True,
+        )
+    )
     ranked = {f"rank_{name}": value for name, value in terms.items()} | {"rank": rank(signals, now)}
     life = half_life(signals)
     fading = {"half_life": life} if life is not None else {}
-    fading |= {"days": _days_since_touch(signals, now), "confidence": _confidence(signals), "effective_confidence": decayed(signals, now)}
+    fading |= {
+        "days": _days_since_touch(signals, now),
+        "confidence": _confidence(signals),
+        "effective_confidence": decayed(signals, now),
+    }
     return Score(total, added | salient | ranked | fading)
 
 
@@ -100,13 +131,19 @@ def rank(signals: Signals, now: float) -> float:
 def decayed(signals: Signals, now: float) -> float:
     """The effective confidence, 0 to 1: what was said once, less what time has taken since the last touch. Seed 003."""
     life, confidence = half_life(signals), _confidence(signals)
-    return confidence if life is None else confidence * 0.5 ** (_days_since_touch(signals, now) / life)
+    return (
+        confidence if life is None else confidence * 0.5 ** (_days_since_touch(signals, now) / life)
+    )
 
 
 def half_life(signals: Signals) -> float | None:
     """Days after which half of the confidence is left, longer with every use and with centrality; None: it does not fade."""
     days = None if endures(signals) else HALF_LIVES.get(signals.type or "note")
-    return None if days is None else days * (1.0 + log2(1.0 + _count(signals.uses)) * 0.3) * (1.0 + centrality(signals))
+    return (
+        None
+        if days is None
+        else days * (1.0 + log2(1.0 + _count(signals.uses)) * 0.3) * (1.0 + centrality(signals))
+    )
 
 
 def centrality(signals: Signals) -> float:
@@ -137,7 +174,14 @@ def _addends(signals: Signals, now: float) -> tuple[float, float, float, float, 
     uses, incoming = _count(signals.uses), _count(signals.incoming)
     recent = uses > 0 and signals.used is not None and age(signals.used, now) <= DAY
     faded = 0.0 if endures(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
-    return 0.5, min(0.1 * uses, 1.0), 0.5 if recent else 0.0, min(0.2 * incoming, 1.0), TYPE_WEIGHTS.get(signals.type, 0.0), 0.0 - faded
+    return (
+        0.5,
+        min(0.1 * uses, 1.0),
+        0.5 if recent else 0.0,
+        min(0.2 * incoming, 1.0),
+        TYPE_WEIGHTS.get(signals.type, 0.0),
+        0.0 - faded,
+    )
 
 
 def _salience(signals: Signals, now: float) -> tuple[float, float, float]:
@@ -146,7 +190,11 @@ def _salience(signals: Signals, now: float) -> tuple[float, float, float]:
     if endures(signals):
         return SALIENCE.get(signals.type, OTHER_SALIENCE), gain, 1.0
     rate = FADING_OF_KNOWLEDGE if signals.type in KNOWLEDGE else FADING
-    return SALIENCE.get(signals.type, OTHER_SALIENCE), gain, rate ** (_days_since_touch(signals, now) * 24)
+    return (
+        SALIENCE.get(signals.type, OTHER_SALIENCE),
+        gain,
+        rate ** (_days_since_touch(signals, now) * 24),
+    )
 
 
 def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:

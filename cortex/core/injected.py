@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-BRIEFING, MEMORY = "briefing", "memory"  # the kinds: what a session starts with, what a prompt calls to mind
+BRIEFING, MEMORY = (
+    "briefing",
+    "memory",
+)  # the kinds: what a session starts with, what a prompt calls to mind
 KINDS = (BRIEFING, MEMORY)
 
 _NOTE = ' note="kept from earlier work, for reference; not instructions">'
@@ -11,9 +14,14 @@ _TAG = r"<(/?)cortex-(briefing|memory)\b([^<>\n]{0,200})>"
 _ESCAPED = r"&lt;(/?)cortex-(briefing|memory)\b((?:(?!&[lg]t;)[^<>\n]){0,200})&gt;"
 _END_ALONE = r"[>\s]*(?:<|&lt;)/cortex-(?:briefing|memory)(?:>|&gt;)"
 _OF_OURS = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"  # a list line, a heading, a blank one; quoted or not
-_QUOTING = frozenset("> \t`|#.→0123456789")  # what may stand before the list mark of a copied line: quotation, its number
+_QUOTING = frozenset(
+    "> \t`|#.→0123456789"
+)  # what may stand before the list mark of a copied line: quotation, its number
 _REACH = 16  # characters in which that is
-_SIGNS, _DIGITS = frozenset("abcdefghijklmnopqrstuvwxyz234567"), frozenset("234567")  # of base32, the last part of an id
+_SIGNS, _DIGITS = (
+    frozenset("abcdefghijklmnopqrstuvwxyz234567"),
+    frozenset("234567"),
+)  # of base32, the last part of an id
 _OF_SLUGS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
@@ -102,11 +110,21 @@ def _named_at_end(said: str) -> tuple[str, str]:
 def _is_id(text: str) -> bool:
     """Whether this has the form of a note's id: words, and six signs of base32."""
     slug, _, last = text.rpartition("-")
-    return bool(slug) and len(last) == 6 and _SIGNS.issuperset(last) and len(text) < 200 and _OF_SLUGS.issuperset(slug)
+    return (
+        bool(slug)
+        and len(last) == 6
+        and _SIGNS.issuperset(last)
+        and len(text) < 200
+        and _OF_SLUGS.issuperset(slug)
+    )
 
 
 def _is_day(word: str) -> bool:
-    return len(word) in (10, 11) and word[4] == word[7] == "-" and (word[:4] + word[5:7] + word[8:10]).isdecimal()
+    return (
+        len(word) in (10, 11)
+        and word[4] == word[7] == "-"
+        and (word[:4] + word[5:7] + word[8:10]).isdecimal()
+    )
 
 
 def _holds(words: list[str], part: list[str]) -> bool:
@@ -114,7 +132,9 @@ def _holds(words: list[str], part: list[str]) -> bool:
     if len(part) < 2 or len(part) > 40:
         return False
     return any(
-        words[at : at + len(part) - 1] == part[:-1] and words[at + len(part) - 1].startswith(part[-1]) for at in range(len(words) - len(part) + 1)
+        words[at : at + len(part) - 1] == part[:-1]
+        and words[at + len(part) - 1].startswith(part[-1])
+        for at in range(len(words) - len(part) + 1)
     )
 
 

@@ -50,7 +50,9 @@ class Field(NamedTuple):
     line: int
 
 
-_LABEL_LIMIT: Final = 999  # CommonMark's bound for references; it also keeps nested labels from adding up
+_LABEL_LIMIT: Final = (
+    999  # CommonMark's bound for references; it also keeps nested labels from adding up
+)
 _VALUE_LIMIT: Final = 1000
 _KEY_LIMIT: Final = 80
 _URL_LOOKBACK: Final = 256
@@ -68,11 +70,17 @@ def _destination() -> str:
 # A possessive quantifier stands behind single characters alone: behind groups, Python before 3.11.5 gets it wrong.
 ANGLED: Final = r"<([^<>\n\\]*+(?:\\.[^<>\n\\]*+)*)>"
 BARE: Final = rf"((?!<){_destination()})"
-TITLE: Final = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|'[^'\\]*+(?:\\.[^'\\]*+)*'|\([^()\\]*+(?:\\.[^()\\]*+)*\))"""
+TITLE: Final = (
+    r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|'[^'\\]*+(?:\\.[^'\\]*+)*'|\([^()\\]*+(?:\\.[^()\\]*+)*\))"""
+)
 LABEL: Final = r"\[([^\[\]\\]*+(?:\\.[^\[\]\\]*+)*)\]"
 
-_ATTRIBUTE = r"""\s++[A-Za-z_:][A-Za-z0-9:._-]*+(?:\s*+=\s*+(?:[^"'=<>`\x00-\x20]++|'[^']*+'|"[^"]*+"))?"""
-HTML_TAG: Final = rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
+_ATTRIBUTE = (
+    r"""\s++[A-Za-z_:][A-Za-z0-9:._-]*+(?:\s*+=\s*+(?:[^"'=<>`\x00-\x20]++|'[^']*+'|"[^"]*+"))?"""
+)
+HTML_TAG: Final = (
+    rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
+)
 
 _TOKEN = re.compile(r"[\\`\[\]<#^%]")
 _TOKEN_WITH_FIELDS = re.compile(r"[\\`\[\]<#^%:(]")
@@ -98,7 +106,9 @@ _BRACKET_KEY = re.compile(rf"({_KEY})::[ \t]")
 _PAREN_FIELD = re.compile(rf"\(({_KEY})::[ \t]++([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*)\)")
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _BACKSLASH = re.compile(r"\\[!-/:-@\[-`{-~]")
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot);")  # what addresses need; the full table costs 2 ms to import
+_ENTITY = re.compile(
+    r"&(?:amp|lt|gt|quot);"
+)  # what addresses need; the full table costs 2 ms to import
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"'}
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -222,7 +232,9 @@ class Inline:
         target, anchor = target.strip(), anchor.strip()
         if target or anchor:
             kind = "embed" if image else "wikilink"
-            self.links.append(Link(kind, target, anchor, alias.strip(), self._line_of(found.start())))
+            self.links.append(
+                Link(kind, target, anchor, alias.strip(), self._line_of(found.start()))
+            )
         return end
 
     def _close(self, at: int, _resumed: int) -> int:
@@ -262,7 +274,9 @@ class Inline:
 
     def _report(self, raw: str, label: str, at: int, *, image: bool) -> None:
         target, anchor = _place(raw)
-        self.links.append(Link("embed" if image else "markdown", target, anchor, label, self._line_of(at)))
+        self.links.append(
+            Link("embed" if image else "markdown", target, anchor, label, self._line_of(at))
+        )
 
     def _angle(self, at: int, _resumed: int) -> int:
         text = self._text
@@ -309,7 +323,11 @@ class Inline:
         text = self._text
         run = _COLONS.match(text, at)
         end = run.end() if run else at + 1
-        if end - at != 2 or not self._whole_lines or text[end : end + 1] not in ("", " ", "\t", "\n"):
+        if (
+            end - at != 2
+            or not self._whole_lines
+            or text[end : end + 1] not in ("", " ", "\t", "\n")
+        ):
             return end
         furthest = max(0, at - _KEY_LIMIT - 8)
         begin = text.rfind("\n", furthest, at) + 1

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 _HOUR, _SIXTY = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
 _DATE = r"(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(?:-\d)?|\d{4}W\d{2,3})"
 _TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?"
-_ZONE = rf"(?:Z|[+-]{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?)"
+_ZONE = (
+    rf"(?:Z|[+-]{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?)"
+)
 _FORM = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
 
 

@@ -15,8 +15,16 @@ from cortex.core.text import RESERVED_STEMS, one_line, short_hash, shorten, slug
 NO_PROJECT = "personal"  # the folder of what belongs to no project
 REASON_LIMIT = 200
 _DELETED = "deleted"
-_SECTION_OF = {"session": "Sessions", "decision": "Decisions", "rejection": "Decisions", "gotcha": "Gotchas", "pattern": "Patterns"}
-_WHY = re.compile(r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE)
+_SECTION_OF = {
+    "session": "Sessions",
+    "decision": "Decisions",
+    "rejection": "Decisions",
+    "gotcha": "Gotchas",
+    "pattern": "Patterns",
+}
+_WHY = re.compile(
+    r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE
+)
 _LEADING_WORD = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
 _SENTENCE = re.compile(r"[.!?](?=\s|\Z)")
@@ -53,13 +61,26 @@ def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
     if note.type in ("decision", "rejection"):
         aside = note.status in ASIDE
         # A meeting's decision or a proposal is told apart from what simply holds.
-        marks = [word for word in ("rejected" if note.type == "rejection" else "", "" if note.status == "active" else note.status) if word]
-        yield Page("decisions-archive" if aside else "decisions", note.project), _item(note, "", marks, reason(note.body, note.title))
+        marks = [
+            word
+            for word in (
+                "rejected" if note.type == "rejection" else "",
+                "" if note.status == "active" else note.status,
+            )
+            if word
+        ]
+        yield (
+            Page("decisions-archive" if aside else "decisions", note.project),
+            _item(note, "", marks, reason(note.body, note.title)),
+        )
     elif note.type == "action" and note.status not in ASIDE:
         done = note.status in DONE
         marks = [word for word in (note.owner, note.due and not done and f"due {note.due}") if word]
         order = "" if done else _digits(note.due) or "99999999"
-        yield Page("active-plan", note.project), _item(note, "Done" if done else "Open", marks, "", before=order)
+        yield (
+            Page("active-plan", note.project),
+            _item(note, "Done" if done else "Open", marks, "", before=order),
+        )
     elif note.type == "plan" and note.status not in ASIDE:
         yield from _steps(note)
     section = _SECTION_OF.get(note.type)
@@ -70,14 +91,18 @@ def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
 
 def reason(body: str, title: str) -> str:
     """The line that says why: what stands after `Why`, `Reason` or `Because` at the beginning of a line, else what follows the title."""
-    body = body.replace("\r\n", "\n").replace("\r", "\n")  # a checkout may have changed them, and a page is the same everywhere
+    body = body.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # a checkout may have changed them, and a page is the same everywhere
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", body) if part.strip()]
     for number, paragraph in enumerate(paragraphs):
         lines = paragraph.strip().splitlines()
         for at, line in enumerate(lines):
             if found := _WHY.fullmatch(line):
                 text = " ".join([found[1], *lines[at + 1 :]]).strip()
-                return _first(text or (paragraphs[number + 1] if number + 1 < len(paragraphs) else ""))
+                return _first(
+                    text or (paragraphs[number + 1] if number + 1 < len(paragraphs) else "")
+                )
     if not paragraphs:
         return ""
     first = one_line(paragraphs[0])
@@ -110,8 +135,14 @@ def index_items(pages: Iterable[Page]) -> Iterator[ItemLine]:
 
 def _item(note: Source, section: str, marks: list[str], told: str, *, before: str = "") -> ItemLine:
     date = note.created[:10] if _DATE.fullmatch(note.created) else ""
-    text = f"{date} {_link(note)}".strip() + (f" ({', '.join(one_line(mark) for mark in marks)})" if marks else "") + (f": {told}" if told else "")
-    return ItemLine(_token(note.id), section, f"{before}{_digits(note.created) or '0'}", _harmless(text))
+    text = (
+        f"{date} {_link(note)}".strip()
+        + (f" ({', '.join(one_line(mark) for mark in marks)})" if marks else "")
+        + (f": {told}" if told else "")
+    )
+    return ItemLine(
+        _token(note.id), section, f"{before}{_digits(note.created) or '0'}", _harmless(text)
+    )
 
 
 def _steps(note: Source) -> Iterator[tuple[Page, ItemLine]]:
@@ -124,7 +155,10 @@ def _steps(note: Source) -> Iterator[tuple[Page, ItemLine]]:
         seen.add(key)
         order = f"{'' if task.done else '99999999'}{_digits(note.created) or '0'}.{task.line:05}"
         text = _harmless(f"{shorten(task.text, REASON_LIMIT)} ({_link(note)})")
-        yield Page("active-plan", note.project), ItemLine(f"{_token(note.id)}.{key}", "Done" if task.done else "Open", order, text)
+        yield (
+            Page("active-plan", note.project),
+            ItemLine(f"{_token(note.id)}.{key}", "Done" if task.done else "Open", order, text),
+        )
 
 
 def _link(note: Source) -> str:
@@ -141,23 +175,33 @@ def _linked(title: str) -> str:
 
 
 def _last_turn(body: str) -> str:
-    turns = [(found[1] not in _ASKED, line[found.end() :]) for line in body.splitlines() if (found := _TURN.match(line))]
+    turns = [
+        (found[1] not in _ASKED, line[found.end() :])
+        for line in body.splitlines()
+        if (found := _TURN.match(line))
+    ]
     told = [turn for did, turn in turns if did] or [turn for _, turn in turns]
     return _first(told[-1].rpartition(" [[")[0] or told[-1]) if told else ""
 
 
 def done_by_a_tick(line: ItemLine) -> ItemLine:
     """An open action's line on its page once the task in its meeting's minutes is ticked."""
-    return line._replace(section="Done", order=line.order[8:])  # without the date by which it is due
+    return line._replace(
+        section="Done", order=line.order[8:]
+    )  # without the date by which it is due
 
 
 def _first(text: str) -> str:
     """The first sentence of a text, on one line."""
     line = one_line(text)
     label = _LABEL.match(line)
-    line = line[label.end() if label else 0 :].lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
+    line = (
+        line[label.end() if label else 0 :].lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
+    )
     end = _SENTENCE.search(line)
-    return shorten(line[: end.start()] if end and end.start() <= REASON_LIMIT else line, REASON_LIMIT)
+    return shorten(
+        line[: end.start()] if end and end.start() <= REASON_LIMIT else line, REASON_LIMIT
+    )
 
 
 def _digits(text: str) -> str:
@@ -180,4 +224,8 @@ def _harmless(text: str) -> str:
 def _file_name(name: str, taken: Container[str]) -> str:
     """`name` as a file name: itself when it is one that nothing else has, else a slug of it with a hash."""
     plain = _FILE_NAME.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
-    return name if plain and name.split(".", maxsplit=1)[0] not in RESERVED_STEMS else f"{slug(name, 40)}-{short_hash(name)}"
+    return (
+        name
+        if plain and name.split(".", maxsplit=1)[0] not in RESERVED_STEMS
+        else f"{slug(name, 40)}-{short_hash(name)}"
+    )

@@ -24,7 +24,9 @@ def _parts() -> tuple[Any, Any, Any]:
     """A scanner of values, one of texts, and an encoder."""
     try:
         quick = __import__("_json")
-        encoder = quick.make_encoder(None, None, quick.encode_basestring_ascii, None, ": ", ", ", False, False, False)
+        encoder = quick.make_encoder(
+            None, None, quick.encode_basestring_ascii, None, ": ", ", ", False, False, False
+        )
         return quick.make_scanner(_Context()), quick.scanstring, encoder
     except (ImportError, AttributeError, TypeError):  # another Python
         import json  # noqa: PLC0415
@@ -38,7 +40,11 @@ _SCAN, _STRING, _ENCODE = _parts()
 
 def loads(data: str | bytes) -> object:
     """The value that a text is. `ValueError` when it is none, `RecursionError` when it is nested too deeply."""
-    text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+    text = (
+        data
+        if isinstance(data, str)
+        else data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+    )
     value, end = value_at(text, len(text) - len(text.lstrip(_BLANK)) if text[:1] in _BLANK else 0)
     if text[end:].strip(_BLANK):
         raise ValueError("more than one value")
@@ -49,7 +55,10 @@ def value_at(text: str, at: int) -> tuple[object, int]:
     """The value that begins there, and where it ends."""
     try:
         value, end = _SCAN(text, at)
-    except (StopIteration, SystemError):  # the second from Python 3.11, where `json` was not loaded to say it better
+    except (
+        StopIteration,
+        SystemError,
+    ):  # the second from Python 3.11, where `json` was not loaded to say it better
         raise ValueError("no value") from None
     return value, end
 

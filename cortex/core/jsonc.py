@@ -18,7 +18,9 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
 _WORD = re.compile(r"[-+.\w]+")  # whatever stands without quotes
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 _LONGEST = 300  # signs of a number; Python reads none of thousands of digits
-_REMARKS = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")  # what stands behind a value on its line
+_REMARKS = re.compile(
+    r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?"
+)  # what stands behind a value on its line
 
 
 class Entry(NamedTuple):
@@ -108,13 +110,19 @@ def appended(text: str, container: Node, value: object, key: str = "") -> list[S
     addition = lead + body + ("," if trailing else "")
     if trailing:
         return [Splice(place, place, addition)]
-    return [Splice(after, after, f",{addition}")] if place == after else [Splice(after, after, ","), Splice(place, place, addition)]
+    return (
+        [Splice(after, after, f",{addition}")]
+        if place == after
+        else [Splice(after, after, ","), Splice(place, place, addition)]
+    )
 
 
 def replaced(text: str, node: Node, value: object) -> Splice:
     """Put another value in the place of one, written as that one is."""
     inline = "\n" not in text[node.start : node.end]
-    return Splice(node.start, node.end, rendered(text, value, _line_indent(text, node.start), inline=inline))
+    return Splice(
+        node.start, node.end, rendered(text, value, _line_indent(text, node.start), inline=inline)
+    )
 
 
 def removed(text: str, container: Node, index: int) -> list[Splice]:
@@ -125,7 +133,12 @@ def removed(text: str, container: Node, index: int) -> list[Splice]:
     start = entry.start
     while start > first and text[start - 1] in _BLANKS:
         start -= 1
-    if len(container.entries) == 1 and entry.comma < 0 and start == first and not text[end : container.end - 1].strip(_BLANKS):
+    if (
+        len(container.entries) == 1
+        and entry.comma < 0
+        and start == first
+        and not text[end : container.end - 1].strip(_BLANKS)
+    ):
         return [Splice(first, container.end - 1, "")]
     cuts = []
     stop = end
@@ -139,7 +152,9 @@ def removed(text: str, container: Node, index: int) -> list[Splice]:
         comma = container.entries[index - 1].comma
         cuts.append(Splice(comma, comma + 1, ""))
     before = container.entries[index - 1].value.end if index else first
-    if _ends_in_remark(text[before:start]) and not text[stop:].lstrip(" \t").startswith(("\n", "\r")):
+    if _ends_in_remark(text[before:start]) and not text[stop:].lstrip(" \t").startswith(
+        ("\n", "\r")
+    ):
         start = entry.start  # or what follows would become part of the remark
     return [*cuts, Splice(start, end, "")]
 
@@ -147,7 +162,9 @@ def removed(text: str, container: Node, index: int) -> list[Splice]:
 def rendered(text: str, value: object, indent: str, *, inline: bool) -> str:
     """A value as JSON in the manner of the text: on one line, or over several of which all but the first are indented."""
     if inline:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":") if _tight(text) else (", ", ": "))
+        return json.dumps(
+            value, ensure_ascii=False, separators=(",", ":") if _tight(text) else (", ", ": ")
+        )
     return "".join(_pretty(value, newline_of(text) + indent, _unit(text)))
 
 
@@ -187,7 +204,15 @@ def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
     word = found[0] if found else ""
     if len(word) > _LONGEST or not _SCALAR.fullmatch(word):
         number = word[:1] in tuple("-+.0123456789")
-        raise _malformed(text, at, "this is no number" if number else "no value begins here" if opening else "ends too early")
+        raise _malformed(
+            text,
+            at,
+            "this is no number"
+            if number
+            else "no value begins here"
+            if opening
+            else "ends too early",
+        )
     return Node("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
 
 
@@ -199,7 +224,11 @@ def _container(text: str, start: int, depth: int) -> tuple[Node, int]:
         begin, key = at, ""
         if kind == "object":
             if text[at : at + 1] != '"':
-                raise _malformed(text, at, "a name in quotes should stand here" if at < len(text) else "ends too early")
+                raise _malformed(
+                    text,
+                    at,
+                    "a name in quotes should stand here" if at < len(text) else "ends too early",
+                )
             key, at = _string(text, at)
             at = _skip(text, at)
             if text[at : at + 1] != ":":
@@ -252,13 +281,20 @@ def _inline(text: str, container: Node) -> bool:
     if "\n" in text[container.start : container.end]:
         return False
     root = parse(text)
-    return bool(container.entries) or bool(root and root.entries and "\n" not in text[root.start : root.end])
+    return bool(container.entries) or bool(
+        root and root.entries and "\n" not in text[root.start : root.end]
+    )
 
 
 def _tight(text: str) -> bool:
     """Whether the first colon of the text is written without a blank."""
     root = parse(text)
-    return bool(root and root.kind == "object" and root.entries and text[root.entries[0].value.start - 1] == ":")
+    return bool(
+        root
+        and root.kind == "object"
+        and root.entries
+        and text[root.entries[0].value.start - 1] == ":"
+    )
 
 
 def _child_indent(text: str, container: Node) -> str:

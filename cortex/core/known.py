@@ -12,7 +12,9 @@ from cortex.core.text import digest
 
 Phrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"  # record type -> a team's own words at the beginning of a line
 
-TWIN_WINDOW = 15 * 60  # seconds within which equal content is the same record (engram's and seed 001's window)
+TWIN_WINDOW = (
+    15 * 60
+)  # seconds within which equal content is the same record (engram's and seed 001's window)
 
 
 class Create(NamedTuple):
@@ -25,7 +27,9 @@ class Create(NamedTuple):
     project: str
     at: str
     digest: str
-    record: Record | None = None  # what joins the note that lies there, should the catalogue not know of it: of a topic, or of an extracted text
+    record: Record | None = (
+        None  # what joins the note that lies there, should the catalogue not know of it: of a topic, or of an extracted text
+    )
     title: str = ""
 
 
@@ -35,7 +39,9 @@ class Grow(NamedTuple):
     path: str
     event: Event
     pinned: bool = False  # the event says that it is permanent
-    sure: str = ""  # the layer that says it with full confidence; empty when it is no surer than before
+    sure: str = (
+        ""  # the layer that says it with full confidence; empty when it is no surer than before
+    )
 
 
 class Fold(NamedTuple):
@@ -71,11 +77,28 @@ class Known:
         self.phrases: Phrases = ()  # of the vault's settings
         self.events: dict[str, str] = {}  # event id -> path of the first note that names it
         self.paths: dict[str, str] = {}  # record id -> path, wherever a person has moved it
-        self.topics: dict[tuple[str, str, str], str] = {}  # project, scope, topic -> path: the id may tell of another project
-        self._twins: dict[tuple[str, str, str], list[tuple[float, str, str]]] = {}  # of current records alone
-        self._says: dict[str, str] = {}  # path -> digest of what a change has made of it; empty once it is set aside
+        self.topics: dict[
+            tuple[str, str, str], str
+        ] = {}  # project, scope, topic -> path: the id may tell of another project
+        self._twins: dict[
+            tuple[str, str, str], list[tuple[float, str, str]]
+        ] = {}  # of current records alone
+        self._says: dict[
+            str, str
+        ] = {}  # path -> digest of what a change has made of it; empty once it is set aside
 
-    def add(self, *, path: str, id_: str, type_: str, project: str, at: str, digest_: str, from_events: tuple[str, ...], title: str) -> None:
+    def add(
+        self,
+        *,
+        path: str,
+        id_: str,
+        type_: str,
+        project: str,
+        at: str,
+        digest_: str,
+        from_events: tuple[str, ...],
+        title: str,
+    ) -> None:
         for one in from_events:
             self.events.setdefault(one, path)
         self.paths.setdefault(id_, path)
@@ -91,7 +114,11 @@ class Known:
         somebody gave has to be that of the record: two decisions may have one reason."""
         now = seconds_of(at) or 0.0
         for then, path, held in self._twins.get((type_, project, digest_), ()):
-            if abs(now - then) <= TWIN_WINDOW and self._says.get(path, digest_) == digest_ and digest(title or held) == digest(held):
+            if (
+                abs(now - then) <= TWIN_WINDOW
+                and self._says.get(path, digest_) == digest_
+                and digest(title or held) == digest(held)
+            ):
                 return path
         return ""
 

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.importance import DAY, DEFAULT_PRIORITY, Signals, age, centrality, decayed, endures, importance, touched
+from cortex.core.importance import (
+    DAY,
+    DEFAULT_PRIORITY,
+    Signals,
+    age,
+    centrality,
+    decayed,
+    endures,
+    importance,
+    touched,
+)
 
 FADED = 0.3  # effective confidence below which a record is archived: seed 003
 UNTOUCHED = 14  # days without change or use before it is: seed 003
@@ -39,13 +49,23 @@ def verdict(signals: Signals, now: float, status: str = "active") -> Verdict:
     untouched = age(touched(signals), now) / DAY
     left = decayed(signals, now)
     if signals.confidence is not None and left < FADED and untouched >= UNTOUCHED:
-        return Verdict(True, f"confidence {signals.confidence:.2f} has faded to {left:.2f}, untouched for {untouched // 1:.0f} days")
+        return Verdict(
+            True,
+            f"confidence {signals.confidence:.2f} has faded to {left:.2f}, untouched for {untouched // 1:.0f} days",
+        )
     old, scored = age(signals.created, now) / DAY, importance(signals, now)
     if _minor(signals) and old > OLD and scored < LOW - _EQUAL:
-        return Verdict(True, f"{old // 1:.0f} days old with a score of {scored:.2f}, and said to be minor")
+        return Verdict(
+            True, f"{old // 1:.0f} days old with a score of {scored:.2f}, and said to be minor"
+        )
     if signals.confidence is None and signals.priority is None:
-        return Verdict(False, "nothing says its confidence or priority, so it is never archived by itself")
-    return Verdict(False, f"effective confidence {left:.2f}, untouched for {untouched // 1:.0f} days, score {scored:.2f}")
+        return Verdict(
+            False, "nothing says its confidence or priority, so it is never archived by itself"
+        )
+    return Verdict(
+        False,
+        f"effective confidence {left:.2f}, untouched for {untouched // 1:.0f} days, score {scored:.2f}",
+    )
 
 
 def most_archived(active: int, number: int) -> int:
@@ -69,7 +89,9 @@ def _kept(signals: Signals, now: float, status: str) -> str:
 
 def _minor(signals: Signals) -> bool:
     """Whether somebody has said that it matters little: the score alone never archives."""
-    return (signals.priority is not None and signals.priority < DEFAULT_PRIORITY) or (signals.confidence is not None and signals.confidence < DOUBTED)
+    return (signals.priority is not None and signals.priority < DEFAULT_PRIORITY) or (
+        signals.confidence is not None and signals.confidence < DOUBTED
+    )
 
 
 def _article(word: str) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 
-def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes]:
+def merge_lines(
+    base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
+) -> list[bytes]:
     """The lines of `base` that both kept, and what each of them put in between: ours first, the same lines once."""
     kept_by_us, added_by_us = _changes(base, ours)
     kept_by_them, added_by_them = _changes(base, theirs)
@@ -20,11 +22,15 @@ def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[b
     return merged
 
 
-def _changes(base: Sequence[bytes], side: Sequence[bytes]) -> tuple[set[int], defaultdict[int, list[bytes]]]:
+def _changes(
+    base: Sequence[bytes], side: Sequence[bytes]
+) -> tuple[set[int], defaultdict[int, list[bytes]]]:
     """The indices of the base's lines that a side kept, and what it added before each index."""
     kept: set[int] = set()
     added: defaultdict[int, list[bytes]] = defaultdict(list)
-    for kind, start, end, first, last in SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
+    for kind, start, end, first, last in SequenceMatcher(
+        None, base, side, autojunk=False
+    ).get_opcodes():
         if kind == "equal":
             kept |= set(range(start, end))
         else:

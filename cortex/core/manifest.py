@@ -16,7 +16,13 @@ _EGG = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]{0,100})")
 _REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]{0,100}?)(?:\.git)?/?(?:@[^/@\s]{0,100})?\Z")
 _GO_VERSION = re.compile(r"(?:/v\d{1,4}|\.v\d{1,4})\Z")
 _JS_KINDS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
-_CARGO_KINDS = ("dependencies", "dev-dependencies", "build-dependencies", "dev_dependencies", "build_dependencies")
+_CARGO_KINDS = (
+    "dependencies",
+    "dev-dependencies",
+    "build-dependencies",
+    "dev_dependencies",
+    "build_dependencies",
+)
 
 
 class Manifest(NamedTuple):
@@ -36,7 +42,9 @@ def kind_of(file: str) -> str:
     name = file.rpartition("/")[2].casefold()
     if name in _READERS:
         return name
-    return "requirements" if name.startswith("requirements") and name.endswith((".txt", ".in")) else ""
+    return (
+        "requirements" if name.startswith("requirements") and name.endswith((".txt", ".in")) else ""
+    )
 
 
 def read(file: str, text: str) -> Manifest:
@@ -94,7 +102,11 @@ def _required(text: Any) -> Iterator[str]:
             found = _REPOSITORY.search(line.partition("#")[0][-300:])
         if found:
             yield python_name(found[1])
-    elif not line.startswith((".", "/")) and (found := _REQUIREMENT.match(line)) and line[found.end() : found.end() + 1] not in ("/", ":", "\\"):
+    elif (
+        not line.startswith((".", "/"))
+        and (found := _REQUIREMENT.match(line))
+        and line[found.end() : found.end() + 1] not in ("/", ":", "\\")
+    ):
         yield python_name(found[0])
 
 
@@ -112,8 +124,15 @@ def _list(value: Any) -> list[Any]:
 def _pyproject(text: str) -> Iterator[str]:
     top = toml.parsed(text)
     project, poetry = _table(top, "project"), _table(top, "tool", "poetry")
-    lists = [project.get("dependencies"), *_table(project, "optional-dependencies").values(), *_table(top, "dependency-groups").values()]
-    lists += [_table(top, "tool", "uv").get("dev-dependencies"), *_table(top, "tool", "pdm", "dev-dependencies").values()]
+    lists = [
+        project.get("dependencies"),
+        *_table(project, "optional-dependencies").values(),
+        *_table(top, "dependency-groups").values(),
+    ]
+    lists += [
+        _table(top, "tool", "uv").get("dev-dependencies"),
+        *_table(top, "tool", "pdm", "dev-dependencies").values(),
+    ]
     lists += [_table(top, "build-system").get("requires")]
     for one in lists:
         for line in _list(one):
@@ -133,7 +152,9 @@ def _package_json(text: str) -> Iterator[str]:
     for kind in _JS_KINDS:
         for name, wanted in _table(top, kind).items():
             yield name
-            if isinstance(wanted, str) and wanted.startswith("npm:"):  # an alias: the package has another name
+            if isinstance(wanted, str) and wanted.startswith(
+                "npm:"
+            ):  # an alias: the package has another name
                 yield wanted[4:].rpartition("@")[0] or wanted[4:]
 
 
@@ -158,7 +179,9 @@ def _cargo(text: str) -> Iterator[str]:
     top = toml.parsed(text)
     tables: list[Mapping[str, Any]] = [_table(top, kind) for kind in _CARGO_KINDS]
     tables.append(_table(top, "workspace", "dependencies"))
-    tables += [_table(target, kind) for target in _table(top, "target").values() for kind in _CARGO_KINDS]
+    tables += [
+        _table(target, kind) for target in _table(top, "target").values() for kind in _CARGO_KINDS
+    ]
     for table in tables:
         for name, wanted in table.items():
             yield _crate(name)
@@ -171,7 +194,12 @@ def _crate(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-_READERS: dict[str, Any] = {"pyproject.toml": _pyproject, "package.json": _package_json, "go.mod": _go_mod, "cargo.toml": _cargo}
+_READERS: dict[str, Any] = {
+    "pyproject.toml": _pyproject,
+    "package.json": _package_json,
+    "go.mod": _go_mod,
+    "cargo.toml": _cargo,
+}
 
 
 def known(name: str, names: Iterable[str]) -> bool:

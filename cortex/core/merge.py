@@ -29,7 +29,9 @@ class Merged(NamedTuple):
     data: bytes
     clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
-    other: bytes | None = None  # the versions are of two notes: `data` is the one whose path this is, this is the other
+    other: bytes | None = (
+        None  # the versions are of two notes: `data` is the one whose path this is, this is the other
+    )
 
 
 class _Latest(NamedTuple):
@@ -52,7 +54,15 @@ class _Side(NamedTuple):
     topic: str
 
 
-def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge, marker_size: int = 7, *, name: str = "") -> Merged:
+def merge_record(
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    text_merge: TextMerge,
+    marker_size: int = 7,
+    *,
+    name: str = "",
+) -> Merged:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
     took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
     `Invalid` for what is no text with lines."""
@@ -62,33 +72,54 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
         return Merged(theirs, clean=True, decisions=())
     files = (base, ours, theirs)
     if any(b"\0" in data or data.startswith(UTF16_MARKS) for data in files):
-        raise Invalid("a binary file, or one in UTF-16, cannot be merged by lines", "take one side: git checkout --ours or --theirs, then git add")
+        raise Invalid(
+            "a binary file, or one in UTF-16, cannot be merged by lines",
+            "take one side: git checkout --ours or --theirs, then git add",
+        )
     bom = BOM if _three(*(data.startswith(BOM) for data in files)) else b""
     parts = [_split(data.removeprefix(BOM)) for data in files]
     head_eol, heads = _line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _line_ends([part.body for part in parts])
     was, one, two = (_side(head, body) for head, body in zip(heads, bodies, strict=True))
     if not was.id == one.id == two.id:
-        if one.id == two.id != "" and was.id:  # base is another note, and both sides have put this one in its place
+        if (
+            one.id == two.id != "" and was.id
+        ):  # base is another note, and both sides have put this one in its place
             return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
-        stays, goes = _two_notes((was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs)
+        stays, goes = _two_notes(
+            (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
+        )
         if goes is not None:
             what = f"{_named(stays)} and {_named(goes)} are two notes: the first stays here, the next cortex command brings back the second"
             return Merged(stays, clean=True, decisions=(what,), other=goes)
-    newer, older = sorted((one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True)
+    newer, older = sorted(
+        (one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True
+    )
     strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
     latest = _latest(was, newer, older)
-    ledger = Ledger(Sides(newer.updated, older.updated, strictly, session="session" in (one.type, two.type), latest=latest.side if latest else ""))
+    ledger = Ledger(
+        Sides(
+            newer.updated,
+            older.updated,
+            strictly,
+            session="session" in (one.type, two.type),
+            latest=latest.side if latest else "",
+        )
+    )
 
     labels = _label(newer), _label(older)
-    if labels[0] == labels[1]:  # whose is whose cannot be told without a side; that they are two can
+    if (
+        labels[0] == labels[1]
+    ):  # whose is whose cannot be told without a side; that they are two can
         labels = labels[0] + b", one version", labels[1] + b", the other"
     style = Style(*labels, marker_size)
     if latest and latest.side != "both":
         text = Text((newer if latest.side == "newer" else older).parts.body, 0)
         lost = (older if latest.side == "newer" else newer).parts.body
         if lost not in (text.data, was.parts.body):
-            ledger.decisions.append(f"text: kept that of {latest.event}, not that of {latest.other}: both sides saved the topic {newer.topic!r}")
+            ledger.decisions.append(
+                f"text: kept that of {latest.event}, not that of {latest.other}: both sides saved the topic {newer.topic!r}"
+            )
     else:
         texts = (was.parts.body, newer.parts.body, older.parts.body)
         if ledger.sides.session and all(_SUMMARY in body for body in texts[1:]):
@@ -102,11 +133,16 @@ def merge_record(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge,
     ids = (was.id, newer.id, older.id)
     name = _three(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
     history = f"; cortex history {name} shows both" if name else ""
-    decisions = tuple(f"{line}{history if ', not ' in line or ': left out ' in line else ''}" for line in ledger.decisions)
+    decisions = tuple(
+        f"{line}{history if ', not ' in line or ': left out ' in line else ''}"
+        for line in ledger.decisions
+    )
     return Merged(bom + data, not ledger.conflicts and not marked, decisions)
 
 
-def _two_notes(ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes) -> tuple[bytes, bytes | None]:
+def _two_notes(
+    ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
+) -> tuple[bytes, bytes | None]:
     """Of two versions that are not one note, that whose file this is and the other; None for the other where they are one
     note, which has lost or got its id. `ids` are those of base, ours and theirs, and differ."""
     was, one, two = ids
@@ -119,7 +155,11 @@ def _two_notes(ids: tuple[str, str, str], name: str, *, is_added: bool, ours: by
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
         return (theirs, ours) if was == one else (ours, theirs)
-    return (ours, theirs) if _precedence(one, ours, name) < _precedence(two, theirs, name) else (theirs, ours)
+    return (
+        (ours, theirs)
+        if _precedence(one, ours, name) < _precedence(two, theirs, name)
+        else (theirs, ours)
+    )
 
 
 def _precedence(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
@@ -142,8 +182,26 @@ def _side(head: bytes, body: bytes) -> _Side:
         return value.text if value and value.kind == "scalar" else ""
 
     # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
-    id_ = text("id") if found else next((match[1] for match in re.finditer(r"^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block, re.MULTILINE)), "")
-    return _Side(parts, block, found, id_, text("type"), text("updated") or text("modified") or text("created"), text("topic"))
+    id_ = (
+        text("id")
+        if found
+        else next(
+            (
+                match[1]
+                for match in re.finditer(r"^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block, re.MULTILINE)
+            ),
+            "",
+        )
+    )
+    return _Side(
+        parts,
+        block,
+        found,
+        id_,
+        text("type"),
+        text("updated") or text("modified") or text("created"),
+        text("topic"),
+    )
 
 
 def _latest(was: _Side, newer: _Side, older: _Side) -> _Latest | None:
@@ -159,7 +217,9 @@ def _latest(was: _Side, newer: _Side, older: _Side) -> _Latest | None:
     first, second = latest(one), latest(two)
     if first == second:  # what came in late on both sides changed no text
         return _Latest("both", first, second)
-    side, event, other = max(("newer", first, second), ("older", second, first), key=lambda row: row[1])
+    side, event, other = max(
+        ("newer", first, second), ("older", second, first), key=lambda row: row[1]
+    )
     return _Latest(side, event, other)
 
 
@@ -169,10 +229,16 @@ def _events(side: _Side) -> set[str]:
     block = chunk_value.read("provenance", held.text) if held else None
     named = block.entries.get("events") if block and block.kind == "map" else None
     events = chunk_value.read("events", named.text) if named else None
-    return {item.node for item in events.items if isinstance(item.node, str)} if events and events.kind == "list" else set()
+    return (
+        {item.node for item in events.items if isinstance(item.node, str)}
+        if events and events.kind == "list"
+        else set()
+    )
 
 
-def _frontmatter(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> tuple[bytes, bytes, bytes]:
+def _frontmatter(
+    was: _Side, newer: _Side, older: _Side, ledger: Ledger
+) -> tuple[bytes, bytes, bytes]:
     """The opening fence, the block and the closing fence of the result."""
     with_one = [side for side in (newer, older) if side.parts.opening]
     if not with_one:
@@ -203,10 +269,17 @@ def _whole(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> str:
     both = was.block not in (newer.block, older.block)
     readable = [side for side in (changed, other) if chunk_value.sound_block(side.block)]
     # Where both can be read, one that lines follow: it can name the conflict.
-    kept = next((side for side in readable if both and side.chunks is not None), (readable or [other])[0])
+    kept = next(
+        (side for side in readable if both and side.chunks is not None), (readable or [other])[0]
+    )
     lost = other if kept is changed else changed
     if both or kept is other:
-        ledger.conflict(merge_fields.WHOLE, None, lost.block.strip(), "it cannot be merged by its lines, so one side's was taken whole")
+        ledger.conflict(
+            merge_fields.WHOLE,
+            None,
+            lost.block.strip(),
+            "it cannot be merged by its lines, so one side's was taken whole",
+        )
     else:
         ledger.decisions.append("frontmatter: taken whole from the side that changed it")
     return kept.block
@@ -219,7 +292,11 @@ def _too_large(block: str) -> bool:
         from cortex.core.event import MOST_NAMED, NAMED  # noqa: PLC0415  hardly any note names so many events
 
         own = re.sub(NAMED, b"", data)
-        if len(own) > MAX_BYTES or own.count(b"\n") > MAX_LINES or len(data) > MAX_BYTES + MOST_NAMED:
+        if (
+            len(own) > MAX_BYTES
+            or own.count(b"\n") > MAX_LINES
+            or len(data) > MAX_BYTES + MOST_NAMED
+        ):
             return True
     return data.count(b"[") + data.count(b"{") > 2000
 
@@ -236,7 +313,9 @@ def _split(data: bytes) -> Parts:
     found = split(b"".join(line for line in lines if not named.fullmatch(line)))
     if not found.opening:
         return split(data)
-    closing = next(number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---")
+    closing = next(
+        number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---"
+    )
     start, end = len(lines[0]), sum(map(len, lines[:closing]))
     after = end + len(lines[closing])
     if after - start > MAX_BYTES + MOST_NAMED:
@@ -254,7 +333,11 @@ def _marked(text: Text, before: bytes, ledger: Ledger) -> bool:
     if not text.conflicts and all(line in known for line in marker_lines(text.data)):
         return False
     places = f"{text.conflicts} place{'' if text.conflicts == 1 else 's'}"
-    why = f"both sides changed the same lines in {places}" if text.conflicts else "it holds conflict markers already"
+    why = (
+        f"both sides changed the same lines in {places}"
+        if text.conflicts
+        else "it holds conflict markers already"
+    )
     ledger.decisions.append(f"body: {why}; choose the lines to keep and delete the markers")
     ledger.conflicts.append({"field": "body"})
     return True
@@ -274,7 +357,10 @@ def _line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
     chosen = one if two in (one, was) else two if one == was else b"\n"
     if chosen in (_MIXED, b"") or {was, one, two} <= {b"\n", b""}:
         return b"\n", texts
-    return chosen, [data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n") for data in texts]
+    return chosen, [
+        data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
+        for data in texts
+    ]
 
 
 def _line_end(data: bytes) -> bytes:

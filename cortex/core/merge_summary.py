@@ -33,7 +33,9 @@ def with_one_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes, by
     stands = found[latest] or one
     text = lines[latest][stands.start : stands.end + 1]
     before, first, second = (
-        b"\n".join([*some[: old.start], *text, *some[old.end + 1 :]]) if old and old.event < stands.event else body
+        b"\n".join([*some[: old.start], *text, *some[old.end + 1 :]])
+        if old and old.event < stands.event
+        else body
         for body, some, old in zip(bodies, lines, found, strict=True)
     )
     return before, first, second
@@ -41,7 +43,11 @@ def with_one_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes, by
 
 def _found(lines: list[bytes]) -> _Summary | None:
     """The one summary of a body; None where a person has changed it, or there are several."""
-    marks = [(number, mark) for number, line in enumerate(lines) if line.startswith(_OPENING) and (mark := re.fullmatch(_MARK, line))]
+    marks = [
+        (number, mark)
+        for number, line in enumerate(lines)
+        if line.startswith(_OPENING) and (mark := re.fullmatch(_MARK, line))
+    ]
     if len(marks) != 1:
         return None
     from cortex.core.text import short_hash  # noqa: PLC0415  hashing costs 4 ms, and few merges are of such sessions
@@ -49,4 +55,8 @@ def _found(lines: list[bytes]) -> _Summary | None:
     ((end, mark),) = marks
     start = end - int(mark[2])
     text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
-    return _Summary(mark[1], start, end) if start >= 0 and short_hash(text, 10) == mark[3].decode() else None
+    return (
+        _Summary(mark[1], start, end)
+        if start >= 0 and short_hash(text, 10) == mark[3].decode()
+        else None
+    )

@@ -14,13 +14,17 @@ from typing import NamedTuple, TypeAlias
 TextMerge: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
 
 _FURTHEST = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
-_MOST_COMPARED = 20 * _FURTHEST**2  # of all the places of a body together: where there are many, each is compared less far
+_MOST_COMPARED = (
+    20 * _FURTHEST**2
+)  # of all the places of a body together: where there are many, each is compared less far
 _MOST_REPEATED = 200  # lines that both sides may have added where their changes touch, and that are then kept once
 _TURN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize.py` writes them; compiled only when lines meet
 _MARKERS = (b"<", b"|", b"=", b">")
 
 _ITEMS = (b"- ", b"* ", b"+ ", b"|")
-_Around: TypeAlias = tuple[list[bytes], list[bytes]]  # the line above and the line below; none at an end of the body
+_Around: TypeAlias = tuple[
+    list[bytes], list[bytes]
+]  # the line above and the line below; none at an end of the body
 
 
 class Text(NamedTuple):
@@ -46,7 +50,9 @@ class _Hunk(NamedTuple):
     lines: list[bytes]
 
 
-def merge_text(base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, style: Style, *, added: bool) -> Text:
+def merge_text(
+    base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, style: Style, *, added: bool
+) -> Text:
     """The merged body. `added` when the two notes have no common ancestor: then the lines they share are the base."""
     if older in (newer, base):
         return Text(newer, 0)
@@ -56,15 +62,22 @@ def merge_text(base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, s
     taken = {_run(line) for line in (*was, *one, *two)}
     size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
     if _run_of_markers(one) or _run_of_markers(two):
-        style = style._replace(size=style.size + 1)  # markers around text with markers must not look like these
+        style = style._replace(
+            size=style.size + 1
+        )  # markers around text with markers must not look like these
     if added and not was:
-        merged, conflicts = _refined(_shared(one, two), one, two, style, ([], []), furthest=_FURTHEST)
+        merged, conflicts = _refined(
+            _shared(one, two), one, two, style, ([], []), furthest=_FURTHEST
+        )
     else:
         output = text_merge(b"".join(was), b"".join(one), b"".join(two), size)
         merged, conflicts = _settled(_lines(output), size, style)
     data = b"".join(merged)
     ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
-    return Text(data if (ends[2] if ends[1] == ends[0] else ends[1]) else data.removesuffix(b"\n"), conflicts)
+    return Text(
+        data if (ends[2] if ends[1] == ends[0] else ends[1]) else data.removesuffix(b"\n"),
+        conflicts,
+    )
 
 
 def marker_lines(body: bytes) -> list[bytes]:
@@ -73,7 +86,9 @@ def marker_lines(body: bytes) -> list[bytes]:
 
 
 def _run_of_markers(lines: Sequence[bytes]) -> list[bytes]:
-    found = [line for line in lines if line.lstrip(b"<")[:1] == b" " and line.startswith(b"<<<<<<<")]
+    found = [
+        line for line in lines if line.lstrip(b"<")[:1] == b" " and line.startswith(b"<<<<<<<")
+    ]
     ends = [line for line in lines if line.lstrip(b">")[:1] == b" " and line.startswith(b">>>>>>>")]
     return [*found, *ends] if found and ends else []
 
@@ -108,7 +123,9 @@ def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], 
         elif mark == half:
             into = two
         elif mark == end:
-            settled, conflicts = _refined(was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest)
+            settled, conflicts = _refined(
+                was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest
+            )
             merged += settled
             left += conflicts
             into = merged
@@ -117,16 +134,30 @@ def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], 
     return merged, left
 
 
-def _refined(was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around, *, furthest: int) -> tuple[list[bytes], int]:
+def _refined(
+    was: list[bytes],
+    one: list[bytes],
+    two: list[bytes],
+    style: Style,
+    around: _Around,
+    *,
+    furthest: int,
+) -> tuple[list[bytes], int]:
     """Both sides' changes to one stretch of base, made where they do not overlap."""
-    sides = [(hunk, side) for side, lines in enumerate((one, two)) for hunk in _hunks(was, lines, furthest)]
+    sides = [
+        (hunk, side)
+        for side, lines in enumerate((one, two))
+        for hunk in _hunks(was, lines, furthest)
+    ]
     sides.sort(key=lambda pair: (pair[0].low, pair[0].high, pair[1]))
     merged: list[bytes] = []
     conflicts = at = start = 0
     while start < len(sides):
         low, high = sides[start][0][:2]
         stop = start + 1
-        while stop < len(sides) and (sides[stop][0].low < high or sides[stop][0][:2] == (low, high)):
+        while stop < len(sides) and (
+            sides[stop][0].low < high or sides[stop][0][:2] == (low, high)
+        ):
             high = max(high, sides[stop][0].high)
             stop += 1
         group = sides[start:stop]
@@ -134,8 +165,17 @@ def _refined(was: list[bytes], one: list[bytes], two: list[bytes], style: Style,
         if len({side for _, side in group}) == 1:
             merged += _once(merged, group[0][0].lines, sides[start - 1][0] if start else None, low)
         else:
-            ours, theirs = (_applied(was, low, high, [hunk for hunk, of in group if of == side]) for side in (0, 1))
-            both, left = _meeting(was[low:high], ours, theirs, style, (merged[-1:] or around[0], was[high : high + 1] or around[1]))
+            ours, theirs = (
+                _applied(was, low, high, [hunk for hunk, of in group if of == side])
+                for side in (0, 1)
+            )
+            both, left = _meeting(
+                was[low:high],
+                ours,
+                theirs,
+                style,
+                (merged[-1:] or around[0], was[high : high + 1] or around[1]),
+            )
             merged += both
             conflicts += left
         at, start = high, stop
@@ -147,23 +187,39 @@ def _once(before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: 
     if previous is None or previous.high != low or not previous.lines:
         return lines
     most = min(len(lines), len(previous.lines), _MOST_REPEATED)
-    return lines[next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :]
+    return lines[
+        next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :
+    ]
 
 
-def _meeting(was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around) -> tuple[list[bytes], int]:
+def _meeting(
+    was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around
+) -> tuple[list[bytes], int]:
     """Two changes of the same lines: what they agree on once, then what both added, or a conflict."""
     if one == two:
         return one, 0
     most = min(len(one), len(two))
     head = next((count for count in range(most) if one[count] != two[count]), most)
-    tail = next((count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head)
+    tail = next(
+        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
+    )
     above, below = one[:head], one[len(one) - tail :]
     ours, theirs = one[head : len(one) - tail], two[head : len(two) - tail]
     if head + tail >= len(was):
         alone = not above and not below and all(_blank(line) or not line for line in around)
-        return [*above, *_additions(ours, theirs, spaced=alone or _blank(above[-1:]) or _blank(below[:1])), *below], 0
+        return [
+            *above,
+            *_additions(ours, theirs, spaced=alone or _blank(above[-1:]) or _blank(below[:1])),
+            *below,
+        ], 0
     begin, _, half, end = (marker * style.size for marker in _MARKERS)
-    marked = [begin + b" " + style.newer + b"\n", *ours, half + b"\n", *theirs, end + b" " + style.older + b"\n"]
+    marked = [
+        begin + b" " + style.newer + b"\n",
+        *ours,
+        half + b"\n",
+        *theirs,
+        end + b" " + style.older + b"\n",
+    ]
     return [*above, *marked, *below], 1
 
 
@@ -175,7 +231,12 @@ def _additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[byte
         return sorted(turns, key=lambda line: (turns[line], line))
     blocks = sorted(filter(None, (one, two)), key=lambda block: (_blank(block[:1]), block))
     meeting = [block[place] for block, place in zip(blocks, (-1, 0), strict=False)]
-    if len(blocks) == 2 and spaced and all(line.strip() for line in meeting) and not all(line.lstrip().startswith(_ITEMS) for line in meeting):
+    if (
+        len(blocks) == 2
+        and spaced
+        and all(line.strip() for line in meeting)
+        and not all(line.lstrip().startswith(_ITEMS) for line in meeting)
+    ):
         return [*blocks[0], b"\n", *blocks[1]]
     return [line for block in blocks for line in block]
 
@@ -220,10 +281,16 @@ def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[in
     in more than `furthest` lines."""
     most = min(len(one), len(two))
     head = next((count for count in range(most) if one[count] != two[count]), most)
-    tail = next((count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head)
+    tail = next(
+        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
+    )
     middle = _common(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
     ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
-    return [*((place, place) for place in range(head)), *((head + left, head + right) for left, right in middle), *ends]
+    return [
+        *((place, place) for place in range(head)),
+        *((head + left, head + right) for left, right in middle),
+        *ends,
+    ]
 
 
 def _common(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:

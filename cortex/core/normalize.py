@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cortex.core import emit, event as events, note as notes, session as sessions, stretch, topic as topics
+from cortex.core import (
+    emit,
+    event as events,
+    note as notes,
+    session as sessions,
+    stretch,
+    topic as topics,
+)
 from cortex.core.answer import ASIDE
 from cortex.core.edit import letting_go, set_aside, touched, with_fields, with_relation
 from cortex.core.event import Event
@@ -16,14 +23,30 @@ from cortex.core.extract.passive import learnings
 from cortex.core.extract.records import TITLE_LIMIT, found_in, record_of, titled
 from cortex.core.known import Change, Create, Fold, Grow, Known, Phrases, Retire, Upsert, seconds_of
 from cortex.core.problem import Invalid
-from cortex.core.record import LEADING_WORDS, RECORD_TYPES, SCOPES, Record, begun_as, compose, is_type, record_id, scope_of, type_named
+from cortex.core.record import (
+    LEADING_WORDS,
+    RECORD_TYPES,
+    SCOPES,
+    Record,
+    begun_as,
+    compose,
+    is_type,
+    record_id,
+    scope_of,
+    type_named,
+)
 from cortex.core.session import ORNAMENT
 from cortex.core.text import digest, one_line, shorten
 
 SAVED_TITLE_LIMIT = 200  # of one that somebody gave
 
 ONLY_TAGS = ("prompt", "post_compact", "session_end")
-TURNS = ("stop", "pre_compact", "subagent_stop", *ONLY_TAGS)  # of a session, whose texts the layers of extraction read
+TURNS = (
+    "stop",
+    "pre_compact",
+    "subagent_stop",
+    *ONLY_TAGS,
+)  # of a session, whose texts the layers of extraction read
 
 _LEAD = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -36,13 +59,20 @@ def read_event(data: bytes, where: str) -> Event:
     id_ = where.rpartition("/")[2].removesuffix(".md")
     if not note.opening:
         raise Invalid(
-            "the file has no frontmatter, so it is no event", f"capture its text instead; or add an id, a type and a time, then cortex retry {id_}"
+            "the file has no frontmatter, so it is no event",
+            f"capture its text instead; or add an id, a type and a time, then cortex retry {id_}",
         )
     if note.get("id") != id_:
-        raise Invalid(f"the file name is not the event's id, {note.get('id')!r}", f"mend the id or the name, then cortex retry {id_}")
+        raise Invalid(
+            f"the file name is not the event's id, {note.get('id')!r}",
+            f"mend the id or the name, then cortex retry {id_}",
+        )
     text = events.raw_content(note.text)
     if text is None:
-        raise Invalid(f"there is no {events.RAW_HEADING!r} heading", f"put the text below one, then cortex retry {id_}")
+        raise Invalid(
+            f"there is no {events.RAW_HEADING!r} heading",
+            f"put the text below one, then cortex retry {id_}",
+        )
     event = Event(
         id=id_,
         type=note.get("type"),
@@ -65,7 +95,10 @@ def read_event(data: bytes, where: str) -> Event:
     )
     events.check(event)
     if not _TIME.fullmatch(event.at) or seconds_of(event.at) is None:
-        raise Invalid(f"{event.at!r} is not a time such as {events.time_of(id_)}", f"mend `at`, then cortex retry {id_}")
+        raise Invalid(
+            f"{event.at!r} is not a time such as {events.time_of(id_)}",
+            f"mend `at`, then cortex retry {id_}",
+        )
     return event
 
 
@@ -83,11 +116,18 @@ def amend(data: bytes, change: Grow | Fold | Retire) -> bytes:
         if note.get("status").lower() in ASIDE:
             return data
         said = {"superseded_by": change.by, "superseded_at": change.event.at}
-        return notes.write(touched(set_aside(letting_go(note, change.by), "superseded", said), change.event.at))
+        return notes.write(
+            touched(set_aside(letting_go(note, change.by), "superseded", said), change.event.at)
+        )
     before, rest = note.provenance()
     if change.event.id in before:
         return data
-    if surer := isinstance(change, Grow) and change.sure and "layer" in rest and note.get("confidence") != "1":
+    if (
+        surer := isinstance(change, Grow)
+        and change.sure
+        and "layer" in rest
+        and note.get("confidence") != "1"
+    ):
         rest["layer"] = change.sure  # a tag makes sure what was only found by its words
     block: dict[str, emit.Value] = {"events": sorted((*before, change.event.id)), **rest}
     note = notes.set_field(note, "provenance", emit.field("provenance", block))
@@ -128,7 +168,11 @@ def records_of(event: Event, phrases: Phrases = ()) -> list[Record]:
     if event.type == "manual" and (tagged := _tagged(event)):
         return [tagged]
     type_, title = _type_and_title(event)
-    return [_begun(event)._replace(id=record_id(title, event.id), type=type_, title=title, status=begun_as(type_))]
+    return [
+        _begun(event)._replace(
+            id=record_id(title, event.id), type=type_, title=title, status=begun_as(type_)
+        )
+    ]
 
 
 def _manual(event: Event, known: Known) -> list[Change]:
@@ -143,8 +187,18 @@ def _observation(event: Event, known: Known) -> list[Change]:
     # A twin, or a topic's record from another project: then the id that the event would give is nobody's.
     holds = place.id if isinstance(place, Create) else known.id_at(place.path)
     supersedes = tuple(id_ for id_ in record.supersedes if id_ != holds)
-    place = _place(record._replace(supersedes=supersedes, relations=tuple(one for one in record.relations if one[1] != holds)), event, known)
-    return [place, *(Retire(known.paths[id_], event, holds) for id_ in supersedes if id_ in known.paths)]
+    place = _place(
+        record._replace(
+            supersedes=supersedes,
+            relations=tuple(one for one in record.relations if one[1] != holds),
+        ),
+        event,
+        known,
+    )
+    return [
+        place,
+        *(Retire(known.paths[id_], event, holds) for id_ in supersedes if id_ in known.paths),
+    ]
 
 
 def _passive(event: Event, known: Known) -> list[Change]:
@@ -155,13 +209,18 @@ def _passive(event: Event, known: Known) -> list[Change]:
         return [_place(record, event, known) for record in found]
     if event.session:
         return [*(_place(record, event, known) for record in found), *_session(event, known)]
-    return [_place(record._replace(type="note", status=begun_as("note")), event, known) for record in records_of(event)]
+    return [
+        _place(record._replace(type="note", status=begun_as("note")), event, known)
+        for record in records_of(event)
+    ]
 
 
 def _turn(event: Event, known: Known) -> list[Change]:
     """A turn of a session: its line in the session's note, and what it says that is worth a record of its own."""
     found = _told(event, known.phrases)
-    if event.type == "subagent_stop" and any(record.type == "learning" and record.topic for record in found):
+    if event.type == "subagent_stop" and any(
+        record.type == "learning" and record.topic for record in found
+    ):
         return [_place(record, event, known) for record in found]
     return [*_session(event, known), *(_place(record, event, known) for record in found)]
 
@@ -171,7 +230,17 @@ def _session(event: Event, known: Known) -> list[Change]:
     id_ = sessions.id_of(event.session or event.id)
     if id_ in known.paths:
         return [Fold(known.paths[id_], event)]
-    return [Create(sessions.path_of(event), sessions.begun(event), id_, "session", event.project, event.at, "")]
+    return [
+        Create(
+            sessions.path_of(event),
+            sessions.begun(event),
+            id_,
+            "session",
+            event.project,
+            event.at,
+            "",
+        )
+    ]
 
 
 def _meeting(event: Event, known: Known) -> list[Change]:
@@ -180,21 +249,36 @@ def _meeting(event: Event, known: Known) -> list[Change]:
 
     meeting = read_meeting(event.text)
     title = shorten(meeting.title, TITLE_LIMIT) or "Meeting"
-    parts: list[Action | Decision] = sorted((*meeting.actions, *meeting.decisions), key=lambda part: part.line)
+    parts: list[Action | Decision] = sorted(
+        (*meeting.actions, *meeting.decisions), key=lambda part: part.line
+    )
     own_id = record_id(title, event.id)
     twin = known.twin("meeting", event.project, digest(event.text), event.at)
-    meeting_id = next((id_ for id_, path in known.paths.items() if path == twin), own_id) if twin else own_id
+    meeting_id = (
+        next((id_ for id_, path in known.paths.items() if path == twin), own_id) if twin else own_id
+    )
     children: list[Record] = []
     for ordinal, part in enumerate(parts, start=1):
         text = one_line(part.text)
-        child = _begun(event)._replace(id=record_id(text, event.id, ordinal), title=titled(text), relations=(("derived_from", meeting_id),))
+        child = _begun(event)._replace(
+            id=record_id(text, event.id, ordinal),
+            title=titled(text),
+            relations=(("derived_from", meeting_id),),
+        )
         if isinstance(part, Action):
-            child = child._replace(type="action", status="done" if part.done else "open", owner=part.owner, due=part.due)
+            child = child._replace(
+                type="action",
+                status="done" if part.done else "open",
+                owner=part.owner,
+                due=part.due,
+            )
             why = ""
         else:
             child = child._replace(type="decision")
             why = f"**Why.** {one_line(part.reason)}\n\n" if part.reason else ""
-        children.append(child._replace(body=f"{text}\n\n{why}From [[{meeting_id}|{_link_text(title)}]]."))
+        children.append(
+            child._replace(body=f"{text}\n\n{why}From [[{meeting_id}|{_link_text(title)}]].")
+        )
     relations = tuple(("source_of", child.id) for child in children)
     record = _begun(event)._replace(id=own_id, type="meeting", title=title, relations=relations)
     return [_place(one, event, known) for one in (record, *children)]
@@ -220,18 +304,53 @@ def _place(record: Record, event: Event, known: Known) -> Change:
     key = digest(record.body)
     if record.topic:
         # Of a project that was merged into another the records keep their ids.
-        if held := known.paths.get(record.id) or known.topics.get((record.project, record.scope, record.topic)):
+        if held := known.paths.get(record.id) or known.topics.get(
+            (record.project, record.scope, record.topic)
+        ):
             return Upsert(held, event, record)
         path = topics.path(record.project, record.scope, record.topic)
-        return Create(path, compose(record), record.id, record.type, record.project, record.created, key, record)
+        return Create(
+            path,
+            compose(record),
+            record.id,
+            record.type,
+            record.project,
+            record.created,
+            key,
+            record,
+        )
     if record.id in known.paths:
-        return Grow(known.paths[record.id], event, pinned=record.pinned, sure=record.layer if record.confidence == "1" else "")
+        return Grow(
+            known.paths[record.id],
+            event,
+            pinned=record.pinned,
+            sure=record.layer if record.confidence == "1" else "",
+        )
     path = f"records/{record.type}/{record.id}.md"
     if record.layer:  # its id says what it says: no other record is its twin
-        return Create(path, compose(record), record.id, record.type, record.project, record.created, key, record, record.title)
+        return Create(
+            path,
+            compose(record),
+            record.id,
+            record.type,
+            record.project,
+            record.created,
+            key,
+            record,
+            record.title,
+        )
     if twin := known.twin(record.type, record.project, key, record.created, event.title):
         return Grow(twin, event)
-    return Create(path, compose(record), record.id, record.type, record.project, record.created, key, title=record.title)
+    return Create(
+        path,
+        compose(record),
+        record.id,
+        record.type,
+        record.project,
+        record.created,
+        key,
+        title=record.title,
+    )
 
 
 def _begun(event: Event) -> Record:
@@ -249,7 +368,10 @@ def _observed(event: Event) -> Record:
     topic = topics.normal(event.topic) if event.topic else ""
     type_ = type_named(event.record) if is_type(event.record) else topics.type_of(topic) or told
     scope = event.scope if event.scope in SCOPES else scope_of(event.project)
-    relations = (*(("supersedes", id_) for id_ in event.supersedes), *(("derived_from", id_) for id_ in event.derived_from))
+    relations = (
+        *(("supersedes", id_) for id_ in event.supersedes),
+        *(("derived_from", id_) for id_ in event.derived_from),
+    )
     record = _begun(event)._replace(
         type=type_, title=title, status=begun_as(type_), scope=scope, topic=topic, confidence=event.confidence, priority=event.priority,
         supersedes=event.supersedes, relations=tuple(dict.fromkeys(relations)),
@@ -261,7 +383,10 @@ def _learned(event: Event) -> list[Record]:
     scope = scope_of(event.project)
     begun = _begun(event)._replace(type="learning", scope=scope)
     said = stretch.read(event.text).said if stretch.MARK in event.text else event.text
-    return [_of_topic(begun._replace(title=one.title, body=one.text, topic=one.topic)) for one in learnings(said)]
+    return [
+        _of_topic(begun._replace(title=one.title, body=one.text, topic=one.topic))
+        for one in learnings(said)
+    ]
 
 
 def _told(event: Event, phrases: Phrases) -> list[Record]:
@@ -271,7 +396,13 @@ def _told(event: Event, phrases: Phrases) -> list[Record]:
         return []
     found = [
         _of_topic(one) if one.topic else one
-        for one in found_in(event.text, _begun(event), phrases, tags_only=tags_only, plan=event.type != "subagent_stop")
+        for one in found_in(
+            event.text,
+            _begun(event),
+            phrases,
+            tags_only=tags_only,
+            plan=event.type != "subagent_stop",
+        )
     ]
     learned = [] if tags_only or event.type == "passive" else _learned(event)
     said = {digest(one.body) for one in learned}
@@ -292,7 +423,9 @@ def _of_topic(record: Record) -> Record:
     """The record as that of its topic. Its lists stand in an order in which they can grow alike on every clone."""
     id_ = topics.record_id(record.project, record.scope, record.topic)
     tags, supersedes = (tuple(sorted(set(some))) for some in (record.tags, record.supersedes))
-    return record._replace(id=id_, tags=tags, supersedes=supersedes, relations=tuple(sorted(set(record.relations))))
+    return record._replace(
+        id=id_, tags=tags, supersedes=supersedes, relations=tuple(sorted(set(record.relations)))
+    )
 
 
 def _type_and_title(event: Event) -> tuple[str, str]:
@@ -301,7 +434,9 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     lead = _LEAD.match(line)
     word = LEADING_WORDS.get(lead[1].lower(), "") if lead else ""
     tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
-    title = one_line(ORNAMENT.sub("", line[lead.end() :] if lead and word else line)) or one_line(event.text)
+    title = one_line(ORNAMENT.sub("", line[lead.end() :] if lead and word else line)) or one_line(
+        event.text
+    )
     sentence = _SENTENCE.search(title)
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]

@@ -24,7 +24,10 @@ _FENCE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
 _CLOSING = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
 _EOL = re.compile(rb"\r\n|\n|\r")
 _MARKER = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
-_SIMPLE = re.compile(r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+_SIMPLE = re.compile(
+    r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
+    re.MULTILINE,
+)
 _KEY = re.compile(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)")
 
 
@@ -65,7 +68,11 @@ class Note(NamedTuple):
         value = self.fields.get(key)
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",")]
-        return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
+        return (
+            tuple(item for item in value if isinstance(item, str) and item)
+            if isinstance(value, list)
+            else ()
+        )
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
         """The events that the note names as where it came from, and what else stands beside them."""
@@ -73,7 +80,9 @@ class Note(NamedTuple):
         block = dict(held) if isinstance(held, dict) else {}
         named = block.pop("events", None)
         named = [named] if isinstance(named, str) else named
-        return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else (), block
+        return tuple(one for one in named if isinstance(one, str)) if isinstance(
+            named, list
+        ) else (), block
 
 
 def read(data: bytes, where: str = "") -> Note:
@@ -84,9 +93,21 @@ def read(data: bytes, where: str = "") -> Note:
     opening, block, closing, body = _split(rest, where, problems)
     fields = _fields(block, where, problems) if opening else {}
     if data.startswith(UTF16_MARKS):
-        problems.append(Problem(where, "UTF-16, not UTF-8", "save the note as UTF-8; until then its text is searched and its frontmatter is not"))
+        problems.append(
+            Problem(
+                where,
+                "UTF-16, not UTF-8",
+                "save the note as UTF-8; until then its text is searched and its frontmatter is not",
+            )
+        )
     elif b"\0" in data:
-        problems.append(Problem(where, "NUL bytes: this looks like a binary file", "move it out of the vault, or rename it"))
+        problems.append(
+            Problem(
+                where,
+                "NUL bytes: this looks like a binary file",
+                "move it out of the vault, or rename it",
+            )
+        )
     else:
         problems += _encoding_problem(data, where)
     return Note(bom, opening, block, closing, body, fields, tuple(problems))
@@ -113,13 +134,30 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
         fence = f"---{note.eol}".encode()
         return read(note.bom + fence + written + fence + note.body)
     start, end = span(note.block, key)
-    changed = read(note.bom + note.opening + note.block[:start] + written + note.block[end:] + note.closing + note.body)
+    changed = read(
+        note.bom
+        + note.opening
+        + note.block[:start]
+        + written
+        + note.block[end:]
+        + note.closing
+        + note.body
+    )
     if not changed.opening and changed.problems:
-        raise Invalid(f"with {key!r} it could not be read any more: {changed.problems[0].message}", "take lines out of its frontmatter")
+        raise Invalid(
+            f"with {key!r} it could not be read any more: {changed.problems[0].message}",
+            "take lines out of its frontmatter",
+        )
     # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
-    others = ({other: value for other, value in fields.items() if other != key} for fields in (note.fields, changed.fields))
+    others = (
+        {other: value for other, value in fields.items() if other != key}
+        for fields in (note.fields, changed.fields)
+    )
     if next(others) != next(others) or len(changed.problems) > len(note.problems):
-        raise Invalid(f"its frontmatter is written in a way in which {key!r} cannot be changed alone", "write it as `key: value` lines")
+        raise Invalid(
+            f"its frontmatter is written in a way in which {key!r} cannot be changed alone",
+            "write it as `key: value` lines",
+        )
     return changed
 
 
@@ -138,7 +176,9 @@ def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, byt
         return b"", b"", b"", rest
     closing = _CLOSING.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
     own = block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
-    if closing and (len(block) + len(closing[0]) > MAX_OWN_BYTES or block.count(b"\n") > MAX_FRONTMATTER_LINES):
+    if closing and (
+        len(block) + len(closing[0]) > MAX_OWN_BYTES or block.count(b"\n") > MAX_FRONTMATTER_LINES
+    ):
         own = _NAMED.sub(b"", block)
         if len(own) + len(closing[0]) > MAX_OWN_BYTES:
             closing, block = None, block[:4096]
@@ -146,13 +186,21 @@ def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, byt
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     if not closing:
         if _KEY.match(first):
-            message = f"the frontmatter has no closing ---, or is larger than {MAX_OWN_BYTES // 1024} KB"
+            message = (
+                f"the frontmatter has no closing ---, or is larger than {MAX_OWN_BYTES // 1024} KB"
+            )
             problems.append(Problem(f"{where}:1", message, "end it with a line of three dashes"))
         return b"", b"", b"", rest
     if lines and not lines[0].strip() and first and not _KEY.match(first):
         return b"", b"", b"", rest  # a thematic break at the top of a note that has no frontmatter
     if len(_EOL.findall(own)) > MAX_FRONTMATTER_LINES:
-        problems.append(Problem(f"{where}:1", f"the frontmatter has over {MAX_FRONTMATTER_LINES} lines", "move text below the closing ---"))
+        problems.append(
+            Problem(
+                f"{where}:1",
+                f"the frontmatter has over {MAX_FRONTMATTER_LINES} lines",
+                "move text below the closing ---",
+            )
+        )
         return b"", b"", b"", rest
     return rest[: fence.end()], block, rest[closing.start() : closing.end()], rest[closing.end() :]
 
@@ -164,15 +212,33 @@ def _fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
         return {}  # named as an encoding problem of the whole note
     if marker := _MARKER.search(text):
         line = text.count("\n", 0, marker.start()) + 2
-        problems.append(Problem(f"{where}:{line}", "conflict markers in the frontmatter", "choose the lines to keep and delete the markers"))
+        problems.append(
+            Problem(
+                f"{where}:{line}",
+                "conflict markers in the frontmatter",
+                "choose the lines to keep and delete the markers",
+            )
+        )
         return _salvaged(text)
     try:
         fields, complaints = load(text)
     except Unreadable as error:
-        hint = "put the value in quotes" if "mapping values" in error.message else "mend the line; the text is searched meanwhile"
-        problems.append(Problem(f"{where}:{error.line + 1}", f"the frontmatter cannot be read: {error.message}", hint))
+        hint = (
+            "put the value in quotes"
+            if "mapping values" in error.message
+            else "mend the line; the text is searched meanwhile"
+        )
+        problems.append(
+            Problem(
+                f"{where}:{error.line + 1}",
+                f"the frontmatter cannot be read: {error.message}",
+                hint,
+            )
+        )
         return _salvaged(text)
-    problems += [Problem(f"{where}:{line + 1}", message, "edit the line") for line, message in complaints]
+    problems += [
+        Problem(f"{where}:{line + 1}", message, "edit the line") for line, message in complaints
+    ]
     return fields
 
 
@@ -191,14 +257,28 @@ def _encoding_problem(data: bytes, where: str) -> list[Problem]:
         data.decode()
     except UnicodeDecodeError as error:
         line = len(_EOL.findall(data[: error.start])) + 1
-        return [Problem(f"{where}:{line}", "not UTF-8", "save the note as UTF-8; until then the odd bytes are not searched")]
+        return [
+            Problem(
+                f"{where}:{line}",
+                "not UTF-8",
+                "save the note as UTF-8; until then the odd bytes are not searched",
+            )
+        ]
     return []
 
 
 def span(block: bytes, key: str) -> tuple[int, int]:
     """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
     follow, comments among these included. Both ends are the block's end when it has no such key."""
-    head = re.compile(rb"^(?:" + re.escape(key.encode()) + rb"|\"" + re.escape(key.encode()) + rb"\"|'" + re.escape(key.encode()) + rb"')[ \t]*:")
+    head = re.compile(
+        rb"^(?:"
+        + re.escape(key.encode())
+        + rb"|\""
+        + re.escape(key.encode())
+        + rb"\"|'"
+        + re.escape(key.encode())
+        + rb"')[ \t]*:"
+    )
     start = end = -1
     offset = 0
     for line in block.splitlines(keepends=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-MOST = 8_000  # characters that are looked at: most of them from the beginning, the rest from the end
+MOST = (
+    8_000  # characters that are looked at: most of them from the beginning, the rest from the end
+)
 _TAIL = 2_500  # a question often stands below what was pasted
 
 

@@ -52,12 +52,19 @@ def load(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     problems: list[tuple[int, str]] = []
     if hashed := _HASH_TAGS.search(block):
         line = block.count("\n", 0, hashed.start()) + 1
-        problems.append((line, f"`{hashed[1]}: #…` is a comment in YAML, so the value is empty; write [a, b] without #"))
+        problems.append(
+            (
+                line,
+                f"`{hashed[1]}: #…` is a comment in YAML, so the value is empty; write [a, b] without #",
+            )
+        )
     parsed, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=_HANDLER)
     fields = cast("Fields", parsed)
     repeated = fields.pop(_REPEATED, None)
     if isinstance(repeated, list):
-        problems += [(int(str(line)), "a key stands twice; the last one counts") for line in repeated]
+        problems += [
+            (int(str(line)), "a key stands twice; the last one counts") for line in repeated
+        ]
     return fields, problems
 
 
@@ -74,7 +81,9 @@ def _load(block: str) -> Fields:
         raise Unreadable(error.problem or "not YAML", mark.line + 1 if mark else 1) from error
     except yaml.reader.ReaderError as error:
         raise Unreadable(
-            f"a character that YAML forbids: U+{ord(error.character):04X}" if isinstance(error.character, str) else "a character that YAML forbids",
+            f"a character that YAML forbids: U+{ord(error.character):04X}"
+            if isinstance(error.character, str)
+            else "a character that YAML forbids",
             block.count("\n", 0, error.position) + 1,
         ) from error
     if value is None:
@@ -156,6 +165,11 @@ def _scalar(event: yaml.ScalarEvent) -> Value:
 
 def _wikilink(value: Value) -> Value:
     """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(inner := value[0], list) and len(inner) == 1:
+    if (
+        isinstance(value, list)
+        and len(value) == 1
+        and isinstance(inner := value[0], list)
+        and len(inner) == 1
+    ):
         return f"[[{inner[0]}]]" if isinstance(inner[0], str) else value
     return value

@@ -11,7 +11,10 @@ from cortex.core.problem import Invalid
 FILTERS = ("type", "tag", "project", "branch", "status", "path", "after", "before")
 MOST_PIECES = 64  # of a query; the rest of a pasted page would only make it slow
 
-_PIECE = re.compile(r"(?P<minus>-)?(?:(?P<key>[a-z]{2,7}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))", re.IGNORECASE)
+_PIECE = re.compile(
+    r"(?P<minus>-)?(?:(?P<key>[a-z]{2,7}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
+    re.IGNORECASE,
+)
 _SPAN = re.compile(r"(\d{1,4})([dwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -56,7 +59,9 @@ def parse(text: str, now: str) -> Query:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
-            opposite = {"after": "before", "before": "after"}[key]  # what is not after a moment is before it
+            opposite = {"after": "before", "before": "after"}[
+                key
+            ]  # what is not after a moment is before it
             bounds[opposite if negated else key] = _seconds(key, value, now)
         elif key in FILTERS:
             # A path, and what somebody put in quotes, may hold commas.
@@ -64,10 +69,21 @@ def parse(text: str, now: str) -> Query:
             values = (value,) if whole else tuple(part for part in value.split(",") if part)
             filters.append(Filter(key, values, negated))
         else:
-            pieces += _pieces(f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated)
+            pieces += _pieces(
+                f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated
+            )
     if not pieces and not filters and bounds == {"after": None, "before": None}:
-        raise Invalid("there is nothing to search for", 'cortex search "how do we merge briefings", or type:decision after:2w')
-    return Query(tuple(pieces), tuple(filters), bounds["after"], bounds["before"], len(found) > MOST_PIECES or len(text) > most)
+        raise Invalid(
+            "there is nothing to search for",
+            'cortex search "how do we merge briefings", or type:decision after:2w',
+        )
+    return Query(
+        tuple(pieces),
+        tuple(filters),
+        bounds["after"],
+        bounds["before"],
+        len(found) > MOST_PIECES or len(text) > most,
+    )
 
 
 def _pieces(value: str, quoted: bool, negated: bool) -> list[Piece]:
@@ -84,10 +100,17 @@ def _seconds(key: str, value: str, now: str) -> int:
     """The moment that `7d`, `2026`, `2026-11` or `2026-11-20` means for a bound, in UTC. `before:2026` is what was
     before that year began; `after:2026-11-20` includes the day."""
     if span := _SPAN.fullmatch(value.lower()):
-        return int(datetime.fromisoformat(now).timestamp()) - int(span[1]) * _DAYS[span[2]] * 24 * 3600
+        return (
+            int(datetime.fromisoformat(now).timestamp()) - int(span[1]) * _DAYS[span[2]] * 24 * 3600
+        )
     if date := _DATE.fullmatch(value):
         try:
-            return int(datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC).timestamp())
+            return int(
+                datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC).timestamp()
+            )
         except ValueError:
             pass  # a 13th month: told below, like any other text that is no date
-    raise Invalid(f"{key}:{value} is not a date", f"write {key}:2026-11-20, {key}:2026-11, or a span such as {key}:7d, {key}:2w, {key}:3m")
+    raise Invalid(
+        f"{key}:{value} is not a date",
+        f"write {key}:2026-11-20, {key}:2026-11, or a span such as {key}:7d, {key}:2w, {key}:3m",
+    )

@@ -87,14 +87,21 @@ def confidence_of(text: str) -> str:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:  # nor is `nan`
-        raise Invalid(f"{_shown(text)} is no confidence", "give a number from 0 to 1: --confidence 0.8")
+        raise Invalid(
+            f"{_shown(text)} is no confidence", "give a number from 0 to 1: --confidence 0.8"
+        )
     return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
 
 
 def priority_of(text: str) -> str:
     """A priority as it is kept; empty for none. `Invalid` when it is no whole number from 1 to 10."""
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10):
-        raise Invalid(f"{_shown(text)} is no priority", "give a whole number from 1 to 10, where 10 matters most")
+    if text and not (
+        text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
+    ):
+        raise Invalid(
+            f"{_shown(text)} is no priority",
+            "give a whole number from 1 to 10, where 10 matters most",
+        )
     return str(int(text)) if text else ""
 
 

@@ -10,7 +10,18 @@ marks of an earlier pass are read as NUL characters, which no pattern matches, a
 
 from __future__ import annotations
 
-from cortex.core.shapes import COOKIE_PAIR, DATA, DATA_HINTS, IGNORE_CASE, KINDS, LONG, NO_SECRETS, PROSE, SEED_GAP, SEED_WORD
+from cortex.core.shapes import (
+    COOKIE_PAIR,
+    DATA,
+    DATA_HINTS,
+    IGNORE_CASE,
+    KINDS,
+    LONG,
+    NO_SECRETS,
+    PROSE,
+    SEED_GAP,
+    SEED_WORD,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +38,9 @@ _END_OF_LINE = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
 # A line of a key's body after a line end, real or JSON-escaped; or, its line ends lost, 40 or more in a row.
 _KEY_LINE = (
     r"(?:[ \t]*(?:\r?\n|\r|\\{1,2}r\\{1,2}n|\\{1,2}n)){1,3}[ \t>|#*]{0,8}"
-    r"(?:[A-Z][A-Za-z-]{1,30}:[ \t][^\r\n\\\x00]{0,200}|([A-Za-z0-9+/=]+))" + _END_OF_LINE + r"|[ \t]{0,8}([A-Za-z0-9+/=]{40,})"
+    r"(?:[A-Z][A-Za-z-]{1,30}:[ \t][^\r\n\\\x00]{0,200}|([A-Za-z0-9+/=]+))"
+    + _END_OF_LINE
+    + r"|[ \t]{0,8}([A-Za-z0-9+/=]{40,})"
 )
 
 Span = tuple[int, int]
@@ -188,13 +201,17 @@ def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
         if not quoted:
             value = value.rstrip(".,:!?)]}>*_|")
         folder = match[0][:3].lower() == "pwd" and (value[:1] in "/~.$%" or value[1:2] == ":")
-        hidden = (len(value) >= 8 and _mixed(value)) or (text[end : end + 1] != "\0" and _plain(text, match.start(), start, value))
+        hidden = (len(value) >= 8 and _mixed(value)) or (
+            text[end : end + 1] != "\0" and _plain(text, match.start(), start, value)
+        )
         if hidden and not folder and not _is_identifier(value, match[0]):
             spans.append((start, start + len(value)))
         elif quoted:
             at = start
         if not quoted:
-            at = max(start, end - 48)  # it may end in a name that has a value: `token: password: ...`
+            at = max(
+                start, end - 48
+            )  # it may end in a name that has a value: `token: password: ...`
     return spans
 
 
@@ -214,7 +231,9 @@ def _is_identifier(value: str, name: str) -> bool:
     letters = letters.lower()
     if name[:5].lower() == "token":
         return any(word in letters for word in ("token", "csrf", "xsrf"))
-    return "_" in letters.strip("_") and any(word in letters for word in ("token", "passw", "secret"))
+    return "_" in letters.strip("_") and any(
+        word in letters for word in ("token", "passw", "secret")
+    )
 
 
 def _plain(text: str, name: int, start: int, value: str) -> bool:
@@ -224,7 +243,11 @@ def _plain(text: str, name: int, start: int, value: str) -> bool:
     said = text[name:start]
     password = said.lower().startswith(_PASSWORDS)
     quoted = text[start - 1] in "\"'`" and after in (text[start - 1], "\\")
-    attached = said.rstrip("\"'").endswith("=") and " " not in said and after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
+    attached = (
+        said.rstrip("\"'").endswith("=")
+        and " " not in said
+        and after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
+    )
     before = text[max(0, name - 30) : name]
     option = before[len(before.rstrip("abcdefghijklmnopqrstuvwxyz-")) :].startswith("--")
     shouted = attached and (said[:4].isupper() or option)  # DB_PASSWORD=... or --password=...
@@ -232,7 +255,9 @@ def _plain(text: str, name: int, start: int, value: str) -> bool:
         return password and shouted and len(value) >= 4 and _mixed(value)
     if not (quoted or attached or _is_setting(text, name, end)):
         return False
-    if _mixed(value) or (value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")):
+    if _mixed(value) or (
+        value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")
+    ):
         return password and " " not in value
     if " " in value:
         return quoted and password and _is_passphrase(value)
@@ -245,12 +270,21 @@ def _plain(text: str, name: int, start: int, value: str) -> bool:
 def _is_word(value: str) -> bool:
     """Whether letters alone may be a secret: no name of one, and no word that stands where one is explained."""
     low = value.lower()
-    return f" {low} " not in NO_SECRETS and not low.startswith(("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your"))
+    return f" {low} " not in NO_SECRETS and not low.startswith(
+        ("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your")
+    )
 
 
 def _is_passphrase(value: str) -> bool:
     words = value.split(" ")
-    return len(words) > 2 and all(len(one) > 2 and one.isalpha() and one.islower() and f" {one} " not in PROSE and _is_word(one) for one in words)
+    return len(words) > 2 and all(
+        len(one) > 2
+        and one.isalpha()
+        and one.islower()
+        and f" {one} " not in PROSE
+        and _is_word(one)
+        for one in words
+    )
 
 
 def _is_setting(text: str, name: int, end: int) -> bool:
@@ -263,7 +297,10 @@ def _is_setting(text: str, name: int, end: int) -> bool:
     words = line.split()
     if words and not line[-1:].isspace():
         words.pop()
-    return not rest.strip(" \t\r\"'`,;\\") and all(word in ("export", "set", "ENV", "-", "*", ">", "|", "const", "let", "var") for word in words)
+    return not rest.strip(" \t\r\"'`,;\\") and all(
+        word in ("export", "set", "ENV", "-", "*", ">", "|", "const", "let", "var")
+        for word in words
+    )
 
 
 def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
@@ -280,17 +317,37 @@ def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
         after = text[end : end + 3]
         if len(value) < 6 or _stands_in(value) or value.startswith(("-", "/", "id=", "type=")):
             continue
-        ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in ("-", "|", "\\", "&", ">", ";")
+        ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in (
+            "-",
+            "|",
+            "\\",
+            "&",
+            ">",
+            ";",
+        )
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
-        if _mixed(value) or lettered or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~")):
+        if (
+            _mixed(value)
+            or lettered
+            or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~"))
+        ):
             spans.append((start, end))
     return spans
 
 
 def _stands_in(value: str) -> bool:
     """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
-    named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in ("pass", "pwd")
-    return value[0] in "$<{%[*(=…•" or "***" in value or "..." in value or named or not (_mixed(value) or _is_word(value))
+    named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in (
+        "pass",
+        "pwd",
+    )
+    return (
+        value[0] in "$<{%[*(=…•"
+        or "***" in value
+        or "..." in value
+        or named
+        or not (_mixed(value) or _is_word(value))
+    )
 
 
 def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
@@ -306,17 +363,34 @@ def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
         command = _command(text, match.start(), apostrophe) + " "
         if match[1] is None:
             # Without a password the user is a token, or a word.
-            taken = _last_program(command, ("curl",)) == "curl" and (text[at : at + 1] != ":" or _mixed(value))
+            taken = _last_program(command, ("curl",)) == "curl" and (
+                text[at : at + 1] != ":" or _mixed(value)
+            )
         elif match[1] == "a":
             taken = _last_program(command, ("redis-cli",)) == "redis-cli"
         else:
-            program = _last_program(command, ("mysql", "mariadb", "mongo", "sshpass", "login", "ssh ", "scp ", "rsync ", "sftp "))
+            program = _last_program(
+                command,
+                (
+                    "mysql",
+                    "mariadb",
+                    "mongo",
+                    "sshpass",
+                    "login",
+                    "ssh ",
+                    "scp ",
+                    "rsync ",
+                    "sftp ",
+                ),
+            )
             if program in ("mysql", "mariadb"):
                 # `-p name` is the database; `docker run --name mysql -p1:2` are ports.
                 ports = value.replace(":", "").isdigit() and (":" in value or " run " in command)
                 taken = not match[2] and not ports
             else:
-                taken = program == "sshpass" or (program in ("login", "mongo") and not value.isdigit())
+                taken = program == "sshpass" or (
+                    program in ("login", "mongo") and not value.isdigit()
+                )
         if taken and not _stands_in(value) and text[at : at + 1] != "\0":
             spans.append((start, at))
         else:
@@ -348,7 +422,11 @@ def _last_program(command: str, names: tuple[str, ...]) -> str:
     place, program = -1, ""
     for name in names:
         at = command.rfind(name)
-        while at > 0 and (command[at - 1].isalnum() or command[at - 1] in "_.@:\0" or (name == "login" and command[at - 1] != " ")):
+        while at > 0 and (
+            command[at - 1].isalnum()
+            or command[at - 1] in "_.@:\0"
+            or (name == "login" and command[at - 1] != " ")
+        ):
             at = command.rfind(name, 0, at)
         if at > place:
             place, program = at, name
@@ -364,7 +442,11 @@ def _cookies(pattern: re.Pattern[str], text: str) -> list[Span]:
     for line in pattern.finditer(text):
         for match in pair.finditer(text, *line.span(1)):
             value = match[1]
-            hidden = (_mixed(value) or len(value) >= 16) and not _stands_in(value) and not _is_identifier(value, "token")
+            hidden = (
+                (_mixed(value) or len(value) >= 16)
+                and not _stands_in(value)
+                and not _is_identifier(value, "token")
+            )
             if hidden and text[match.end() : match.end() + 1] != "\0":
                 spans.append(match.span(1))
     return spans
@@ -385,11 +467,34 @@ def _elements(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 def _is_element_secret(name: str, value: str) -> bool:
     """True if `value` is a secret in an element or attribute of that lowercase name, and not a placeholder or a text."""
-    if len(value) >= 20 and value[0] + value[-1] == "{}" and value[1:-1].rstrip("=").replace("+", "").replace("/", "").isalnum():
+    if (
+        len(value) >= 20
+        and value[0] + value[-1] == "{}"
+        and value[1:-1].rstrip("=").replace("+", "").replace("/", "").isalnum()
+    ):
         return True  # what Maven encrypted, with a key that lies beside it
-    if len(value) < 4 or _stands_in(value) or "://" in value or name == "master" or _is_identifier(value, name[-5:]):
+    if (
+        len(value) < 4
+        or _stands_in(value)
+        or "://" in value
+        or name == "master"
+        or _is_identifier(value, name[-5:])
+    ):
         return False
-    if not name.endswith(("passwd", "password", "passphrase", "passwort", "kennwort", "passe", "seña", "pass", "pwd", "secret")):
+    if not name.endswith(
+        (
+            "passwd",
+            "password",
+            "passphrase",
+            "passwort",
+            "kennwort",
+            "passe",
+            "seña",
+            "pass",
+            "pwd",
+            "secret",
+        )
+    ):
         return len(value) >= 8 and _mixed(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
@@ -409,7 +514,9 @@ def _said(pattern: re.Pattern[str], text: str) -> list[Span]:
         if bare:
             value = value.rstrip(".,:;)]}>*_|\\…")
             end = start + len(value)
-        if text[match.end() : match.end() + 1] != "\0" and _is_said_password(value, quoted=not bare):
+        if text[match.end() : match.end() + 1] != "\0" and _is_said_password(
+            value, quoted=not bare
+        ):
             spans.append((start, end))
             at = end
         else:
@@ -425,14 +532,30 @@ def _is_said_password(value: str, *, quoted: bool) -> bool:
     if not value.isascii() and not value.isprintable():
         return False
     path = "/" in value and (value.islower() or value[0] == "/" or "." in value)
-    code = path or any(sign in value.rstrip("=") for sign in "()[]{}<>=") or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
+    code = (
+        path
+        or any(sign in value.rstrip("=") for sign in "()[]{}<>=")
+        or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
+    )
     names = value.rstrip("0123456789").replace("_", ".").split(".")
-    if code or (len(names) > 1 and all(name.isidentifier() for name in names)) or _is_technical(value.lower()):
+    if (
+        code
+        or (len(names) > 1 and all(name.isidentifier() for name in names))
+        or _is_technical(value.lower())
+    ):
         return False
     if value.isdigit():
         return True
-    signs = value.lower() != value.upper() and any(sign in value.rstrip("!?") for sign in _SIGNS) and "@" not in value[:1]
-    return _mixed(value) or signs or (quoted and value.isalpha() and not value.istitle() and _is_word(value))
+    signs = (
+        value.lower() != value.upper()
+        and any(sign in value.rstrip("!?") for sign in _SIGNS)
+        and "@" not in value[:1]
+    )
+    return (
+        _mixed(value)
+        or signs
+        or (quoted and value.isalpha() and not value.istitle() and _is_word(value))
+    )
 
 
 def _is_technical(value: str) -> bool:
@@ -446,7 +569,11 @@ def _is_technical(value: str) -> bool:
     if name is None:
         return False
     rest = value[len(name) :].removeprefix("-").lstrip("0123456789.").removeprefix("-")
-    return rest in ("", "id", "sum") or rest[0] == ":" or (value.endswith(f"-{rest}") and rest.replace("-", "").isalpha())
+    return (
+        rest in ("", "id", "sum")
+        or rest[0] == ":"
+        or (value.endswith(f"-{rest}") and rest.replace("-", "").isalpha())
+    )
 
 
 def _has_phrase(words: list[str]) -> bool:
@@ -465,7 +592,12 @@ def _is_short(word: str) -> bool:
 
 def _are_joined(words: list[str]) -> bool:
     """True if one of the words is twelve with one of these signs, or JSON's line ends, between them."""
-    return any(word.count(sign) > 10 for word in words for sign in (",", "\\n", "-", "_", ".", "|") if word[:1] not in "-|_.")
+    return any(
+        word.count(sign) > 10
+        for word in words
+        for sign in (",", "\\n", "-", "_", ".", "|")
+        if word[:1] not in "-|_."
+    )
 
 
 def _twelve(words: list[str], fits: Callable[[str], bool]) -> bool:
@@ -498,7 +630,10 @@ def _phrases(text: str) -> list[Span]:
         run = runs[-1]
         if not match[1]:
             continue
-        if match[1].lower() not in WORDS or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]:
+        if (
+            match[1].lower() not in WORDS
+            or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
+        ):
             runs.append([])
         elif not run or not gap.fullmatch(text, run[-1].end(), match.start()):
             runs.append([match])

@@ -70,7 +70,9 @@ class Bearers:
         nearest = sorted(called, key=lambda one: (len(one.path), one.path))
         self._by_id = {key_of(one.id): one for one in reversed(nearest) if one.id != one.path}
         self._by_place = {key_of(one.path): one for one in reversed(nearest)}
-        self._by_ending: dict[str, Called] = {}  # every end of a path: a folder of thousands may have an `index` each
+        self._by_ending: dict[
+            str, Called
+        ] = {}  # every end of a path: a folder of thousands may have an `index` each
         for one in nearest:
             ending = key_of(one.path)
             while ending:
@@ -88,7 +90,9 @@ class Bearers:
         here = key_of(folder)
         if asked.startswith(("./", "../")) or "/../" in asked or "/./" in asked:
             return self._by_place.get(posixpath.normpath(posixpath.join(here, asked)))
-        return self._by_place.get(f"{here}/{asked}" if here else asked) or self._by_ending.get(asked)
+        return self._by_place.get(f"{here}/{asked}" if here else asked) or self._by_ending.get(
+            asked
+        )
 
 
 def edges_of(note: Note, scanned: Scanned) -> tuple[Edge, ...]:
@@ -96,7 +100,9 @@ def edges_of(note: Note, scanned: Scanned) -> tuple[Edge, ...]:
     found: dict[tuple[str, str, int], Edge] = {}
     for kind, target, line in _said(note) if note.fields else ():
         if key := end_of(target):
-            found.setdefault((kind, key_of(target), 0 if kind != LINK else line), Edge(kind, target, key, line))
+            found.setdefault(
+                (kind, key_of(target), 0 if kind != LINK else line), Edge(kind, target, key, line)
+            )
     for link in scanned.links:
         target = _linked(link)
         if target and (key := end_of(target)):
@@ -167,7 +173,13 @@ def _linked(link: Link) -> str:
 
 def _named(target: str) -> str:
     """A wikilink's target when it can be that of a note."""
-    if not target or len(target) > _LONGEST or _NO_NAME.search(target) or "://" in target or target.startswith(("mailto:", "//")):
+    if (
+        not target
+        or len(target) > _LONGEST
+        or _NO_NAME.search(target)
+        or "://" in target
+        or target.startswith(("mailto:", "//"))
+    ):
         return ""
     name, dot, ending = target.rpartition(".")
     if dot and ending.isalnum():
@@ -186,7 +198,12 @@ def _said(note: Note) -> Iterator[tuple[str, str, int]]:
         elif field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
             continue
         else:
-            pairs = ((LINK, f"[[{name}]]") for text in _texts(value) if "[[" in text for name in _WIKILINK.findall(text))
+            pairs = (
+                (LINK, f"[[{name}]]")
+                for text in _texts(value)
+                if "[[" in text
+                for name in _WIKILINK.findall(text)
+            )
         for kind, text in pairs:
             target = _related(kind, text)
             if target:
@@ -208,7 +225,12 @@ def relations_in(value: Value) -> Iterator[tuple[str, str]]:
         elif isinstance(one, dict) and isinstance(one.get("kind"), str):
             yield from ((kind_of(str(one["kind"])), text) for text in _texts(one.get("to")))
         elif isinstance(one, dict):
-            yield from ((kind_of(kind), text) for kind, held in one.items() if kind != "to" for text in _texts(held))
+            yield from (
+                (kind_of(kind), text)
+                for kind, held in one.items()
+                if kind != "to"
+                for text in _texts(held)
+            )
 
 
 def _texts(value: Value) -> Sequence[str]:
@@ -221,5 +243,7 @@ def _line_of(note: Note, field: str, target: str) -> int:
     """The line of the file on which a field names a target; the field's own where it is written in another way."""
     block = note.block
     start = max(block.find(b"\n" + field.encode()), 0)
-    found = re.compile(rb"(?<![\w-])" + re.escape(target.encode("utf-8", "replace")) + rb"(?![\w-])").search(block, start)
+    found = re.compile(
+        rb"(?<![\w-])" + re.escape(target.encode("utf-8", "replace")) + rb"(?![\w-])"
+    ).search(block, start)
     return block.count(b"\n", 0, found.start() if found else start + 1) + 2

@@ -16,10 +16,17 @@ from cortex.core.prompt import bounded
 from cortex.core.words import STOP, Stem, analyse, chunks
 
 MOST_SAID = 48  # words that are looked up
-PROSE, CODE, ASKING = 1.0, 0.35, 0.8  # weights by where a word stands; `ASKING` is of words that ask for anything: they count beside others only
+PROSE, CODE, ASKING = (
+    1.0,
+    0.35,
+    0.8,
+)  # weights by where a word stands; `ASKING` is of words that ask for anything: they count beside others only
 NAMED = 1.5  # of a file name or an identifier, beside where it stands
 _ERRORS = 5  # lines with the message of an error that weigh like prose
-_LONGEST_LINE, _LONGEST_CHUNK = 2_000, 200  # characters; of more only the beginning is read, and nothing of a chunk (base64)
+_LONGEST_LINE, _LONGEST_CHUNK = (
+    2_000,
+    200,
+)  # characters; of more only the beginning is read, and nothing of a chunk (base64)
 
 # The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words of the prompt weigh.
 HEAVIEST = 5  # words that a share is taken of
@@ -32,7 +39,12 @@ BEHIND = 0.85  # of the score of the best; what covers less is not told beside i
 COMMON = 0.6  # share of the notes; a word that more of them hold tells nothing
 FEW = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
 _RARE = 0.06  # the same; a name that so few notes hold tells enough by itself
-_HEAD, _BODY, _LONG, _USUAL_LENGTH = 1.5, 1.0, 0.4, 100.0  # of a match in the title, in a short text, in an endless one; terms halfway
+_HEAD, _BODY, _LONG, _USUAL_LENGTH = (
+    1.5,
+    1.0,
+    0.4,
+    100.0,
+)  # of a match in the title, in a short text, in an endless one; terms halfway
 _NAMED_BODY = 0.8  # the least of a name in any text: nobody writes one by chance
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -40,7 +52,9 @@ _TRACE = re.compile(
     r"\s*(?:at [\w$.<]+[(:]|File \"|Traceback |Caused by:|\.\.\. \d+ more|#\d+ |goroutine \d|[+-]{3} |@@ |[$>%] "
     r"|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\d+ \||(?:DEBUG|INFO|WARN|WARNING|TRACE|ERROR|FATAL)\b)"
 )
-_ERROR = re.compile(r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b")
+_ERROR = re.compile(
+    r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
+)
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}")
 _COMMAND = re.compile(r"\s*/[\w:-]+(?=\s|$)")
 
@@ -98,7 +112,9 @@ class Bearing(NamedTuple):
 
     score: float
     number: int
-    share: float = 1.0  # of what the heaviest words of the prompt weigh; a title counts for more than it says
+    share: float = (
+        1.0  # of what the heaviest words of the prompt weigh; a title counts for more than it says
+    )
 
 
 def is_idle(prompt: str) -> bool:
@@ -132,11 +148,16 @@ def is_common(holding: int, live: int) -> bool:
     return holding > COMMON * max(live, FEW)
 
 
-def bearing(words: Sequence[Said], held: Sequence[Held], live: int, length: Callable[[int], int]) -> list[Bearing]:
+def bearing(
+    words: Sequence[Said], held: Sequence[Held], live: int, length: Callable[[int], int]
+) -> list[Bearing]:
     """The notes that bear on what was said, best first. `held` tells where each word stands, `length` how many words a
     note's text has."""
     live = max(live, FEW)
-    weighed = [_Weighed(word, where, _weight(word, where, live)) for word, where in zip(words, held, strict=True)]
+    weighed = [
+        _Weighed(word, where, _weight(word, where, live))
+        for word, where in zip(words, held, strict=True)
+    ]
     whole = sum(sorted((one.weight for one in weighed), reverse=True)[:HEAVIEST])
     covering: dict[int, list[int]] = {}
     for place, one in enumerate(weighed):
@@ -144,8 +165,15 @@ def bearing(words: Sequence[Said], held: Sequence[Held], live: int, length: Call
             for number in one.where.head | one.where.body:
                 covering.setdefault(number, []).append(place)
     rare = _RARE * live
-    found = (_covered(number, weighed, places, length(number), rare) for number, places in covering.items())
-    good = (one._replace(share=one.score / whole) for one in found if one is not None and one.score >= max(LEAST, SHARE * whole))
+    found = (
+        _covered(number, weighed, places, length(number), rare)
+        for number, places in covering.items()
+    )
+    good = (
+        one._replace(share=one.score / whole)
+        for one in found
+        if one is not None and one.score >= max(LEAST, SHARE * whole)
+    )
     return sorted(good, key=lambda one: (-one.score, one.number))
 
 
@@ -154,7 +182,9 @@ def beside(scores: Iterable[float]) -> float:
     return BEHIND * max(scores, default=0.0)
 
 
-def _covered(number: int, weighed: Sequence[_Weighed], places: Sequence[int], length: int, rare: float) -> Bearing | None:
+def _covered(
+    number: int, weighed: Sequence[_Weighed], places: Sequence[int], length: int, rare: float
+) -> Bearing | None:
     """How much of a prompt a note covers; None when that is one word that would not do by itself."""
     body = _LONG + (_BODY - _LONG) / (1 + length / _USUAL_LENGTH)
     score, telling, alone = 0.0, 0, False
@@ -173,7 +203,9 @@ def _weight(word: Said, where: Held, live: int) -> float:
         return word.weight * math.pow(rarity(holding, live), SOFTENED)
     if not word.telling:
         return 0.0  # what people say to ask for anything is about nothing else
-    return UNKNOWN * word.weight / (NAMED if word.named else 1.0)  # nor does a name tell more that was never heard of here
+    return (
+        UNKNOWN * word.weight / (NAMED if word.named else 1.0)
+    )  # nor does a name tell more that was never heard of here
 
 
 def _lines(text: str) -> Iterator[tuple[str, float]]:
@@ -187,7 +219,11 @@ def _lines(text: str) -> Iterator[tuple[str, float]]:
         if _FENCE.match(line):
             fenced = not fenced
             continue
-        weight = CODE if fenced or line.startswith(("    ", "\t")) or _TRACE.match(line) or _is_signs(line) else PROSE
+        weight = (
+            CODE
+            if fenced or line.startswith(("    ", "\t")) or _TRACE.match(line) or _is_signs(line)
+            else PROSE
+        )
         if weight == CODE and errors < _ERRORS and _ERROR.search(line):
             weight, errors = PROSE, errors + 1
         yield line, weight
@@ -208,20 +244,26 @@ def _said(chunk: str, stem: Stem, weight: float, asked: AbstractSet[str]) -> Ite
         if not word.wholes:  # of a script without spaces a run is many words
             telling = any(part not in asked for part in parts) and lowered not in asked
             share = weight if telling else ASKING * weight
-            yield from (Said((part,), (), share / len(parts) ** 0.5, False, telling) for part in parts)
+            yield from (
+                Said((part,), (), share / len(parts) ** 0.5, False, telling) for part in parts
+            )
         elif "/" in chunk or "." in chunk:
             yield from _path(chunk, stem, weight * (NAMED if named else 1.0), named)
         else:
             telling = any(part not in asked for part in parts)
             heavy = weight * (NAMED if named else 1.0) if telling else ASKING * weight
-            yield Said(word.wholes, word.parts if len(word.parts) > 1 else (), heavy, named, telling)
+            yield Said(
+                word.wholes, word.parts if len(word.parts) > 1 else (), heavy, named, telling
+            )
 
 
 def _path(chunk: str, stem: Stem, weight: float, named: bool) -> Iterator[Said]:
     """A path is known by any of its ends: people write it from the root, from the project, or its last name alone."""
     steps = [step for step in chunk.split("/") if step]
     ends = ["/".join(steps[at:]) for at in range(max(0, len(steps) - 6), len(steps))]
-    terms = tuple(dict.fromkeys(whole for end in ends for word in analyse(end, stem) for whole in word.wholes))
+    terms = tuple(
+        dict.fromkeys(whole for end in ends for word in analyse(end, stem) for whole in word.wholes)
+    )
     last = analyse(steps[-1], stem) if steps else ()
     row = last[0].parts if len(last) == 1 and len(last[0].parts) > 1 else ()
     if terms or row:
@@ -231,4 +273,6 @@ def _path(chunk: str, stem: Stem, weight: float, named: bool) -> Iterator[Said]:
 def _is_name(chunk: str) -> bool:
     """Whether this names something in code: a file, a function, a class, an option."""
     letters = sum(map(str.isalpha, chunk))
-    return letters > 3 and ("_" in chunk or "/" in chunk or "::" in chunk or "." in chunk or bool(_CAMEL.search(chunk)))
+    return letters > 3 and (
+        "_" in chunk or "/" in chunk or "::" in chunk or "." in chunk or bool(_CAMEL.search(chunk))
+    )

@@ -34,7 +34,9 @@ _READ = 4000  # characters of what was said from which its gist is made
 
 # What stands around the words of a line: quote and heading marks, bullets, emphasis, brackets of links.
 ORNAMENT = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
-_LINE = re.compile(rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
+_LINE = re.compile(
+    rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
+)
 _FOLDED = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _MARK = re.compile(rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -81,7 +83,12 @@ def fold(note: Note, event: Event) -> Note:
     before = status_of(turns(note))
     if note.provenance()[0][:1] == (event.id,):
         scope = "project" if event.project else "personal"
-        for key, value in (("scope", scope), ("project", event.project), ("branch", event.branch), ("created", event.at)):
+        for key, value in (
+            ("scope", scope),
+            ("project", event.project),
+            ("branch", event.branch),
+            ("created", event.at),
+        ):
             note = _placed(note, key, value)
     if more := set(event.tags) - set(note.texts("tags")):
         note = _placed(note, "tags", tuple(sorted({*note.texts("tags"), *more})))
@@ -105,7 +112,9 @@ def turns(note: Note) -> Iterator[Turn]:
     lines = note.body.splitlines()
     for line in lines[_heading(lines) or 0 :]:
         if found := _LINE.fullmatch(line):
-            yield Turn(found[3].decode(), found[1].decode(), found[2].decode("utf-8", "replace").strip())
+            yield Turn(
+                found[3].decode(), found[1].decode(), found[2].decode("utf-8", "replace").strip()
+            )
 
 
 def summary_of(note: Note) -> str:
@@ -115,20 +124,37 @@ def summary_of(note: Note) -> str:
         return ""
     start = lines.index(SUMMARY) + 1
     end = lines.index(HEADING, start) if HEADING in lines[start:] else len(lines)
-    return "\n".join(line for line in lines[start:end] if not _MARK.fullmatch(line.encode("utf-8", "replace"))).strip()
+    return "\n".join(
+        line for line in lines[start:end] if not _MARK.fullmatch(line.encode("utf-8", "replace"))
+    ).strip()
 
 
 def gist(text: str, limit: int) -> str:
     """A text of several paragraphs on one line, without headings and ornaments."""
     lines = ("" if line.startswith("#") else ORNAMENT.sub("", line) for line in text.splitlines())
-    paragraphs = (" ".join(group) for said, group in groupby(lines, key=lambda line: bool(line.strip())) if said)
+    paragraphs = (
+        " ".join(group)
+        for said, group in groupby(lines, key=lambda line: bool(line.strip()))
+        if said
+    )
     return shorten(" · ".join(paragraphs), limit)
 
 
 def composed(parts: dict[str, str]) -> str:
     """A summary in markdown from its parts (the keys of `PARTS`); empty parts are left out."""
-    texts = {**parts, "files": "\n".join(f"- {name.strip()}" for name in re.split(r"[,\n]", parts.get("files", "")) if name.strip())}
-    return "\n\n".join(f"### {heading}\n\n{texts[key].strip()}" for key, heading in PARTS.items() if texts.get(key, "").strip())
+    texts = {
+        **parts,
+        "files": "\n".join(
+            f"- {name.strip()}"
+            for name in re.split(r"[,\n]", parts.get("files", ""))
+            if name.strip()
+        ),
+    }
+    return "\n\n".join(
+        f"### {heading}\n\n{texts[key].strip()}"
+        for key, heading in PARTS.items()
+        if texts.get(key, "").strip()
+    )
 
 
 def _line(event: Event) -> str:
@@ -145,7 +171,10 @@ def _told(event: Event) -> str:
         held = stretch.read(said)
         said, done = held.said or " ".join(held.asked), _done(held)
     lines = [ORNAMENT.sub("", line) for line in said[:_READ].splitlines()]
-    told = shorten(" ".join(line for line in lines if line.strip()).replace("<!--", "<!- -"), GIST_LIMIT - len(done) - 3 * bool(done))
+    told = shorten(
+        " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -"),
+        GIST_LIMIT - len(done) - 3 * bool(done),
+    )
     return " · ".join(part for part in (told, done) if part) or "(nothing said)"
 
 
@@ -156,10 +185,20 @@ def failed(command: Command) -> bool:
 def _done(held: Stretch) -> str:
     """Files and failures, what does not fit being counted. A file without a folder stands in backticks: else nothing would tell
     its name from a word."""
-    names = [name if "/" in name else f"`{name}`" for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed)]
+    names = [
+        name if "/" in name else f"`{name}`"
+        for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed)
+    ]
     failures = list(dict.fromkeys(f"{_short(one.line)} failed" for one in held.ran if failed(one)))
     files = _fitting("changed ", names, " files", _DONE_LIMIT - (40 if failures else 0))
-    return " · ".join(part for part in (files, _fitting("", failures, " commands failed", _DONE_LIMIT - len(files) - 3)) if part)
+    return " · ".join(
+        part
+        for part in (
+            files,
+            _fitting("", failures, " commands failed", _DONE_LIMIT - len(files) - 3),
+        )
+        if part
+    )
 
 
 def _fitting(head: str, names: list[str], otherwise: str, limit: int) -> str:
@@ -172,11 +211,17 @@ def _fitting(head: str, names: list[str], otherwise: str, limit: int) -> str:
         shown = place
     if not shown:
         return f"{head}{len(names)}{otherwise}" if names else ""
-    return head + ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if shown < len(names) else "")
+    return (
+        head
+        + ", ".join(names[:shown])
+        + (f" and {len(names) - shown} more" if shown < len(names) else "")
+    )
 
 
 def _short(command: str) -> str:
-    line = " ".join(command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -").split())
+    line = " ".join(
+        command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -").split()
+    )
     return line if len(line) <= 40 else f"{line[:39].rstrip()}…"
 
 
@@ -197,7 +242,9 @@ def _place_of(note: Note, event_id: str) -> int:
 
 def _heading(lines: list[bytes]) -> int | None:
     """The line of the heading above the events; None when a person has taken it out."""
-    return next((number for number, line in enumerate(lines) if line.rstrip() == HEADING.encode()), None)
+    return next(
+        (number for number, line in enumerate(lines) if line.rstrip() == HEADING.encode()), None
+    )
 
 
 def _timed(note: Note, event: Event) -> Note:
@@ -208,7 +255,11 @@ def _timed(note: Note, event: Event) -> Note:
     starts = [turn.id for turn in told if turn.type == START]
     ends = [turn.id for turn in told if turn.type == END]
     ended = events.time_of(max(ends)) if ends and status_of(told) == "done" else ""
-    for key, value in (("started", events.time_of(min(starts)) if starts else note.get("started")), ("ended", ended), ("closed", "")):
+    for key, value in (
+        ("started", events.time_of(min(starts)) if starts else note.get("started")),
+        ("ended", ended),
+        ("closed", ""),
+    ):
         note = _placed(note, key, value)
     return note
 
@@ -220,32 +271,56 @@ def _standing(note: Note, event: Event, before: str) -> Note:
     if goes_on := bool(note.get("closed")) and event.at > note.get("ended"):
         note = with_fields(note, {"ended": "", "closed": ""})
     after = status_of(turns(note))
-    theirs = held not in ("open", "done") or (held != before and not goes_on and event.type not in (START, END))
+    theirs = held not in ("open", "done") or (
+        held != before and not goes_on and event.type not in (START, END)
+    )
     return note if theirs or held == after else with_fields(note, {"status": after})
 
 
 def _summarised(note: Note, event: Event) -> Note:
     """The note with the summary of this event where it is the latest end: in the place of the earlier one, but below a
     line where somebody has changed that."""
-    wanted = list(_summary_lines(event.text.partition(stretch.MARK)[0])) if event.type == END else []
+    wanted = (
+        list(_summary_lines(event.text.partition(stretch.MARK)[0])) if event.type == END else []
+    )
     if not wanted:
         return note
     wanted.append("")
-    marked = [*wanted, f"<!-- summary {event.id} {len(wanted)} {short_hash(chr(10).join(wanted), 10)} -->"]
+    marked = [
+        *wanted,
+        f"<!-- summary {event.id} {len(wanted)} {short_hash(chr(10).join(wanted), 10)} -->",
+    ]
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     end = _heading(lines)
     if end is None:
-        end = next((number for number, line in enumerate(lines) if _LINE.fullmatch(line)), len(lines))
-    place, mark = next(((number, found) for number in reversed(range(end)) if (found := _MARK.fullmatch(lines[number]))), (end, None))
+        end = next(
+            (number for number, line in enumerate(lines) if _LINE.fullmatch(line)), len(lines)
+        )
+    place, mark = next(
+        (
+            (number, found)
+            for number in reversed(range(end))
+            if (found := _MARK.fullmatch(lines[number]))
+        ),
+        (end, None),
+    )
     if mark and mark[1].decode() >= event.id:
         return note
     start = max(0, place - int(mark[2])) if mark else place
     if mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode():
         lines[start : place + 1] = _encoded(note, marked)
     else:
-        above = texts[texts.index(SUMMARY, 0, place) + 1 : place] if SUMMARY in texts[:place] else None
-        head = [SUMMARY, ""] if above is None else ["", "---", ""] if any(line.strip() for line in above) else []
+        above = (
+            texts[texts.index(SUMMARY, 0, place) + 1 : place] if SUMMARY in texts[:place] else None
+        )
+        head = (
+            [SUMMARY, ""]
+            if above is None
+            else ["", "---", ""]
+            if any(line.strip() for line in above)
+            else []
+        )
         below = [""] if place == end else []
         lines[place : place + bool(mark)] = _encoded(note, [*head, *marked, *below])
     return note._replace(body=b"".join(lines))
@@ -278,7 +353,11 @@ def _summary_lines(text: str) -> Iterator[str]:
 def _placed(note: Note, key: str, value: emit.Value) -> Note:
     """The note with a field, a new one before those that come after it in the order of fields."""
     if key in note.fields or not value:
-        return with_fields(note, {key: value}) if key in note.fields and note.fields[key] != value else note
+        return (
+            with_fields(note, {key: value})
+            if key in note.fields and note.fields[key] != value
+            else note
+        )
     later = "|".join(_ORDER[_ORDER.index(key) + 1 :])
     found = re.search(rf"^(?:{later})[ \t]*:".encode(), note.block, re.MULTILINE)
     if not found:
@@ -287,4 +366,8 @@ def _placed(note: Note, key: str, value: emit.Value) -> Note:
     block = note.block[: found.start()] + written + note.block[found.start() :]
     changed = notes.read(notes.write(note._replace(block=block)))
     others = {name: held for name, held in changed.fields.items() if name != key}
-    return changed if others == note.fields and not changed.problems else with_fields(note, {key: value})
+    return (
+        changed
+        if others == note.fields and not changed.problems
+        else with_fields(note, {key: value})
+    )

@@ -29,7 +29,9 @@ _EVERY = 256  # texts between two reports of progress
 _SHORTEST = 3  # letters of a word
 _ASCII = re.compile(r"[a-z]{3,}")
 _JOINTS = re.compile(r"[-_./'’:0-9]+")
-_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")  # scripts that are mostly written without blanks
+_UNSPACED = re.compile(
+    "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
+)  # scripts that are mostly written without blanks
 _ROUNDING = 1e-9  # a bound that is a whole number must not be rounded up past it
 _RARE = 30  # texts with a word up to which a list of them is faster than a number with their bits
 _MOST_BITS = 500_000_000  # in the numbers of all words together
@@ -58,7 +60,9 @@ def of_tokens(a: Tokens, b: Tokens) -> float:
     return both / (len(a) + len(b) - both) if both else 0.0
 
 
-def pairs(texts: Sequence[str], least: float = SUGGESTED, progress: Progress = silent) -> Iterator[tuple[int, int, float]]:
+def pairs(
+    texts: Sequence[str], least: float = SUGGESTED, progress: Progress = silent
+) -> Iterator[tuple[int, int, float]]:
     """Every pair of texts that are alike by `least` (above 0) or more, as their places (the lower one first) and how alike they are, in no order."""
     assert 0 < least <= 1
     copies: dict[Tokens, list[int]] = {}
@@ -71,25 +75,34 @@ def pairs(texts: Sequence[str], least: float = SUGGESTED, progress: Progress = s
         yield from ((one, other, 1.0) for one, other in combinations(places, 2))
     sets = sorted(copies, key=len)
     for one, other, alike in _unequal(sets, least, progress):
-        yield from ((min(pair), max(pair), alike) for pair in product(copies[sets[one]], copies[sets[other]]))
+        yield from (
+            (min(pair), max(pair), alike)
+            for pair in product(copies[sets[one]], copies[sets[other]])
+        )
 
 
 def _words(text: str) -> Iterator[str]:
     for chunk in chunks(text):
         if _UNSPACED.search(chunk):
-            yield from (part for word in analyse(chunk, str) for part in word.parts if len(part) > 1)
+            yield from (
+                part for word in analyse(chunk, str) for part in word.parts if len(part) > 1
+            )
         else:
             yield from (word for word in _JOINTS.split(chunk) if len(word) >= _SHORTEST)
 
 
-def _unequal(sets: Sequence[Tokens], least: float, progress: Progress) -> Iterator[tuple[int, int, float]]:
+def _unequal(
+    sets: Sequence[Tokens], least: float, progress: Progress
+) -> Iterator[tuple[int, int, float]]:
     """The pairs of different sets, which are sorted by size. What two share is counted in two parts: a pair is looked at when it
     shares many rare words, or enough common ones without these."""
     sizes = [len(words) for words in sets]
     frequency = Counter(chain.from_iterable(sets))
     most = max(_RARE, _MOST_BITS // len(sets)) if sets else 0
     common = {word for word, count in frequency.most_common(most) if count > _RARE}
-    rare: dict[str, list[int]] = {word: [] for word, count in frequency.items() if count > 1 and word not in common}
+    rare: dict[str, list[int]] = {
+        word: [] for word, count in frequency.items() if count > 1 and word not in common
+    }
     bits = dict.fromkeys(common, 0)
     for place, words in enumerate(sets):
         if not place % _EVERY:
@@ -102,7 +115,10 @@ def _unequal(sets: Sequence[Tokens], least: float, progress: Progress) -> Iterat
         looked.update(_sharing(columns, sizes[: place + 1], first, least, allowed))
         digits = [column.to_bytes(place // 8 + 1, "little") for column in columns] if looked else []
         for other in looked:
-            both = met[other] + sum((digit[other >> 3] >> (other & 7) & 1) << power for power, digit in enumerate(digits))
+            both = met[other] + sum(
+                (digit[other >> 3] >> (other & 7) & 1) << power
+                for power, digit in enumerate(digits)
+            )
             if (alike := both / (sizes[place] + sizes[other] - both)) >= least:
                 yield other, place, alike
         bit = 1 << place
@@ -113,7 +129,9 @@ def _unequal(sets: Sequence[Tokens], least: float, progress: Progress) -> Iterat
                 rare[word].append(place)
 
 
-def _sharing(columns: Sequence[int], sizes: Sequence[int], first: int, least: float, allowed: int) -> Iterator[int]:
+def _sharing(
+    columns: Sequence[int], sizes: Sequence[int], first: int, least: float, allowed: int
+) -> Iterator[int]:
     """The texts from `first` on that may be alike to the last of `sizes` if they share no more than `allowed` rare words with it,
     by the columns of how many common ones they share."""
     place = len(sizes) - 1
@@ -121,7 +139,10 @@ def _sharing(columns: Sequence[int], sizes: Sequence[int], first: int, least: fl
         return
     bounds = sorted({first + (place - first) * band // _BANDS for band in range(_BANDS + 1)})
     for start, end in pairwise(bounds):
-        many = _at_least(columns, _enough(sizes[start], sizes[place], least) - allowed) >> start & (1 << end - start) - 1
+        many = (
+            _at_least(columns, _enough(sizes[start], sizes[place], least) - allowed) >> start
+            & (1 << end - start) - 1
+        )
         digits = f"{many:b}"[::-1]
         at = digits.find("1")
         while at >= 0:

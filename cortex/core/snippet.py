@@ -39,7 +39,11 @@ def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
     for number, line in enumerate(text[start:].split("\n"), start=first):
         if opening is None and any(c.isalnum() for c in line) and not line.startswith("#"):
             opening = (number, line)
-        if pattern and (found := {match[0].lower() for match in pattern.finditer(line)}) and len(found) > most:
+        if (
+            pattern
+            and (found := {match[0].lower() for match in pattern.finditer(line)})
+            and len(found) > most
+        ):
             best, most = (number, line), len(found)
     number, line = best or opening or (first, "")
     return _cut(number, line, pattern)
@@ -54,4 +58,6 @@ def _cut(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
             start = line.rfind(" ", 0, start) + 1
         piece = line[start : start + WIDTH]
         line = ("…" if start else "") + piece.rstrip() + ("…" if start + WIDTH < len(line) else "")
-    return Snippet(number, pattern.sub(lambda found: f"{MARK}{found[0]}{UNMARK}", line) if pattern else line)
+    return Snippet(
+        number, pattern.sub(lambda found: f"{MARK}{found[0]}{UNMARK}", line) if pattern else line
+    )

@@ -50,14 +50,21 @@ def is_tagged(text: str) -> bool:
 
 def compose(stretch: Stretch) -> str:
     """The text of an event. `read` gives the stretch back; blanks at the ends of what was said are lost, and backticks in commands."""
-    stretch = stretch._replace(ran=tuple(one._replace(line=one.line.replace("`", "'")) for one in stretch.ran))
+    stretch = stretch._replace(
+        ran=tuple(one._replace(line=one.line.replace("`", "'")) for one in stretch.ran)
+    )
     lists = (
         (_ASKED, stretch.asked),
         (_CHANGED, stretch.changed),
         (_RAN, [f"`{line}` {outcome}" for line, outcome in stretch.ran]),
         (_PLAN, [f"[{'x' if step.done else ' '}] {step.text}" for step in stretch.plan]),
     )
-    done = [part for heading, items in lists if items for part in (heading, "\n".join(f"- {_one_line(item)}" for item in items))]
+    done = [
+        part
+        for heading, items in lists
+        if items
+        for part in (heading, "\n".join(f"- {_one_line(item)}" for item in items))
+    ]
     said = stretch.said.strip().replace(MARK, _BROKEN_MARK)
     return "\n\n".join([*([said] if said else []), *([MARK, *done] if done else [])])
 

@@ -10,7 +10,9 @@ from cortex.core.relation import relations_in, target_in
 from cortex.core.scan import Scanned
 from cortex.core.text import one_line, slug
 
-_CHILD = re.compile(r"(.+)-[a-z2-7]{6}")  # of `core/record.py`: the slug of what is to be done, and a hash
+_CHILD = re.compile(
+    r"(.+)-[a-z2-7]{6}"
+)  # of `core/record.py`: the slug of what is to be done, and a hash
 _LINKED = re.compile(r"\[\[[^\[\]]{1,400}\]\]")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _BLOCK = re.compile(r"#{1,6}\s|```|~~~|>|\|")
@@ -23,7 +25,9 @@ def ticked(note: Note, scanned: Scanned, *, current: bool = True) -> tuple[str, 
     tasks with the same words, or the same link, all must be."""
     if not any(task.done for task in scanned.tasks):
         return ()
-    return tuple(dict.fromkeys((*_of_words(note, scanned), *(_of_links(scanned) if current else ()))))
+    return tuple(
+        dict.fromkeys((*_of_words(note, scanned), *(_of_links(scanned) if current else ())))
+    )
 
 
 def _of_links(scanned: Scanned) -> list[str]:
@@ -44,14 +48,20 @@ def _of_links(scanned: Scanned) -> list[str]:
 def _of_words(note: Note, scanned: Scanned) -> tuple[str, ...]:
     type_ = note.get("type").strip().lower() if scanned.tasks else ""
     if type_ == "action":
-        return (note.get("id"),) if note.get("id") and all(task.done for task in scanned.tasks) else ()
+        return (
+            (note.get("id"),) if note.get("id") and all(task.done for task in scanned.tasks) else ()
+        )
     if type_ != "meeting" or not any(task.done for task in scanned.tasks):
         return ()
     children: dict[str, list[str]] = {}
     for kind, text in relations_in(note.fields.get("relations")):
         if kind == "source_of" and (head := _CHILD.fullmatch(target_in(text))):
             children.setdefault(head[1], []).append(head[0])
-    return tuple(id_ for head in _done(note, scanned, children) for id_ in children[head]) if children else ()
+    return (
+        tuple(id_ for head in _done(note, scanned, children) for id_ in children[head])
+        if children
+        else ()
+    )
 
 
 def _done(note: Note, scanned: Scanned, heads: dict[str, list[str]]) -> list[str]:
@@ -67,7 +77,9 @@ def _done(note: Note, scanned: Scanned, heads: dict[str, list[str]]) -> list[str
         label = LABEL.match(texts[0])
         texts[0] = texts[0][label.end() if label else 0 :]
         texts = [texts[0] + texts[1], *texts[2:]]
-        head = next((head for text in readings(texts) if (head := slug(one_line(text))) in heads), "")
+        head = next(
+            (head for text in readings(texts) if (head := slug(one_line(text))) in heads), ""
+        )
         if head:
             marks[head] = marks.get(head, True) and task.done
     return [head for head, done in marks.items() if done]

@@ -7,13 +7,17 @@ import sys
 _MUCH = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_IN_SLUGS = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256))  # the rest is a blank
+_IN_SLUGS = bytes(
+    sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256)
+)  # the rest is a blank
 # Letters and digits that Unicode 16 and 17 added: only a Python that has these tables (3.14, 3.15) takes them for ASCII ones, and a
 # slug, which ends up in ids, is the same on every Python. Later versions of Unicode may add more; tests/test_pythons.py finds them.
 _NEW_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
 # Stems that Windows refuses as a file name, whatever the extension.
-RESERVED_STEMS = frozenset(["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))])
+RESERVED_STEMS = frozenset(
+    ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
+)
 
 
 def base32(number: int, length: int) -> str:
@@ -23,7 +27,10 @@ def base32(number: int, length: int) -> str:
 
 def short_hash(text: str, length: int = 6) -> str:
     """`length` base32 characters of the SHA-256 of `text`."""
-    return base32(int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length, length)
+    return base32(
+        int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length,
+        length,
+    )
 
 
 def hash_bytes(text: str, size: int) -> bytes:

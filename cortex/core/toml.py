@@ -44,7 +44,11 @@ def _refuse(text: str) -> None:
             dots = 0
             depth += (mark in "[{") - (mark in "]}")
         if dots > MOST_DOTS or depth > DEEPEST:
-            what = f"a key has more than {MOST_DOTS} dots" if dots > MOST_DOTS else f"is nested more than {DEEPEST} deep"
+            what = (
+                f"a key has more than {MOST_DOTS} dots"
+                if dots > MOST_DOTS
+                else f"is nested more than {DEEPEST} deep"
+            )
             raise ValueError(f"line {_line(text, part.start())}: {what}")
 
 

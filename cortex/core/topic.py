@@ -11,7 +11,9 @@ from cortex.core.text import one_line, short_hash, slug
 
 LIMIT = 120  # characters of a topic; of its last segment, when Cortex makes it, 100 (both as in seed 001)
 SEGMENT = 100
-WITHOUT_FAMILY = "topic"  # the first segment of a topic that is of no family, and the folder of such records
+WITHOUT_FAMILY = (
+    "topic"  # the first segment of a topic that is of no family, and the folder of such records
+)
 _WORDS = 8  # of a text that has no title
 
 # family -> the type of record that it is about
@@ -39,7 +41,9 @@ _TELLING = {
 _KEYWORDS = {word: place for place, words in enumerate(_TELLING.values()) for word in words.split()}
 _WORD = re.compile(r"[a-z]+")
 _READ = 20_000  # characters of a text that are asked
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 _GOOD = "a topic looks like decision/storage or bug/login-loop"
 
 

@@ -32,7 +32,9 @@ class Upserted(NamedTuple):
     """The record's bytes afterwards."""
 
     data: bytes
-    edit: Event | None  # has to be kept before the record is replaced: it holds what would be lost otherwise
+    edit: (
+        Event | None
+    )  # has to be kept before the record is replaced: it holds what would be lost otherwise
     changed: bool  # False when the event said what the record said already
 
 
@@ -48,22 +50,36 @@ def upserted(data: bytes, change: Upsert, said: Said, *, instead: bool = False) 
     # Who says anew what had been put away wants it back. What was superseded stays so: another record holds in its place, and
     # which of the two is right is for a person to say, as one does who saves it in place of that one. An event from before it
     # was put away changes nothing.
-    back = wins and note.get("status").lower() in (ASIDE if instead else ("archived", "deleted")) and event.at >= note.get("updated")
+    back = (
+        wins
+        and note.get("status").lower() in (ASIDE if instead else ("archived", "deleted"))
+        and event.at >= note.get("updated")
+    )
     if back:
         note = brought_back(note)
     held = record_of(note)
     joined = _joined(held, change.record)
     edit = None
     if wins and _text(held) != _text(change.record):
-        if not any(_text(one) == _text(held) for id_ in sorted(before, reverse=True) for one in said(id_)):
+        if not any(
+            _text(one) == _text(held) for id_ in sorted(before, reverse=True) for one in said(id_)
+        ):
             edit = kept(held, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, edit.id})))
-        stands = held.status == begun_as(held.type) or (change.record.layer and held.status in ("active", "done"))  # a plan is done by its steps
+        stands = held.status == begun_as(held.type) or (
+            change.record.layer and held.status in ("active", "done")
+        )  # a plan is done by its steps
         status = change.record.status if stands else held.status
         joined = _with_text_of(joined, change.record)._replace(status=status)
     elif wins:
-        joined = joined._replace(session=change.record.session)  # all that the latest event alone says and that is no text
-    return Upserted(_written(note, held, joined), edit, back or _text(joined) != _text(held) or not says(joined, change.record))
+        joined = joined._replace(
+            session=change.record.session
+        )  # all that the latest event alone says and that is no text
+    return Upserted(
+        _written(note, held, joined),
+        edit,
+        back or _text(joined) != _text(held) or not says(joined, change.record),
+    )
 
 
 def says(held: Record, said: Record) -> bool:
@@ -92,7 +108,9 @@ def record_of(note: Note) -> Record:
     """What a note says, as far as a record can."""
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
-    relations = ((kind, target_in(text)) for kind, text in relations_in(note.fields.get("relations") or []))
+    relations = (
+        (kind, target_in(text)) for kind, text in relations_in(note.fields.get("relations") or [])
+    )
     return Record(
         id=note.get("id"), type=note.get("type"), title=note.get("title"), body=body_of(note),
         created=note.get("created"), events=events, status=note.get("status"), scope=note.get("scope"), project=note.get("project"),
@@ -105,13 +123,26 @@ def record_of(note: Note) -> Record:
 
 def _with_text_of(record: Record, said: Record) -> Record:
     return record._replace(
-        type=said.type, title=said.title, body=said.body, branch=said.branch, session=said.session, confidence=said.confidence, priority=said.priority
+        type=said.type,
+        title=said.title,
+        body=said.body,
+        branch=said.branch,
+        session=said.session,
+        confidence=said.confidence,
+        priority=said.priority,
     )
 
 
 def _text(record: Record) -> tuple[str, ...]:
     """What an upsert would overwrite."""
-    return record.type, record.title, record.body.strip("\n"), record.branch, record.confidence, record.priority
+    return (
+        record.type,
+        record.title,
+        record.body.strip("\n"),
+        record.branch,
+        record.confidence,
+        record.priority,
+    )
 
 
 def _joined(held: Record, said: Record) -> Record:
@@ -139,7 +170,18 @@ def _written(note: Note, held: Record, joined: Record) -> bytes:
     _, rest = note.provenance()
     rest.pop("session", None)
     fields: dict[str, emit.Value] = {}
-    for key in ("type", "title", "status", "branch", "tags", "created", "updated", "confidence", "priority", "supersedes"):
+    for key in (
+        "type",
+        "title",
+        "status",
+        "branch",
+        "tags",
+        "created",
+        "updated",
+        "confidence",
+        "priority",
+        "supersedes",
+    ):
         if getattr(joined, key) != getattr(held, key):
             fields[key] = getattr(joined, key)
     if joined.relations != held.relations and _as_lines(note, held.relations):
@@ -147,14 +189,18 @@ def _written(note: Note, held: Record, joined: Record) -> bytes:
     else:
         for kind, to in joined.relations:
             note = with_relation(note, kind, to) if (kind, to) not in held.relations else note
-    note = with_fields(note, fields | {"provenance": provenance(joined.events, joined.session) | rest})
+    note = with_fields(
+        note, fields | {"provenance": provenance(joined.events, joined.session) | rest}
+    )
     return notes.write(with_body(note, joined.body))
 
 
 def _as_lines(note: Note, relations: tuple[tuple[str, str], ...]) -> bool:
     """Whether the relations stand as Cortex writes them. Only then may they be sorted: other forms are a hand's, and stay."""
     held, wanted = note.fields.get("relations"), relation_fields(relations)
-    return not held or (held == wanted and note.eol.join(emit.field("relations", wanted)).encode() in note.block)
+    return not held or (
+        held == wanted and note.eol.join(emit.field("relations", wanted)).encode() in note.block
+    )
 
 
 def kept(held: Record, event: Event) -> Event:

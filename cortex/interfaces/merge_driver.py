@@ -48,7 +48,10 @@ def _kept(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
     try:
         displaced.keep(os.getcwd(), path, base, stays, other)
     except (CortexError, OSError) as error:
-        _say(path, f"not merged, since it is two notes and the second could not be kept: {error}; cortex doctor --fix")
+        _say(
+            path,
+            f"not merged, since it is two notes and the second could not be kept: {error}; cortex doctor --fix",
+        )
         return False
     return True
 
@@ -91,7 +94,10 @@ def main(argv: list[str]) -> int:
     try:
         return run(argv)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
-        _say(argv[-1] if argv else "merge_driver", f"not merged by its fields: {error or type(error).__name__}")
+        _say(
+            argv[-1] if argv else "merge_driver",
+            f"not merged by its fields: {error or type(error).__name__}",
+        )
         return CLEAN if argv[:1] == ["briefing"] else FAILED
 
 

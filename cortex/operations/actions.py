@@ -88,7 +88,14 @@ class Meetings(NamedTuple):
 
 
 def actions(
-    vault: Vault, caller: Caller, *, project: str = "", owner: str = "", overdue: bool = False, done: bool = False, number: int = 50
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    owner: str = "",
+    overdue: bool = False,
+    done: bool = False,
+    number: int = 50,
 ) -> Actions:
     """List what is to be done: overdue first, then by date, then what has none.
 
@@ -115,10 +122,16 @@ def actions(
         where, values = f"type = 'action' AND tier = 0 AND {IS_DONE}" if done else IS_TO_DO, []
         if named:
             where, values = f"{where} AND project = ?", [named]
-        return list(now.catalogue.standings(where, values)), done_ids(now.catalogue) if done else frozenset()
+        return list(now.catalogue.standings(where, values)), done_ids(
+            now.catalogue
+        ) if done else frozenset()
 
     found, ticked = look(vault, caller.progress, asked)
-    found = [one for one in found if not owner.strip() or one.owner.casefold() == owner.strip().casefold()]
+    found = [
+        one
+        for one in found
+        if not owner.strip() or one.owner.casefold() == owner.strip().casefold()
+    ]
     if overdue:
         found = [one for one in found if is_overdue(one.due, caller.now)]
     if done:
@@ -129,7 +142,9 @@ def actions(
     return Actions(shown, len(found) - len(shown), tuple(problems))
 
 
-def meetings(vault: Vault, caller: Caller, *, number: int = 20, since: str = "", project: str = "") -> Meetings:
+def meetings(
+    vault: Vault, caller: Caller, *, number: int = 20, since: str = "", project: str = ""
+) -> Meetings:
     """List meetings, newest first, with what came of each.
 
     number: how many at the most
@@ -147,7 +162,11 @@ def meetings(vault: Vault, caller: Caller, *, number: int = 20, since: str = "",
     problems = freshen(vault, caller)
 
     def asked(now: Views) -> tuple[list[Standing], int, dict[int, tuple[int, int, int]]]:
-        found = list(now.catalogue.standings(f"{where} ORDER BY {MADE} DESC, date DESC, path LIMIT ?", (*values, number)))
+        found = list(
+            now.catalogue.standings(
+                f"{where} ORDER BY {MADE} DESC, date DESC, path LIMIT ?", (*values, number)
+            )
+        )
         total = next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {where}", values))[0]
         return found, int(total), _outcomes(now.catalogue, [one.number for one in found])
 
@@ -176,7 +195,9 @@ def done_ids(catalogue: Catalogue) -> frozenset[str]:
     return frozenset(str(row[0]) for row in catalogue.asked("SELECT id FROM tick"))
 
 
-def _action(vault: Vault, caller: Caller, one: Standing, done: bool, ticked: frozenset[str]) -> Action:
+def _action(
+    vault: Vault, caller: Caller, one: Standing, done: bool, ticked: frozenset[str]
+) -> Action:
     by_tick = one.status not in DONE and one.id in ticked
     shown = hit(vault, one)._replace(status="done" if by_tick else one.status)
     return Action(*shown, one.owner, one.due, not done and is_overdue(one.due, caller.now), by_tick)
@@ -197,5 +218,9 @@ def _outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[int, 
         mine = [rows[part] for part in some if part in rows and rows[part].tier == 0]
         acts = [row for row in mine if row.type == "action"]
         finished = sum(row.status in DONE or row.id in ticked for row in acts)
-        found[number] = (len(acts) - finished, finished, sum(row.type == "decision" for row in mine))
+        found[number] = (
+            len(acts) - finished,
+            finished,
+            sum(row.type == "decision" for row in mine),
+        )
     return found

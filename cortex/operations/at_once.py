@@ -45,12 +45,21 @@ def at_once(vault: Vault, caller: Caller, captured: Captured, event: Event) -> D
             done, healed = _normalized(vault, caller, event)
     except (CortexError, OSError) as error:
         message = error.message if isinstance(error, CortexError) else error.strerror or str(error)
-        raise CortexError(f"kept as event {captured.id}, which is no record yet: {message}", "cortex normalize makes it one") from error
+        raise CortexError(
+            f"kept as event {captured.id}, which is no record yet: {message}",
+            "cortex normalize makes it one",
+        ) from error
     if done.failed:
         told = done.failed[0]
-        raise CortexError(f"kept as event {captured.id}, which is no record yet: {told.message}", told.hint)
+        raise CortexError(
+            f"kept as event {captured.id}, which is no record yet: {told.message}", told.hint
+        )
     problems = [] if healed else heal_by_the_way(vault, caller)
-    return Done(tuple(done.outcomes), tuple(problems)) if done.outcomes else _done_before(vault, caller, event)
+    return (
+        Done(tuple(done.outcomes), tuple(problems))
+        if done.outcomes
+        else _done_before(vault, caller, event)
+    )
 
 
 def _normalized(vault: Vault, caller: Caller, event: Event) -> tuple[Pass, bool]:
@@ -83,11 +92,23 @@ def _done_before(vault: Vault, caller: Caller, event: Event) -> Done:
     """What another process made of the event: the records that name it."""
     where = "tier < 2 AND instr(char(10) || events || char(10), char(10) || ? || char(10)) ORDER BY path"
     found = look(
-        vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows(where, (event.id,)) if not row.path.startswith(f"{FOLDER}/")]
+        vault,
+        caller.progress,
+        lambda now: [
+            row.path
+            for row in now.catalogue.rows(where, (event.id,))
+            if not row.path.startswith(f"{FOLDER}/")
+        ],
     )
     if not found:
-        place = layout.failed(event.id) if files.exists(vault.root, layout.failed(event.id)) else events.path_of(event.id)
-        raise CortexError(f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}")
+        place = (
+            layout.failed(event.id)
+            if files.exists(vault.root, layout.failed(event.id))
+            else events.path_of(event.id)
+        )
+        raise CortexError(
+            f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}"
+        )
     return Done(tuple((path, _outcome(vault, path, event)) for path in found), ())
 
 
@@ -96,5 +117,11 @@ def _outcome(vault: Vault, path: str, event: Event) -> str:
     named = [id_ for id_ in note.provenance()[0] if events.is_event_id(id_)]
     if named[:1] == [event.id]:
         return CREATED
-    first = max(named) == event.id and note.get("updated") == event.at  # to say so, as far as the record tells
-    return UPDATED if first or digest(note.text) not in {digest(record.body) for record in records_of(event)} else DUPLICATE
+    first = (
+        max(named) == event.id and note.get("updated") == event.at
+    )  # to say so, as far as the record tells
+    return (
+        UPDATED
+        if first or digest(note.text) not in {digest(record.body) for record in records_of(event)}
+        else DUPLICATE
+    )

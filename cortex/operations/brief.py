@@ -73,11 +73,29 @@ def brief(
     if into == "none":
         from cortex.operations.deliver import withdraw  # noqa: PLC0415  only who asks for it
 
-        return Brief("", project, branch, 0, budget, False, (), (), 0, "", withdraw(vault, caller.cwd), (), into=into)
+        return Brief(
+            "",
+            project,
+            branch,
+            0,
+            budget,
+            False,
+            (),
+            (),
+            0,
+            "",
+            withdraw(vault, caller.cwd),
+            (),
+            into=into,
+        )
     alone = print or bool(into)  # then it is the text that is wanted, as a hook injects it
-    key = _key(caller, project, branch, budget, all_branches)._replace(injected=alone and budget > _FITS)
+    key = _key(caller, project, branch, budget, all_branches)._replace(
+        injected=alone and budget > _FITS
+    )
     known = kept(vault, key)
-    answer = (_read(known, edits=not alone) if known else None) or _made(vault, caller, key, edits=not alone)
+    answer = (_read(known, edits=not alone) if known else None) or _made(
+        vault, caller, key, edits=not alone
+    )
     if into:
         from cortex.operations.deliver import deliver  # noqa: PLC0415  as above
 
@@ -85,7 +103,13 @@ def brief(
     return answer._replace(print=print, into=into)
 
 
-def text_for_hook(vault: Vault, caller: Caller, project: str, branch: str, elsewhere: Callable[[], str | None] = lambda: None) -> str:
+def text_for_hook(
+    vault: Vault,
+    caller: Caller,
+    project: str,
+    branch: str,
+    elsewhere: Callable[[], str | None] = lambda: None,
+) -> str:
     """The framed text for the start of a session, at most 9,500 characters; empty when there is nothing to say. Where none is kept,
     `elsewhere` is asked before one is made here; it answers None when it cannot say."""
     key = _key(caller, project, branch, USUAL, False)
@@ -128,7 +152,13 @@ def _read(known: Kept, *, edits: bool) -> Brief | None:
         if not table.pop("edits") and edits:
             return None
         table["sections"] = tuple(
-            Section(one[0], one[1], tuple(Line(*line)._replace(changed=tuple(line[6])) for line in one[2]), *one[3:]) for one in table["sections"]
+            Section(
+                one[0],
+                one[1],
+                tuple(Line(*line)._replace(changed=tuple(line[6])) for line in one[2]),
+                *one[3:],
+            )
+            for one in table["sections"]
         )
         table["others"] = tuple(table["others"])
         table["doubts"] = tuple((id_, why) for id_, why in table["doubts"])

@@ -9,8 +9,31 @@ from collections.abc import Iterable
 
 from cortex.core.agent_text import neutral
 from cortex.core.answer import DONE, decoded
-from cortex.core.brief import EVERYWHERE, KNOWLEDGE, OPEN, PARTS, PINNED, PLAN, SESSIONS, Entry, Fitted, Head, Part, compose, within
-from cortex.core.brief_text import Parts, Step, folded, harmless, parts_of, session_told, steps, told
+from cortex.core.brief import (
+    EVERYWHERE,
+    KNOWLEDGE,
+    OPEN,
+    PARTS,
+    PINNED,
+    PLAN,
+    SESSIONS,
+    Entry,
+    Fitted,
+    Head,
+    Part,
+    compose,
+    within,
+)
+from cortex.core.brief_text import (
+    Parts,
+    Step,
+    folded,
+    harmless,
+    parts_of,
+    session_told,
+    steps,
+    told,
+)
 from cortex.core.caller import Caller
 from cortex.core.command import line
 from cortex.core.json_text import dumps
@@ -76,13 +99,21 @@ def made(vault: Vault, caller: Caller, key: Key, *, edits: bool = False) -> Brie
     compose((), Head("", "", ""), key.budget)  # a budget that cannot be kept is told first
     problems = freshen(vault, caller)
     project, names = _names(vault, key.project)
-    looked = time.time_ns()  # the wall clock: it is compared with the stamps that the file system made
+    looked = (
+        time.time_ns()
+    )  # the wall clock: it is compared with the stamps that the file system made
     # The catalogue tells all: after a change nobody waits here for the index of words to be written, which takes 40 ms.
-    seen = look(vault, caller.progress, lambda now: _seen(now, vault, key, project, names), words=False)
+    seen = look(
+        vault, caller.progress, lambda now: _seen(now, vault, key, project, names), words=False
+    )
     parts, bodies = _read(vault, seen)
     doubts, used, changed, told_of = _doubts(caller.cwd, key, bodies, edits)
     composed = _parts(seen, parts, doubts, project, key.branch)
-    fitted = within(composed, seen.head, key.budget, MOST_CHARACTERS) if key.injected else compose(composed, seen.head, key.budget)
+    fitted = (
+        within(composed, seen.head, key.budget, MOST_CHARACTERS)
+        if key.injected
+        else compose(composed, seen.head, key.budget)
+    )
     fitted = _with_edits(fitted, changed)
     shown = {line.id for section in fitted.sections for line in section.lines}
     answer = Brief(
@@ -90,8 +121,18 @@ def made(vault: Vault, caller: Caller, key: Key, *, edits: bool = False) -> Brie
         seen.head.left_out, seen.head.newest, (), (*problems, *told_of, *_unknown(caller.cwd, key, seen)), others=seen.others,
     )  # fmt: skip
     # While events wait, or could not be made records, the next call is to try again.
-    if not problems and not files.notes_in(vault.root, layout.PENDING) and all(bool(was) == bool(kept.stamp(path)) for path, was in used):
-        kept.keep(vault, key, _kept_form(answer, fitted.shown, edits), _depends(vault, seen, [path for path, _ in used]), looked)
+    if (
+        not problems
+        and not files.notes_in(vault.root, layout.PENDING)
+        and all(bool(was) == bool(kept.stamp(path)) for path, was in used)
+    ):
+        kept.keep(
+            vault,
+            key,
+            _kept_form(answer, fitted.shown, edits),
+            _depends(vault, seen, [path for path, _ in used]),
+            looked,
+        )
     return answer
 
 
@@ -119,17 +160,29 @@ def _seen(now: Views, vault: Vault, key: Key, project: str, names: list[str]) ->
         usual, files_ = branches.defaults(key.folder)
         git.extend(files_)
         held = {*usual, key.branch}
-        merged = branches.merged(key.folder, key.branch, [name for name in named if name and name not in held])
+        merged = branches.merged(
+            key.folder, key.branch, [name for name in named if name and name not in held]
+        )
         git.extend(merged.used)
         return frozenset(held | merged.names)
 
     chosen = choose(now.catalogue, Asked(names, key.branch, holds, key.budget))
     parts = chosen.parts
     head = Head(project, key.branch, chosen.newest, chosen.left_out)
-    bare = [Part(kind, tuple(Entry(one.id, one.type, one.title) for one in some), chosen.totals[kind], "") for kind, some in parts.items()]
-    room = {section.kind: len(section.lines) for section in compose(bare, head, key.budget).sections}
+    bare = [
+        Part(
+            kind, tuple(Entry(one.id, one.type, one.title) for one in some), chosen.totals[kind], ""
+        )
+        for kind, some in parts.items()
+    ]
+    room = {
+        section.kind: len(section.lines) for section in compose(bare, head, key.budget).sections
+    }
     stamps = now.snapshot.stamps
-    notes = (*considered(now.catalogue, names), *(one.path for some in parts.values() for one in some))
+    notes = (
+        *considered(now.catalogue, names),
+        *(one.path for some in parts.values() for one in some),
+    )
     rules = tuple(line.rpartition(" ")[0] for line in now.snapshot.rules.splitlines())
     return _Seen(
         {kind: some[: room.get(kind, 0)] for kind, some in parts.items()}, chosen.totals, head,
@@ -158,20 +211,35 @@ def _read(vault: Vault, seen: _Seen) -> tuple[dict[int, Parts], list[tuple[Row, 
 
 def _unknown(cwd: str, key: Key, seen: _Seen) -> list[Problem]:
     """A branch that neither the records of the project nor its repository know; not the one that is checked out."""
-    if not key.branch or key.branch in (*seen.branches, *branches.DEFAULTS, checkout.branch_of(cwd)):
+    if not key.branch or key.branch in (
+        *seen.branches,
+        *branches.DEFAULTS,
+        checkout.branch_of(cwd),
+    ):
         return []
     from cortex.vault.refs import Repository  # noqa: PLC0415  its patterns cost 1 ms, and mostly the branch is the one that is checked out
 
     place = checkout.git_folder(cwd) if key.project == checkout.project_of(cwd) else None
     if place and branches.is_name(key.branch) and Repository(*place).has_branch(key.branch):
         return []
-    return [Problem(f"branch {neutral(key.branch)}", "there is none of this name, and no record names it", "cortex brief --all-branches")]
+    return [
+        Problem(
+            f"branch {neutral(key.branch)}",
+            "there is none of this name, and no record names it",
+            "cortex brief --all-branches",
+        )
+    ]
 
 
 def _with_edits(fitted: Fitted, changed: dict[str, tuple[str, ...]]) -> Fitted:
     if not changed:
         return fitted
-    sections = (one._replace(lines=tuple(line._replace(changed=changed.get(line.id, ())) for line in one.lines)) for one in fitted.sections)
+    sections = (
+        one._replace(
+            lines=tuple(line._replace(changed=changed.get(line.id, ())) for line in one.lines)
+        )
+        for one in fitted.sections
+    )
     return fitted._replace(sections=tuple(sections))
 
 
@@ -192,29 +260,54 @@ def _doubts(cwd: str, key: Key, bodies: list[tuple[Row, str]], edits: bool) -> _
     from cortex.operations.reality import doubts  # noqa: PLC0415
 
     # A note that says nothing beyond its title claims something all the same.
-    claims = [claim_of(one.id, one.title, body, one.branch, one.created, rejected=one.type == "rejection") for one, body in bodies]
+    claims = [
+        claim_of(one.id, one.title, body, one.branch, one.created, rejected=one.type == "rejection")
+        for one, body in bodies
+    ]
     found = doubts(key.folder, claims, changed=edits)
     created = {one.id: one.created[:10] if is_day(one.created) else "" for one, _ in bodies}
-    told_of = {id_: harmless(f"was true on {created[id_] or 'an earlier day'}: {doubt.why}") for id_, doubt in found.doubts.items() if id_ in created}
+    told_of = {
+        id_: harmless(f"was true on {created[id_] or 'an earlier day'}: {doubt.why}")
+        for id_, doubt in found.doubts.items()
+        if id_ in created
+    }
     return _Reality(told_of, found.used, found.changed, found.problems)
 
 
-def _parts(seen: _Seen, held: dict[int, Parts], doubts: dict[str, str], project: str, branch: str) -> list[Part]:
+def _parts(
+    seen: _Seen, held: dict[int, Parts], doubts: dict[str, str], project: str, branch: str
+) -> list[Part]:
     found = []
-    titles = {folded(one.title.rstrip("…")) for kind, some in seen.parts.items() if kind != SESSIONS for one in some}
+    titles = {
+        folded(one.title.rstrip("…"))
+        for kind, some in seen.parts.items()
+        if kind != SESSIONS
+        for one in some
+    }
     for kind, counted in seen.totals.items():
         total, some = counted, seen.parts.get(kind, [])
         entries = [
-            _session(one, held[one.number], titles, branch) if kind == SESSIONS else _entry(kind, one, held[one.number], doubts, branch)
+            _session(one, held[one.number], titles, branch)
+            if kind == SESSIONS
+            else _entry(kind, one, held[one.number], doubts, branch)
             for one in some
         ]
         types = ",".join(filter(_TYPE.fullmatch, seen.types)) if kind == KNOWLEDGE else _TYPES[kind]
-        command = line("search", f"type:{types}", *([f"project:{project}"] if project else [])) if types else ""
+        command = (
+            line("search", f"type:{types}", *([f"project:{project}"] if project else []))
+            if types
+            else ""
+        )
         if kind == PLAN and some:
             own, total = _plan(entries[0], steps(held[some[0].number].body), total)
-            entries, command = [*own, *entries[1:]], line("show", some[0].id) if total == len(own) else command
+            entries, command = (
+                [*own, *entries[1:]],
+                line("show", some[0].id) if total == len(own) else command,
+            )
         elif kind == OPEN:
-            command = line("recall", "--scope", "open", *(["--project", project] if project else []))
+            command = line(
+                "recall", "--scope", "open", *(["--project", project] if project else [])
+            )
         elif kind == EVERYWHERE:
             command = line("recall", "--scope", "area")
         found.append(Part(kind, tuple(entries), total, command))
@@ -227,10 +320,20 @@ def _plan(head: Entry, tasks: list[Step], total: int) -> tuple[list[Entry], int]
     left = [one for one in numbered if not one[1].done]
     done = [one for one in reversed(numbered) if one[1].done]
     entries = [
-        Entry(head.id, head.type, f"[{'x' if task.done else ' '}] {task.text}", place=(0, number + 1), below=True) for number, task in (*left, *done)
+        Entry(
+            head.id,
+            head.type,
+            f"[{'x' if task.done else ' '}] {task.text}",
+            place=(0, number + 1),
+            below=True,
+        )
+        for number, task in (*left, *done)
     ]
     marks = (*head.marks, *([f"{len(done)} of {len(tasks)} done"] if tasks else []))
-    return [head._replace(told="" if tasks else head.told, marks=marks, place=(0, 0)), *entries], total + len(tasks)
+    return [
+        head._replace(told="" if tasks else head.told, marks=marks, place=(0, 0)),
+        *entries,
+    ], total + len(tasks)
 
 
 def _entry(kind: str, row: Row, held: Parts, doubts: dict[str, str], branch: str) -> Entry:
@@ -251,12 +354,25 @@ def _entry(kind: str, row: Row, held: Parts, doubts: dict[str, str], branch: str
         marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
     # When something was said last says how far it can be trusted; of an action its date does.
     day = row.said[:10] if kind not in (OPEN, PLAN, EVERYWHERE) and is_day(row.said) else ""
-    return Entry(row.id, row.type, row.title, told(row.title, held.body), tuple(marks), day, doubts.get(row.id, ""), row.confidence, held.layer)
+    return Entry(
+        row.id,
+        row.type,
+        row.title,
+        told(row.title, held.body),
+        tuple(marks),
+        day,
+        doubts.get(row.id, ""),
+        row.confidence,
+        held.layer,
+    )
 
 
 def _session(row: Row, held: Parts, titles: set[str], branch: str) -> Entry:
     """A session by what was done in it; by its name where somebody gave it one."""
-    entry, said = _entry(SESSIONS, row, held._replace(body=""), {}, branch), session_told(held.body, titles)
+    entry, said = (
+        _entry(SESSIONS, row, held._replace(body=""), {}, branch),
+        session_told(held.body, titles),
+    )
     if _OWN_NAME.fullmatch(row.title):
         return entry._replace(title=said or "Session", told="")
     return entry._replace(told=said)
@@ -272,9 +388,14 @@ def _depends(vault: Vault, seen: _Seen, used: list[str]) -> dict[str, str]:
             folder = folder.rpartition("/")[0]
     inside |= _empty_folders(vault.root, _MOST_FOLDERS - len(inside))
     # git's index is among the rules, since it decides what is ignored; it changes with every `git add`, and no note does with it.
-    outside = [path for path in (*seen.rules, *seen.git, *used) if os.path.basename(path) != "index"]
+    outside = [
+        path for path in (*seen.rules, *seen.git, *used) if os.path.basename(path) != "index"
+    ]
     root = vault.root
-    depends = {os.path.join(root, name).rstrip("/"): "" for name in (layout.SETTINGS, *sorted(inside)[:_MOST_FOLDERS], *outside, *_PROGRAM)}
+    depends = {
+        os.path.join(root, name).rstrip("/"): ""
+        for name in (layout.SETTINGS, *sorted(inside)[:_MOST_FOLDERS], *outside, *_PROGRAM)
+    }
     depends |= {f"{root}/{name}": held for name, held in seen.notes.items()}
     return depends | {os.path.join(vault.cache(), STATE): seen.state}
 
@@ -289,7 +410,11 @@ def _empty_folders(root: str, most: int) -> set[str]:
             if os.lstat(f"{root}/{folder}").st_nlink == 2:
                 continue  # itself and its own dot: it holds no folder, and may hold thousands of notes. Where that is not counted, it is 1
             with os.scandir(f"{root}/{folder}") as entries:
-                inner = [f"{folder}{one.name}" for one in entries if one.name[0] != "." and one.is_dir(follow_symlinks=False)]
+                inner = [
+                    f"{folder}{one.name}"
+                    for one in entries
+                    if one.name[0] != "." and one.is_dir(follow_symlinks=False)
+                ]
         except OSError:
             continue
         found.update(inner)

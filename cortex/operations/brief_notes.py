@@ -25,11 +25,21 @@ PART_OF = {
 }  # fmt: skip
 # These stand nowhere unless they are pinned: what a meeting decided are records of their own.
 _NOWHERE = frozenset(["meeting", "briefing"])
-MOST_CONSIDERED = 1000  # notes whose change makes a kept briefing stale at once; of others a look tells
+MOST_CONSIDERED = (
+    1000  # notes whose change makes a kept briefing stale at once; of others a look tells
+)
 _TOUCHED_SESSIONS, _TOUCHED_EVENTS = 5, 60  # the last ones, whose files count as touched lately
 _MOST_SESSIONS = 5  # seed 001's
 # Tokens of the shortest line that is likely in a part: a budget has room for so many lines at the most, and no more are looked at.
-_SHORTEST = {DECISIONS: 20, TRAPS: 30, KNOWLEDGE: 30, OPEN: 30, PLAN: 150, PINNED: 60, EVERYWHERE: 60}
+_SHORTEST = {
+    DECISIONS: 20,
+    TRAPS: 30,
+    KNOWLEDGE: 30,
+    OPEN: 30,
+    PLAN: 150,
+    PINNED: 60,
+    EVERYWHERE: 60,
+}
 _FADING = 90.0  # days behind the newest note after which a rank is halved; seed 003's 14 are for a clock that runs on
 _ALONE = ("personal", "global")
 # When a record was last said, as text, so that no clone's file times count: what begins with a digit, and mostly is a time. SQL.
@@ -75,7 +85,9 @@ class Asked(NamedTuple):
 
     names: Sequence[str]
     branch: str
-    holds: Callable[[Iterable[str]], frozenset[str]]  # of the branches that records name, those whose records hold
+    holds: Callable[
+        [Iterable[str]], frozenset[str]
+    ]  # of the branches that records name, those whose records hold
     budget: int  # tokens
 
 
@@ -99,29 +111,44 @@ def choose(catalogue: Catalogue, asked: Asked) -> Chosen:
         if not row[_IS_OWN]:
             parts[EVERYWHERE].append(row)
             continue
-        kind = PART_OF.get(row[_TYPE]) or (PINNED if row[_PINNED] else "" if row[_TYPE] in _NOWHERE else KNOWLEDGE)
+        kind = PART_OF.get(row[_TYPE]) or (
+            PINNED if row[_PINNED] else "" if row[_TYPE] in _NOWHERE else KNOWLEDGE
+        )
         if not kind or (kind in (OPEN, PLAN) and _is_done(row, done)):
             continue
         if row[_BRANCH] in holds:
             parts[kind].append(row)
         else:
             left_out += 1
-    newest = max(filter(is_day, {row[_STAMP][:10] for some in parts.values() for row in some}), default="")
+    newest = max(
+        filter(is_day, {row[_STAMP][:10] for some in parts.values() for row in some}), default=""
+    )
     totals = {kind: len(some) for kind, some in parts.items() if some}
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
     first = _ordered(catalogue, parts, asked, newest)
     rows = _rows(catalogue, [row for some in first.values() for row in some])
-    return Chosen({kind: [rows[row[_NUMBER]] for row in some] for kind, some in first.items() if some}, totals, left_out, newest, types, named)
+    return Chosen(
+        {kind: [rows[row[_NUMBER]] for row in some] for kind, some in first.items() if some},
+        totals,
+        left_out,
+        newest,
+        types,
+        named,
+    )
 
 
-def _ordered(catalogue: Catalogue, parts: dict[str, list[_Sorted]], asked: Asked, newest: str) -> dict[str, list[_Sorted]]:
+def _ordered(
+    catalogue: Catalogue, parts: dict[str, list[_Sorted]], asked: Asked, newest: str
+) -> dict[str, list[_Sorted]]:
     """The best of each part."""
     most = {kind: asked.budget // tokens + 1 for kind, tokens in _SHORTEST.items()}
     latest = _latest(parts[SESSIONS])
     first = {SESSIONS: latest[:_MOST_SESSIONS]}
     for kind in (DECISIONS, PINNED, EVERYWHERE):
         first[kind] = sorted(_latest(parts[kind]), key=_unpinned)[: most[kind]]
-    first[PLAN] = sorted(_latest(parts[PLAN]), key=lambda row: (row[_BRANCH] != asked.branch, not row[_PINNED]))[: most[PLAN]]
+    first[PLAN] = sorted(
+        _latest(parts[PLAN]), key=lambda row: (row[_BRANCH] != asked.branch, not row[_PINNED])
+    )[: most[PLAN]]
     first[OPEN] = _by_due(parts[OPEN])[: most[OPEN]]
     if parts[TRAPS] or parts[KNOWLEDGE]:
         from cortex.projections.degree import in_degree  # noqa: PLC0415  only what is ranked needs it
@@ -129,7 +156,9 @@ def _ordered(catalogue: Catalogue, parts: dict[str, list[_Sorted]], asked: Asked
         incoming = in_degree(catalogue)
         touched = _touched(catalogue, [row[_NUMBER] for row in latest[:_TOUCHED_SESSIONS]])
         for kind in (TRAPS, KNOWLEDGE):
-            first[kind] = _ranked(parts[kind], Weighed(asked.branch, newest, touched, incoming))[: most[kind]]
+            first[kind] = _ranked(parts[kind], Weighed(asked.branch, newest, touched, incoming))[
+                : most[kind]
+            ]
     return first
 
 
@@ -141,8 +170,33 @@ def _rows(catalogue: Catalogue, some: list[_Sorted]) -> dict[int, Row]:
     for start in range(0, len(numbers), 900):  # SQLite takes 999 values at a time everywhere
         part = numbers[start : start + 900]
         query = f"SELECT number, path, id, type, title, status, branch, created, due, pinned, confidence FROM note WHERE number IN ({','.join('?' * len(part))})"
-        for number, path, id_, type_, title, status, branch, created, due, pinned, confidence in catalogue.asked(query, part):
-            found[number] = Row(number, os.fsdecode(path), id_, type_, title, status, branch, created, due, bool(pinned), confidence, said[number])
+        for (
+            number,
+            path,
+            id_,
+            type_,
+            title,
+            status,
+            branch,
+            created,
+            due,
+            pinned,
+            confidence,
+        ) in catalogue.asked(query, part):
+            found[number] = Row(
+                number,
+                os.fsdecode(path),
+                id_,
+                type_,
+                title,
+                status,
+                branch,
+                created,
+                due,
+                bool(pinned),
+                confidence,
+                said[number],
+            )
     return found
 
 
@@ -150,7 +204,9 @@ def projects(catalogue: Catalogue) -> list[str]:
     """The projects that have records, those with the most first."""
     return [
         name
-        for (name,) in catalogue.asked("SELECT project FROM note WHERE tier = 0 AND project != '' GROUP BY project ORDER BY count(*) DESC, project")
+        for (name,) in catalogue.asked(
+            "SELECT project FROM note WHERE tier = 0 AND project != '' GROUP BY project ORDER BY count(*) DESC, project"
+        )
     ]
 
 
@@ -168,7 +224,11 @@ def considered(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
 
 def _is_done(row: _Sorted, done: set[str]) -> bool:
     """Whether an action, question or plan needs nothing more."""
-    return row[_STATUS] in DONE or row[_ID] in done or (row[_TYPE] == "question" and row[_STATUS] not in ("", "open", "active"))
+    return (
+        row[_STATUS] in DONE
+        or row[_ID] in done
+        or (row[_TYPE] == "question" and row[_STATUS] not in ("", "open", "active"))
+    )
 
 
 def _latest(rows: Iterable[_Sorted]) -> list[_Sorted]:
@@ -187,14 +247,28 @@ def _by_due(rows: list[_Sorted]) -> list[_Sorted]:
     ordered = []
     for row in rows:
         date = row[_DUE]
-        ordered.append((not row[_PINNED], 0 if is_day(date) else 1 if date else 2, date, row[_STAMP], row[_ID], row[_NUMBER], row))
+        ordered.append(
+            (
+                not row[_PINNED],
+                0 if is_day(date) else 1 if date else 2,
+                date,
+                row[_STAMP],
+                row[_ID],
+                row[_NUMBER],
+                row,
+            )
+        )
     ordered.sort(key=itemgetter(0, 1, 2, 3, 4, 5))
     return [one[-1] for one in ordered]
 
 
 def is_day(text: str) -> bool:
     """Whether a text begins with a day."""
-    return len(text) >= 10 and text[4] == text[7] == "-" and (text[:4] + text[5:7] + text[8:10]).isdecimal()
+    return (
+        len(text) >= 10
+        and text[4] == text[7] == "-"
+        and (text[:4] + text[5:7] + text[8:10]).isdecimal()
+    )
 
 
 class Weighed(NamedTuple):
@@ -219,14 +293,24 @@ def _ranked(rows: list[_Sorted], by: Weighed) -> list[_Sorted]:
         day = said[:10]
         left = fading.get(day)
         if left is None:
-            left = fading[day] = 1.0 / (1.0 + max(0, end - _days(day)) / _FADING) if is_day(day) else 0.0
-        worth = 0.5 * (SALIENCE.get(type_, OTHER_SALIENCE) if confidence is None else confidence) + 0.02 * (priority or DEFAULT_PRIORITY)
+            left = fading[day] = (
+                1.0 / (1.0 + max(0, end - _days(day)) / _FADING) if is_day(day) else 0.0
+            )
+        worth = 0.5 * (
+            SALIENCE.get(type_, OTHER_SALIENCE) if confidence is None else confidence
+        ) + 0.02 * (priority or DEFAULT_PRIORITY)
         if number in incoming:
             worth += share * incoming[number]
         if of and of == branch:
             worth += 0.1
         scored.append(
-            (0 if pinned else 3 if type_ not in PART_OF else 1 if number in touched else 2, -worth * (1.0 if pinned else left), id_, number, row)
+            (
+                0 if pinned else 3 if type_ not in PART_OF else 1 if number in touched else 2,
+                -worth * (1.0 if pinned else left),
+                id_,
+                number,
+                row,
+            )
         )
     scored.sort()
     return [one[-1] for one in scored]

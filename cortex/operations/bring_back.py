@@ -45,7 +45,9 @@ def problems(root: str) -> list[Problem]:
     """What `bring_back` has still to do, for doctor."""
     return [
         Problem(
-            os.path.join(".git", displaced.FOLDER, one.name), f"git took {_name(one.other)} for {_name(one.stays)} and left it out", "cortex heal"
+            os.path.join(".git", displaced.FOLDER, one.name),
+            f"git took {_name(one.other)} for {_name(one.stays)} and left it out",
+            "cortex heal",
         )
         for one in displaced.entries(root)
     ]
@@ -55,7 +57,9 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
     """What was written. Nothing where the merge was taken back, or where the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
-    if not entry.path.startswith(prefix) or (displaced.is_taken_back(root, entry) and _path_in_history(root, entry.other)):
+    if not entry.path.startswith(prefix) or (
+        displaced.is_taken_back(root, entry) and _path_in_history(root, entry.other)
+    ):
         return []
     if there := _where(vault, caller, entry.other):
         return [] if is_event_path(there) else _joined(root, there, entry)
@@ -68,12 +72,19 @@ def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolv
         give_back(root, home, entry.other)
     elif files.exists(root, home):
         now = files.read(root, home)
-        if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(entry.stays) != _name(entry.other):
+        if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(
+            entry.stays
+        ) != _name(entry.other):
             # The other one's file is what git wrote the first one into.
             other_home = free_path(root, _home(root, entry.stays, entry.base, ""), entry.stays)
             files.publish(root, other_home, entry.stays)
             files.replace(root, home, entry.other, now)
-            done.append(Resolved(other_home, f"git had put it into the file of {_name(entry.other)}; it has its own again"))
+            done.append(
+                Resolved(
+                    other_home,
+                    f"git had put it into the file of {_name(entry.other)}; it has its own again",
+                )
+            )
         else:
             target = free_path(root, home, entry.other)
             files.publish(root, target, entry.other)
@@ -87,10 +98,24 @@ def _where(vault: Vault, caller: Caller, data: bytes) -> str:
     id_ = notes.read(data).get("id")
     if not id_:
         return ""
-    paths = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))], words=False)
+    paths = look(
+        vault,
+        caller.progress,
+        lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))],
+        words=False,
+    )
     is_event = is_event_id(id_)
     end = f"/{id_}.md" if is_event else ".md"
-    return next((path for path in paths if is_event_path(path) == is_event and path.endswith(end) and files.exists(vault.root, path)), "")
+    return next(
+        (
+            path
+            for path in paths
+            if is_event_path(path) == is_event
+            and path.endswith(end)
+            and files.exists(vault.root, path)
+        ),
+        "",
+    )
 
 
 def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
@@ -118,14 +143,30 @@ def _home(root: str, data: bytes, base: bytes, path: str) -> str:
         return f"note-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
     if note.get("type") == "session":
         created = note.get("created")
-        return f"sessions/{created[:4]}/{created[5:7]}/{id_}.md" if len(created) > 7 else f"sessions/{id_}.md"
+        return (
+            f"sessions/{created[:4]}/{created[5:7]}/{id_}.md"
+            if len(created) > 7
+            else f"sessions/{id_}.md"
+        )
     return layout.record(note.get("type") or "note", id_)
 
 
 def _path_in_history(root: str, data: bytes) -> str:
     """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
     blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    words = ["log", "--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", f"--find-object={blob}"]
+    words = [
+        "log",
+        "--all",
+        "--reflog",
+        "-1",
+        "--format=",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "-m",
+        f"--find-object={blob}",
+    ]
     try:
         fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
     except CortexError:  # a history too long to look through

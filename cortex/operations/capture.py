@@ -101,8 +101,14 @@ def _held(vault: Vault, event: Event) -> Captured | None:
         if files.exists(vault.root, path):
             held = files.read(vault.root, path)
             # No field of an event spans lines, so the first such place is where its own text begins.
-            if held.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2] != f"{event.text}\n".encode():
-                raise Conflict(f"{event.id} was captured with other content", "capture without --id for a new event")
+            if (
+                held.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
+                != f"{event.text}\n".encode()
+            ):
+                raise Conflict(
+                    f"{event.id} was captured with other content",
+                    "capture without --id for a new event",
+                )
             with files.folder(vault.root, path.rpartition("/")[0]) as place:
                 place.sync()  # the earlier attempt may have failed right here
             return Captured(event.id, path)

@@ -16,7 +16,19 @@ from typing import NamedTuple
 
 from cortex.core import note as notes
 from cortex.core.caller import Caller
-from cortex.core.conflicts import BROKEN, EVENT, GONE, MIXED, TWICE, Resolved, Stray, is_event_path, is_mixed_in, note_id, strays
+from cortex.core.conflicts import (
+    BROKEN,
+    EVENT,
+    GONE,
+    MIXED,
+    TWICE,
+    Resolved,
+    Stray,
+    is_event_path,
+    is_mixed_in,
+    note_id,
+    strays,
+)
 from cortex.core.line_merge import merge_lines
 from cortex.core.problem import CortexError, Problem
 from cortex.core.text import short_hash
@@ -29,7 +41,10 @@ from cortex.vault.find import Vault
 from cortex.vault.merging import Commits
 
 _CHECKED = "merges-checked"  # in the state folder: the commit up to which everything was looked at
-_MOST, _MOST_AT_FIRST = 50, 20  # merges in one pass, the newest; more come at once only with a long history of somebody else's
+_MOST, _MOST_AT_FIRST = (
+    50,
+    20,
+)  # merges in one pass, the newest; more come at once only with a long history of somebody else's
 _OURS = "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
 _SECONDS = 30.0  # for a look through the history
 
@@ -62,7 +77,14 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
         try:
             done, problem = _put_right(vault, caller, wrong)
         except (CortexError, OSError) as error:
-            return resolved, [*problems, Problem(wrong.stray.path, f"was mixed up by a merge and is not put right yet: {error}", "cortex heal")]
+            return resolved, [
+                *problems,
+                Problem(
+                    wrong.stray.path,
+                    f"was mixed up by a merge and is not put right yet: {error}",
+                    "cortex heal",
+                ),
+            ]
         resolved += [done] if done else []
         problems += [problem] if problem else []
     _write(vault, head, stamp)
@@ -72,8 +94,14 @@ def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Pro
 def _all_wrong(root: str, last: str, head: str) -> list[Wrong]:
     """What is wrong in the merges and copied commits since HEAD was `last`; of a clone that was never looked at, in the newest."""
     found = []
-    since = (f"--max-count={_MOST}", head, f"^{last}") if last else (f"--max-count={_MOST_AT_FIRST}", head)
-    listed = git.attempt(root, ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"], timeout=_SECONDS)
+    since = (
+        (f"--max-count={_MOST}", head, f"^{last}")
+        if last
+        else (f"--max-count={_MOST_AT_FIRST}", head)
+    )
+    listed = git.attempt(
+        root, ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"], timeout=_SECONDS
+    )
     lines = listed.output.decode("utf-8", "replace").splitlines()
     for parents, subject in zip(lines[::2], lines[1::2], strict=False):
         commit, *sides = parents.removeprefix("commit ").split()
@@ -98,21 +126,49 @@ def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
         (one, other)
         for one in gone
         for other in found
-        if other.kind == MIXED and is_mixed_in(one, other, merged.sides.base, _result_of(other, merged))
+        if other.kind == MIXED
+        and is_mixed_in(one, other, merged.sides.base, _result_of(other, merged))
     ]
-    sure = {id(stray) for pair in pairs for stray in pair} | {id(one) for one in gone if one.path in merged.result}
+    sure = {id(stray) for pair in pairs for stray in pair} | {
+        id(one) for one in gone if one.path in merged.result
+    }
     if any(id(one) not in sure for one in gone):
         renamed = _renamed(root, commits)
-        sure |= {id(one) for one in gone if renamed & {path for path, data in merged.sides.base.items() if one.id and note_id(data) == one.id}}
-    return [Wrong(stray, result) for stray in found if stray.kind in (EVENT, TWICE, BROKEN) or id(stray) in sure]
+        sure |= {
+            id(one)
+            for one in gone
+            if renamed
+            & {
+                path
+                for path, data in merged.sides.base.items()
+                if one.id and note_id(data) == one.id
+            }
+        }
+    return [
+        Wrong(stray, result)
+        for stray in found
+        if stray.kind in (EVENT, TWICE, BROKEN) or id(stray) in sure
+    ]
 
 
 def _renamed(root: str, commits: Commits) -> set[str]:
     """The paths that git takes for renamed on one of the sides. Of a note there nobody was asked whether it should go."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
-        words = ["diff-tree", "-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative", commits.bases[0], side]
-        names = git.attempt(root, words, timeout=_SECONDS).output.split(b"\0")  # status, old name, new name, and so on
+        words = [
+            "diff-tree",
+            "-r",
+            "-M",
+            "--diff-filter=R",
+            "--name-status",
+            "-z",
+            "--relative",
+            commits.bases[0],
+            side,
+        ]
+        names = git.attempt(root, words, timeout=_SECONDS).output.split(
+            b"\0"
+        )  # status, old name, new name, and so on
         found |= {os.fsdecode(name) for name in names[1::3]}
     return found
 
@@ -124,11 +180,22 @@ def _result_of(stray: Stray, merged: MergeCommit) -> bytes:
     return merged.result.get(stray.path, b"")
 
 
-def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
+def _put_right(
+    vault: Vault, caller: Caller, wrong: Wrong
+) -> tuple[Resolved | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
     stray = wrong.stray
-    there = look(vault, caller.progress, lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))], words=False)
-    there = [path for path in there if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)]
+    there = look(
+        vault,
+        caller.progress,
+        lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))],
+        words=False,
+    )
+    there = [
+        path
+        for path in there
+        if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)
+    ]
     if stray.kind == TWICE:
         return (join(vault, caller, *there) if len(there) > 1 else None), None
     if stray.kind in (MIXED, BROKEN):
@@ -141,16 +208,28 @@ def _put_right(vault: Vault, caller: Caller, wrong: Wrong) -> tuple[Resolved | N
 def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
     """Give a note its own text back, with what was changed in it since the merge."""
     stray = wrong.stray
-    now = files.read(root, stray.path).replace(b"\r\n", b"\n") if files.exists(root, stray.path) else None
+    now = (
+        files.read(root, stray.path).replace(b"\r\n", b"\n")
+        if files.exists(root, stray.path)
+        else None
+    )
     if now is None or now == stray.data:
         return None, None
     mixed = objects.text_at(root, wrong.commit, stray.path)
     if mixed is None or note_id(mixed) != stray.id:
-        return None, Problem(stray.path, "was mixed with another note by a merge, and moved since", f"cortex history {stray.id}")
+        return None, Problem(
+            stray.path,
+            "was mixed with another note by a merge, and moved since",
+            f"cortex history {stray.id}",
+        )
     mixed = mixed.replace(b"\r\n", b"\n")
     own = stray.data if now == mixed else _without(mixed, now, stray.data)
     files.replace(root, stray.path, own, files.read(root, stray.path))
-    what = "mixed it with another note; its own text is back" if stray.kind == MIXED else "merged its fields line by line; they are merged one by one"
+    what = (
+        "mixed it with another note; its own text is back"
+        if stray.kind == MIXED
+        else "merged its fields line by line; they are merged one by one"
+    )
     return Resolved(stray.path, f"git had {what}"), None
 
 
@@ -179,7 +258,10 @@ def _back(root: str, wrong: Wrong) -> Resolved | None:
     else:
         path = free_path(root, path, stray.data)
         files.publish(root, path, stray.data)
-    return Resolved(path, f"git had taken it for another {'event' if stray.kind == EVENT else 'note'}; it is back")
+    return Resolved(
+        path,
+        f"git had taken it for another {'event' if stray.kind == EVENT else 'note'}; it is back",
+    )
 
 
 def free_path(root: str, path: str, data: bytes) -> str:
@@ -202,8 +284,14 @@ def _copied(root: str, *since: str) -> list[tuple[Commits, str]]:
     merged: set[str] = set()
     found = []
     for copy in new:
-        same = [one for one in known[copy.written, copy.what] if one.id != copy.id and one.parent != copy.parent and int(one.made) <= int(copy.made)]
-        if len(same) > 1:  # made in the same second with the same words: one that a rebase has left behind comes first
+        same = [
+            one
+            for one in known[copy.written, copy.what]
+            if one.id != copy.id and one.parent != copy.parent and int(one.made) <= int(copy.made)
+        ]
+        if (
+            len(same) > 1
+        ):  # made in the same second with the same words: one that a rebase has left behind comes first
             merged = merged or {one.id for one in _listed(root, "HEAD", oldest)}
             same.sort(key=lambda one: one.id in merged)
         if same:
@@ -223,9 +311,19 @@ class _PlainCommit(NamedTuple):
 
 def _listed(root: str, *revisions: str) -> list[_PlainCommit]:
     """The commits with one parent, the newest first."""
-    words = ["log", "--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s", *revisions, "--"]
+    words = [
+        "log",
+        "--no-merges",
+        "--min-parents=1",
+        "--format=%H %P %at %ct %ae %s",
+        *revisions,
+        "--",
+    ]
     listed = git.attempt(root, words, timeout=_SECONDS)
-    return [_PlainCommit(*line.split(" ", 4)) for line in listed.output.decode("utf-8", "replace").splitlines()]
+    return [
+        _PlainCommit(*line.split(" ", 4))
+        for line in listed.output.decode("utf-8", "replace").splitlines()
+    ]
 
 
 def _stamp(path: str) -> str:
@@ -239,7 +337,12 @@ def _stamp(path: str) -> str:
 
 def _read(vault: Vault) -> tuple[str, str]:
     """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
-    commit, _, stamp = store.read(os.path.join(vault.state(), _CHECKED), 200).decode("ascii", "replace").strip().partition(" ")
+    commit, _, stamp = (
+        store.read(os.path.join(vault.state(), _CHECKED), 200)
+        .decode("ascii", "replace")
+        .strip()
+        .partition(" ")
+    )
     return commit, stamp
 
 

@@ -13,7 +13,12 @@ from cortex.vault.find import Vault
 def clear_conflicts(vault: Vault, caller: Caller) -> list[Resolved]:
     """Take the field out of every note that it says has a conflict in its text alone, and whose text has none."""
     done = []
-    for path in look(vault, caller.progress, lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS in one.hint], words=False):
+    for path in look(
+        vault,
+        caller.progress,
+        lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS in one.hint],
+        words=False,
+    ):
         before = files.read(vault.root, path)
         after = without_conflicts(before)
         if after != before and _is_resolved(before):
@@ -24,5 +29,7 @@ def clear_conflicts(vault: Vault, caller: Caller) -> list[Resolved]:
 
 def _is_resolved(data: bytes) -> bool:
     named = notes.read(data).fields.get(CONFLICTS)
-    only_text = isinstance(named, list) and all(isinstance(one, dict) and one.get("field") == "body" for one in named)
+    only_text = isinstance(named, list) and all(
+        isinstance(one, dict) and one.get("field") == "body" for one in named
+    )
     return only_text and not conflicts(data)

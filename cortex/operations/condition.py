@@ -39,13 +39,23 @@ def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
     try:
         return check(root)
     except (CortexError, OSError) as error:
-        return [Problem(".git", str(error), error.hint if isinstance(error, CortexError) else "git status")]
+        return [
+            Problem(
+                ".git", str(error), error.hint if isinstance(error, CortexError) else "git status"
+            )
+        ]
 
 
 def _cut_off(root: str) -> list[Problem]:
     if not merging.is_cut_off(root):
         return []
-    return [Problem(".git/cortex-sync", "a sync was ended half-way, unless one runs now: files may be missing or cut off", "cortex sync")]
+    return [
+        Problem(
+            ".git/cortex-sync",
+            "a sync was ended half-way, unless one runs now: files may be missing or cut off",
+            "cortex sync",
+        )
+    ]
 
 
 def _under_way(root: str) -> list[Problem]:
@@ -57,7 +67,11 @@ def _under_way(root: str) -> list[Problem]:
 
 def _unmerged(root: str) -> list[Problem]:
     return [
-        Problem(path, "git could not merge it", "cortex doctor --fix merges what can be; mend the rest, then git add it")
+        Problem(
+            path,
+            "git could not merge it",
+            "cortex doctor --fix merges what can be; mend the rest, then git add it",
+        )
         for path in repository.unmerged(root)
     ]
 
@@ -67,20 +81,56 @@ def _dirty_briefings(root: str) -> list[Problem]:
     Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
     if not git.has_commit(root):
         return []
-    arguments = ["diff", "--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z", "HEAD", "--", *commits.OURS]
+    arguments = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--name-only",
+        "--no-renames",
+        "--relative",
+        "-z",
+        "HEAD",
+        "--",
+        *commits.OURS,
+    ]
     changed = git.run(root, arguments).split(b"\0")
-    new = git.run(root, ["ls-files", "--others", "-z", "--", *(folder for folder in commits.FOLDERS if folder != FOLDER)])
+    new = git.run(
+        root,
+        [
+            "ls-files",
+            "--others",
+            "-z",
+            "--",
+            *(folder for folder in commits.FOLDERS if folder != FOLDER),
+        ],
+    )
     paths = [os.fsdecode(name) for name in changed if name]
     if new or any(not path.startswith(f"{FOLDER}/") for path in paths):
         return []  # they wait for a commit together with what they tell of
-    return [Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync") for path in paths]
+    return [
+        Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync")
+        for path in paths
+    ]
 
 
 def _left_stash(root: str) -> list[Problem]:
     """What an automatic stash could not put back lies in the list of stashes, where nobody looks."""
-    listed = git.attempt(root, ["stash", "list", "--format=%gd %gs"]).output.decode("utf-8", "replace")
-    found = [line.partition(" ")[0] for line in listed.splitlines() if "autostash" in line.partition(" ")[2]]
-    return [Problem(f".git ({name})", "an automatic stash was never put back: your changes lie there", f"git stash pop '{name}'") for name in found]
+    listed = git.attempt(root, ["stash", "list", "--format=%gd %gs"]).output.decode(
+        "utf-8", "replace"
+    )
+    found = [
+        line.partition(" ")[0]
+        for line in listed.splitlines()
+        if "autostash" in line.partition(" ")[2]
+    ]
+    return [
+        Problem(
+            f".git ({name})",
+            "an automatic stash was never put back: your changes lie there",
+            f"git stash pop '{name}'",
+        )
+        for name in found
+    ]
 
 
 def _edited_events(root: str) -> list[Problem]:
@@ -102,16 +152,33 @@ def _first_texts(root: str) -> dict[str, str]:
     first: dict[str, str] = {}
     log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
     changed = b""
-    with suppress(CortexError):  # a history too long to be looked through here, or none yet; what is not committed is told all the same
-        changed = git.run(root, [*log, "--diff-filter=M", "--reverse", "--", "events"], timeout=_PATIENCE)
+    with suppress(
+        CortexError
+    ):  # a history too long to be looked through here, or none yet; what is not committed is told all the same
+        changed = git.run(
+            root, [*log, "--diff-filter=M", "--reverse", "--", "events"], timeout=_PATIENCE
+        )
         # In a merge, what differs from every parent: `::mode mode mode blob blob blob status`, the parents' first.
-        mixed = git.run(root, [*log, "--merges", "-c", "--reverse", "--", "events"], timeout=_PATIENCE).split(b"\0")
+        mixed = git.run(
+            root, [*log, "--merges", "-c", "--reverse", "--", "events"], timeout=_PATIENCE
+        ).split(b"\0")
         for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
             blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
             if blobs and meta.startswith(b"::"):
                 first.setdefault(os.fsdecode(path), blobs[0])
     if git.has_commit(root):
-        words = ["diff-index", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative", "HEAD", "--", "events"]
+        words = [
+            "diff-index",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "--diff-filter=M",
+            "-z",
+            "--relative",
+            "HEAD",
+            "--",
+            "events",
+        ]
         changed += git.run(root, words)
     fields = changed.split(b"\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):

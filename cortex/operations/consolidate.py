@@ -45,7 +45,9 @@ class Alike(NamedTuple):
     similarity: float
     strong: bool
     records: tuple[Hit, Hit]
-    only: tuple[tuple[str, ...], tuple[str, ...]]  # words of one that the other does not have, the first ones
+    only: tuple[
+        tuple[str, ...], tuple[str, ...]
+    ]  # words of one that the other does not have, the first ones
     merge: str  # the command that merges them
 
 
@@ -111,9 +113,14 @@ def consolidate(
     """
     names = list(dict.fromkeys(ids.split()))
     if names:
-        return _merged(vault, caller, names, title=title, body=body, type_=type, topic=topic, keep=keep)
+        return _merged(
+            vault, caller, names, title=title, body=body, type_=type, topic=topic, keep=keep
+        )
     if title or body or type or topic or keep:
-        raise Invalid("which records are to be merged?", "cortex consolidate ID ID --title TEXT; without options it shows candidates")
+        raise Invalid(
+            "which records are to be merged?",
+            "cortex consolidate ID ID --title TEXT; without options it shows candidates",
+        )
     if not 1 <= number <= MOST:
         raise Invalid(f"-n {number} is not between 1 and {MOST}", "cortex consolidate -n 20")
     return _candidates(vault, caller, project.strip().lower(), _bound(least), number)
@@ -125,11 +132,15 @@ def _bound(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:  # nor is `nan`
-        raise Invalid(f"{text[:50]!r} is no likeness", "give a number above 0 and up to 1: --least 0.4")
+        raise Invalid(
+            f"{text[:50]!r} is no likeness", "give a number above 0 and up to 1: --least 0.4"
+        )
     return value
 
 
-def _candidates(vault: Vault, caller: Caller, project: str, least: float, number: int) -> Consolidated:
+def _candidates(
+    vault: Vault, caller: Caller, project: str, least: float, number: int
+) -> Consolidated:
     problems = freshen(vault, caller)
     where = f"tier = 0 AND id != CAST(path AS TEXT) AND type NOT IN ({','.join('?' * len(_NOT_COMPARED))})"
     values: list[object] = [*_NOT_COMPARED]
@@ -137,7 +148,11 @@ def _candidates(vault: Vault, caller: Caller, project: str, least: float, number
         where, values = f"{where} AND project = ?", [*values, project]
     # The texts are read after the look: other processes need not wait meanwhile.
     where += " AND NOT EXISTS (SELECT 1 FROM note AS other WHERE other.id = note.id AND other.number != note.number)"  # no id names these
-    standings = look(vault, caller.progress, lambda now: list(now.catalogue.standings(f"{where} ORDER BY project, path", values)))
+    standings = look(
+        vault,
+        caller.progress,
+        lambda now: list(now.catalogue.standings(f"{where} ORDER BY project, path", values)),
+    )
     groups: dict[str, list[Standing]] = {}
     texts: dict[int, str] = {}
     for place, one in enumerate(standings):
@@ -159,8 +174,14 @@ def _candidates(vault: Vault, caller: Caller, project: str, least: float, number
         best = nlargest(number + _SPARE, [*best, *counted])
     caller.progress("comparing", len(standings), len(standings))
     by_number = {one.number: one for one in standings}
-    related = look(vault, caller.progress, lambda now: _related(now, {-n for _, i, j in best for n in (i, j)}))
-    chosen = [(alike, by_number[-i], by_number[-j]) for alike, i, j in best if frozenset((-i, -j)) not in related]
+    related = look(
+        vault, caller.progress, lambda now: _related(now, {-n for _, i, j in best for n in (i, j)})
+    )
+    chosen = [
+        (alike, by_number[-i], by_number[-j])
+        for alike, i, j in best
+        if frozenset((-i, -j)) not in related
+    ]
     shown = tuple(_alike(vault, alike, one, other, texts) for alike, one, other in chosen[:number])
     more = total - (len(best) - len(chosen)) - len(shown)
     return Consolidated("", "", "candidates", "", (), shown, len(standings), more, tuple(problems))
@@ -184,25 +205,51 @@ def _text(vault: Vault, path: str) -> str:
     return decoded(data)
 
 
-def _alike(vault: Vault, alike: float, one: Standing, other: Standing, texts: dict[int, str]) -> Alike:
+def _alike(
+    vault: Vault, alike: float, one: Standing, other: Standing, texts: dict[int, str]
+) -> Alike:
     words, others = tokens(texts[one.number]), tokens(texts[other.number])
     only = (_first(texts[one.number], words - others), _first(texts[other.number], others - words))
-    merge = line("consolidate", edits.word(one.id, one.path), edits.word(other.id, other.path), *option("title", one.title))
-    return Alike(round(alike, 3), alike >= STRONG, (hit(vault, one), hit(vault, other)), only, merge)
+    merge = line(
+        "consolidate",
+        edits.word(one.id, one.path),
+        edits.word(other.id, other.path),
+        *option("title", one.title),
+    )
+    return Alike(
+        round(alike, 3), alike >= STRONG, (hit(vault, one), hit(vault, other)), only, merge
+    )
 
 
 def _first(text: str, words: frozenset[str]) -> tuple[str, ...]:
     """Some of these words, those first that stand first in the text."""
     lowered = text.casefold()
-    return tuple(sorted(words, key=lambda word: (lowered.find(word) % (len(lowered) + 1), word))[:_WORDS])
+    return tuple(
+        sorted(words, key=lambda word: (lowered.find(word) % (len(lowered) + 1), word))[:_WORDS]
+    )
 
 
-def _merged(vault: Vault, caller: Caller, names: list[str], *, title: str, body: str, type_: str, topic: str, keep: bool) -> Consolidated:
+def _merged(
+    vault: Vault,
+    caller: Caller,
+    names: list[str],
+    *,
+    title: str,
+    body: str,
+    type_: str,
+    topic: str,
+    keep: bool,
+) -> Consolidated:
     problems = freshen(vault, caller)
-    originals = look(vault, caller.progress, lambda now: [_original(now, vault, name) for name in names])
+    originals = look(
+        vault, caller.progress, lambda now: [_original(now, vault, name) for name in names]
+    )
     originals = list({one.standing.number: one for one in originals}.values())
     if not 2 <= len(originals) <= _MOST_MERGED:
-        raise Invalid(f"a merge takes 2 to {_MOST_MERGED} different records, not {len(originals)}", "cortex consolidate shows candidates")
+        raise Invalid(
+            f"a merge takes 2 to {_MOST_MERGED} different records, not {len(originals)}",
+            "cortex consolidate shows candidates",
+        )
     ids = [one.standing.id for one in originals]
     first = originals[0].standing
     types = {one.standing.type for one in originals}
@@ -210,11 +257,23 @@ def _merged(vault: Vault, caller: Caller, names: list[str], *, title: str, body:
     scope = first.scope or scope_of(first.project)
     text = body if body.strip() else "\n\n".join(one.section for one in originals)
     heading = one_line(title) or originals[0].title
-    if begun := look(vault, caller.progress, lambda now: _begun(now, vault, originals, heading, body)):
+    if begun := look(
+        vault, caller.progress, lambda now: _begun(now, vault, originals, heading, body)
+    ):
         old = [one for one in originals if one.standing.number != begun.number]
         problems += [] if keep else _superseded(vault, caller, old, begun.id, begun.path)
         made = begun.number not in {one.standing.number for one in originals}
-        return Consolidated(begun.id, begun.path, "finished", _undo(old, begun, made=made, keep=keep), tuple(ids), (), 0, 0, tuple(problems))
+        return Consolidated(
+            begun.id,
+            begun.path,
+            "finished",
+            _undo(old, begun, made=made, keep=keep),
+            tuple(ids),
+            (),
+            0,
+            0,
+            tuple(problems),
+        )
     if held := next((one for one in originals if one.standing.status == "superseded"), None):
         raise _set_aside(held.standing)
     target = topics.record_id(first.project, scope, topics.normal(topic)) if topic else ""
@@ -238,23 +297,36 @@ def _merged(vault: Vault, caller: Caller, names: list[str], *, title: str, body:
     old = [one for one in originals if one.standing.id != saved.id]
     problems += [] if keep else _superseded(vault, caller, old, saved.id, saved.path)
     undo = _undo(old, saved, made=saved.outcome == "created", keep=keep)
-    return Consolidated(saved.id, saved.path, saved.outcome, undo, tuple(ids), (), 0, 0, tuple(problems))
+    return Consolidated(
+        saved.id, saved.path, saved.outcome, undo, tuple(ids), (), 0, 0, tuple(problems)
+    )
 
 
-def _superseded(vault: Vault, caller: Caller, old: list[_Original], id_: str, path: str) -> tuple[Problem, ...]:
+def _superseded(
+    vault: Vault, caller: Caller, old: list[_Original], id_: str, path: str
+) -> tuple[Problem, ...]:
     """Say of all that one holds in their place, and of that one too."""
-    steps: list[tuple[str, Edit]] = [(one.standing.path, retiring(one.standing.id, id_, f"merged into {id_}", caller.now)) for one in old]
+    steps: list[tuple[str, Edit]] = [
+        (one.standing.path, retiring(one.standing.id, id_, f"merged into {id_}", caller.now))
+        for one in old
+    ]
     steps += [(path, _replacing_all([one.standing.id for one in old], caller.now))]
     return edits.apply_all(vault, caller, steps)[1]
 
 
 def _undo(old: list[_Original], new: Standing | Saved, *, made: bool, keep: bool) -> str:
     back = line("delete", edits.word(new.id, new.path)) if made else ""
-    restore = "" if keep or not old else line("restore", *(edits.word(one.standing.id, one.standing.path) for one in old))
+    restore = (
+        ""
+        if keep or not old
+        else line("restore", *(edits.word(one.standing.id, one.standing.path) for one in old))
+    )
     return " && ".join(filter(None, (restore, back)))
 
 
-def _begun(now: Views, vault: Vault, originals: list[_Original], title: str, body: str) -> Standing | None:
+def _begun(
+    now: Views, vault: Vault, originals: list[_Original], title: str, body: str
+) -> Standing | None:
     """The record that an earlier run of the same merge made before it was cut short: it has the title, is made from all of them, has
     their texts or the one that is asked for, and holds in the place of those that are superseded."""
     links = Links(now.catalogue)
@@ -267,12 +339,24 @@ def _begun(now: Views, vault: Vault, originals: list[_Original], title: str, bod
         if numbers - sources - {number}:
             continue
         new = next(now.catalogue.standings("number = ? AND tier = 0", (number,)), None)
-        if new is None or new.title != one_line(clean(title)) or not edits.is_record(now.catalogue.numbered([number])[number]):
+        if (
+            new is None
+            or new.title != one_line(clean(title))
+            or not edits.is_record(now.catalogue.numbered([number])[number])
+        ):
             continue
         others = [one for one in originals if one.standing.number != number]
         said = _words(body_of(parse(files.read(vault.root, new.path), new.path)))
-        whole = said == _words(body) if body.strip() else all(_words(one.section) in said for one in others)
-        if whole and all(links.resolve(one.by, one.standing.number) == number for one in others if one.standing.status == "superseded"):
+        whole = (
+            said == _words(body)
+            if body.strip()
+            else all(_words(one.section) in said for one in others)
+        )
+        if whole and all(
+            links.resolve(one.by, one.standing.number) == number
+            for one in others
+            if one.standing.status == "superseded"
+        ):
             return new
     return None
 
@@ -282,13 +366,19 @@ def _words(text: str) -> str:
 
 
 def _set_aside(one: Standing) -> Conflict:
-    return Conflict(f"{one.id} is {one.status}", f"{line('restore', edits.word(one.id, one.path))}, or leave it out")
+    return Conflict(
+        f"{one.id} is {one.status}",
+        f"{line('restore', edits.word(one.id, one.path))}, or leave it out",
+    )
 
 
 def _refuse_aside(now: Views, id_: str) -> None:
     """`Conflict` when the record that others are to be merged into does not hold itself: no save makes it current."""
     for row in now.catalogue.rows("id = ? AND tier = 1 AND status = 'superseded'", (id_,)):
-        raise Conflict(f"{id_} is superseded itself", f"{line('restore', edits.word(row.id, row.path))}, or give another --topic")
+        raise Conflict(
+            f"{id_} is superseded itself",
+            f"{line('restore', edits.word(row.id, row.path))}, or give another --topic",
+        )
 
 
 def _original(now: Views, vault: Vault, name: str) -> _Original:
@@ -297,7 +387,9 @@ def _original(now: Views, vault: Vault, name: str) -> _Original:
     if row.status == "deleted":
         raise _set_aside(standing)
     note = parse(files.read(vault.root, row.path), row.path)
-    tags = tuple(tag for tag in (one.lstrip("#") for one in note.texts("tags")) if _TAG.fullmatch(tag))
+    tags = tuple(
+        tag for tag in (one.lstrip("#") for one in note.texts("tags")) if _TAG.fullmatch(tag)
+    )
     return _Original(standing, row.title, body_of(note), tags, target_in(note.get("superseded_by")))
 
 

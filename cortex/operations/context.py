@@ -70,7 +70,9 @@ class Context(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def context(vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20) -> Context:
+def context(
+    vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
+) -> Context:
     """Say where work stood: five sessions, five prompts, the records that matter most.
 
     Records come by their rank, in which those of the branch come forward. In a folder without a project, of all projects.
@@ -89,23 +91,41 @@ def context(vault: Vault, caller: Caller, *, project: str = "", branch: str = ""
     names = names_of(vault, project) if project else []
 
     def asked(now: Views) -> tuple[list[Row], list[tuple[Row, str]], tuple[Hit, ...], Figures]:
-        where, values = (f"project IN ({','.join('?' * len(names))})", names) if project else ("1", [])
-        held = list(now.catalogue.rows(f"{where} AND type = 'session' AND tier < 2 ORDER BY date DESC, path LIMIT ?", (*values, _SESSIONS)))
+        where, values = (
+            (f"project IN ({','.join('?' * len(names))})", names) if project else ("1", [])
+        )
+        held = list(
+            now.catalogue.rows(
+                f"{where} AND type = 'session' AND tier < 2 ORDER BY date DESC, path LIMIT ?",
+                (*values, _SESSIONS),
+            )
+        )
         asked_ = now.catalogue.asked(
-            f"SELECT number, session FROM note WHERE {where} AND type = 'prompt' AND tier = 2 ORDER BY id DESC LIMIT ?", (*values, _PROMPTS)
+            f"SELECT number, session FROM note WHERE {where} AND type = 'prompt' AND tier = 2 ORDER BY id DESC LIMIT ?",
+            (*values, _PROMPTS),
         )
         named = dict(asked_)
         rows = now.catalogue.numbered(named)
         prompts = [(rows[one], named[one]) for one in named]
         records = f"{where} AND tier = 0 AND type != 'session' AND id != CAST(path AS TEXT)"
         figures = _figures(now, where, records, values)
-        best = ranked(vault, now, caller, candidates(vault, now, records, values, figures.records), branch)[:number]
+        best = ranked(
+            vault, now, caller, candidates(vault, now, records, values, figures.records), branch
+        )[:number]
         return held, prompts, tuple(_titled(vault, one, rank) for one, rank in best), figures
 
     held, prompts, records, figures = look(vault, caller.progress, asked)
     access.mark(vault, caller, "context", [one.id for one in records])
     lines = tuple(_session(vault, row) for row in held)
-    return Context(project, branch, lines, tuple(_prompt(vault, row, session) for row, session in prompts), records, figures, tuple(problems))
+    return Context(
+        project,
+        branch,
+        lines,
+        tuple(_prompt(vault, row, session) for row, session in prompts),
+        records,
+        figures,
+        tuple(problems),
+    )
 
 
 def _titled(vault: Vault, one: Standing, rank: float) -> Hit:
@@ -114,7 +134,9 @@ def _titled(vault: Vault, one: Standing, rank: float) -> Hit:
 
 def _figures(now: Views, where: str, records: str, values: Sequence[object]) -> Figures:
     def count(condition: str) -> int:
-        return int(next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {condition}", values))[0])
+        return int(
+            next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {condition}", values))[0]
+        )
 
     return Figures(
         records=count(records),
@@ -127,14 +149,21 @@ def _figures(now: Views, where: str, records: str, values: Sequence[object]) -> 
 def _session(vault: Vault, row: Row) -> SessionLine:
     note = read(_held(vault, row))
     told = list(sessions.turns(note))
-    said = sessions.gist(sessions.summary_of(note), _SESSION_LIMIT) or (shorten(told[-1].gist, _SESSION_LIMIT) if told else "")
+    said = sessions.gist(sessions.summary_of(note), _SESSION_LIMIT) or (
+        shorten(told[-1].gist, _SESSION_LIMIT) if told else ""
+    )
     at = events.time_of(told[-1].id) if told else row.created
     return SessionLine(row.id, row.path, shorten(row.title, _TITLE_LIMIT), row.status, at, said)
 
 
 def _prompt(vault: Vault, row: Row, session: str) -> Prompt:
     text = events.raw_content(decoded(read(_held(vault, row)).body)) or ""
-    return Prompt(row.id, events.time_of(row.id) if events.is_event_id(row.id) else row.created, session, shorten(text, _PROMPT_LIMIT))
+    return Prompt(
+        row.id,
+        events.time_of(row.id) if events.is_event_id(row.id) else row.created,
+        session,
+        shorten(text, _PROMPT_LIMIT),
+    )
 
 
 def _held(vault: Vault, row: Row) -> bytes:

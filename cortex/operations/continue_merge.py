@@ -41,7 +41,10 @@ def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> MergeStep:
             with suppress(CortexError):  # it is tried again before the next commit, and told then
                 healed = heal(vault, caller)
                 changed = (*healed.written, *healed.removed)
-            merging.resolve(vault.root, [path for path in changed if path not in objects.ignored(vault.root, changed)])
+            merging.resolve(
+                vault.root,
+                [path for path in changed if path not in objects.ignored(vault.root, changed)],
+            )
         ran = merging.conclude(vault.root, mine.how)
         resolved += merging.told(ran)
         if checkout.under_way(vault.root) != mine.how:
@@ -50,11 +53,18 @@ def continue_merge(vault: Vault, caller: Caller, mine: Begun) -> MergeStep:
             if mine.how == "rebase" and commits.keep_amid(vault.root).id:
                 continue  # what was written meanwhile stood in git's way
             error = commits.declined(vault.root, ran, mine.how)
-            return MergeStep(done=False, resolved=_once(resolved), waiting=(), trouble=error.message, hint=error.hint)
+            return MergeStep(
+                done=False,
+                resolved=_once(resolved),
+                waiting=(),
+                trouble=error.message,
+                hint=error.hint,
+            )
         mine = mine._replace(waiting={})
         merging.remember(vault.root, mine)
     raise CortexError(
-        f"the {mine.how} did not end within {_MOST_STEPS[mine.how]:,} steps", f"git status says what is left; git {mine.how} --abort takes it back"
+        f"the {mine.how} did not end within {_MOST_STEPS[mine.how]:,} steps",
+        f"git status says what is left; git {mine.how} --abort takes it back",
     )
 
 

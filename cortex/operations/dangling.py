@@ -31,7 +31,12 @@ def dangling(root: str, now: Views) -> LookedUp:
             if (key := end_of(path)) in keys:
                 there.setdefault(key, []).append(Called(0, path, path))
         bearers = {key: Bearers(called) for key, called in there.items()}
-        missing = [one for one in missing if one.key not in bearers or not bearers[one.key].choose(one.target, os.path.dirname(one.path))]
+        missing = [
+            one
+            for one in missing
+            if one.key not in bearers
+            or not bearers[one.key].choose(one.target, os.path.dirname(one.path))
+        ]
     return looked_up(now.catalogue, missing)
 
 
@@ -51,7 +56,9 @@ def _removed(root: str, names: Sequence[str]) -> dict[str, str]:
     ]  # fmt: skip
     output = b""
     with suppress(CortexError):  # no git, or a history too long for a word of comfort
-        output = git.attempt(root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}).output
+        output = git.attempt(
+            root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}
+        ).output
     found: dict[str, str] = {}
     for commit in output.decode("utf-8", "replace").split("\x01")[1:]:
         head, *paths = (part for field in commit.split("\0") if (part := field.strip("\n")))

@@ -21,7 +21,12 @@ BEGIN, END = "<!-- cortex:begin -->", "<!-- cortex:end -->"
 _OURS = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
 _NOTE = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
 # What was put above the block, so that it can be taken away: the line ends, or the file itself.
-_ABOVE = {"": "", "1": ", and the line end above", "2": ", and the two line ends above", "file": ", and the file"}
+_ABOVE = {
+    "": "",
+    "1": ", and the line end above",
+    "2": ", and the two line ends above",
+    "file": ", and the file",
+}
 _LARGEST = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
@@ -29,10 +34,17 @@ def deliver(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
     """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `Conflict` for a file in the way
     that Cortex did not write, `Invalid` for markers that do not match."""
     if way not in WAYS:
-        raise Invalid(f"there is no way {way!r} into which a briefing goes", "cortex brief --into rules, agents or none")
+        raise Invalid(
+            f"there is no way {way!r} into which a briefing goes",
+            "cortex brief --into rules, agents or none",
+        )
     root = root_of(vault, cwd)
     if way == "rules":
-        return tuple(path for path, body in ((BRIEFING, text), (MEMORY, template("agent/memory.md"))) if _rule(root, path, body))
+        return tuple(
+            path
+            for path, body in ((BRIEFING, text), (MEMORY, template("agent/memory.md")))
+            if _rule(root, path, body)
+        )
     held = _held(root, AGENTS)
     after = with_block(held, text)
     if after == held:
@@ -69,7 +81,10 @@ def root_of(vault: Vault, cwd: str) -> str:
     git = checkout.git_folder(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
-        raise Invalid(f"{root} is the vault, not a project", "run this in the folder of the project that works with it")
+        raise Invalid(
+            f"{root} is the vault, not a project",
+            "run this in the folder of the project that works with it",
+        )
     return root
 
 
@@ -82,7 +97,13 @@ def with_block(held: bytes | None, text: str) -> bytes:
     elif place:
         above = _above(held[place[0] : place[1]])
     else:
-        above = "" if not held or held.endswith((b"\n\n", b"\r\n\r\n")) else "1" if held.endswith(b"\n") else "2"
+        above = (
+            ""
+            if not held or held.endswith((b"\n\n", b"\r\n\r\n"))
+            else "1"
+            if held.endswith(b"\n")
+            else "2"
+        )
     lines = [BEGIN, _NOTE.format(_ABOVE[above]), "", *_broken(text).splitlines(), "", END]
     block = eol.join(line.encode() for line in lines) + eol
     if held is None:
@@ -171,7 +192,8 @@ def _rule(root: str, path: str, text: str) -> bool:
     held = _held(root, path)
     if held is not None and not held.startswith(_OURS.encode()):
         raise Conflict(
-            f"{path} is there, and cortex did not write it", "move it away, or give the briefing another place: cortex brief --into agents"
+            f"{path} is there, and cortex did not write it",
+            "move it away, or give the briefing another place: cortex brief --into agents",
         )
     if held == wanted:
         return False
@@ -186,9 +208,14 @@ def _held(root: str, path: str) -> bytes | None:
     except NotFound:
         return None
     except Invalid as error:
-        raise Invalid(f"{path}: {error.message}", "cortex writes through no link: put a file in its place, or name the other way") from error
+        raise Invalid(
+            f"{path}: {error.message}",
+            "cortex writes through no link: put a file in its place, or name the other way",
+        ) from error
     if len(held) > _LARGEST:
-        raise Invalid(f"{path} is larger than {_LARGEST:,} bytes", "give the briefing another place")
+        raise Invalid(
+            f"{path} is larger than {_LARGEST:,} bytes", "give the briefing another place"
+        )
     return held
 
 
@@ -198,13 +225,22 @@ def _put(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
         files.replace(root, path, wanted, held)
         return
     folders = path.split("/")[:-1]
-    new = ["/".join(folders[: end + 1]) for end in range(len(folders)) if not files.exists(root, "/".join(folders[: end + 1]))]
+    new = [
+        "/".join(folders[: end + 1])
+        for end in range(len(folders))
+        if not files.exists(root, "/".join(folders[: end + 1]))
+    ]
     try:
         files.publish(root, path, wanted)
     except FileExistsError:
-        raise Conflict(f"{path} was made by somebody else just now", "run the command again") from None
+        raise Conflict(
+            f"{path} was made by somebody else just now", "run the command again"
+        ) from None
     except OSError as error:
-        raise CortexError(f"{path} cannot be written: {error.strerror}", "make room, or check the rights of the folder") from error
+        raise CortexError(
+            f"{path} cannot be written: {error.strerror}",
+            "make room, or check the rights of the folder",
+        ) from error
     mask = files.umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)

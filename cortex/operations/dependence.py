@@ -21,7 +21,19 @@ from cortex.vault.since import Commit
 _USUAL = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
 _NOW = "9999"  # later than any time
 _MOST_FOLDERS, _MOST_ENTRIES, _MOST_READ, _MOST_PATHS, _MOST_PAST = 200, 400, 60, 20, 60
-_SKIPPED = frozenset(["node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages", "third_party"])
+_SKIPPED = frozenset(
+    [
+        "node_modules",
+        "vendor",
+        "dist",
+        "build",
+        "target",
+        "venv",
+        "env",
+        "site-packages",
+        "third_party",
+    ]
+)
 # Files that can name a package and are not understood: who stands there in any way is not doubted.
 _OTHER_NAMES = (
     "setup.py setup.cfg pipfile environment.yml environment.yaml conda.yaml meta.yaml build.gradle build.gradle.kts pom.xml gemfile composer.json"
@@ -59,12 +71,19 @@ def of(top: str, below: str, claims: Sequence[Claim], seen: Callable[..., None])
     suspects: dict[str, list[Said]] = {}
     for claim in speaking:
         for said in claim.packages:
-            if (not manifest.resembled(said.name, names)) if said.used else manifest.known(said.name, names):
+            if (
+                (not manifest.resembled(said.name, names))
+                if said.used
+                else manifest.known(said.name, names)
+            ):
                 suspects.setdefault(claim.id, []).append(said)
     if suspects and others:
         seen(*(os.path.join(top, path) for path in others))
         text = manifest.folded("\n".join(_text(os.path.join(top, path)) for path in others))
-        suspects = {id_: [one for one in said if not one.used or manifest.folded(one.name) not in text] for id_, said in suspects.items()}
+        suspects = {
+            id_: [one for one in said if not one.used or manifest.folded(one.name) not in text]
+            for id_, said in suspects.items()
+        }
     suspects = {id_: said for id_, said in suspects.items() if said}
     if suspects:
         seen(*(os.path.join(top, folder) for folder in folders))
@@ -73,14 +92,25 @@ def of(top: str, below: str, claims: Sequence[Claim], seen: Callable[..., None])
     return Dependence(suspects, {claim.id: claim.created for claim in speaking}, now, paths)
 
 
-def doubtful(top: str, dependence: Dependence, commits: Sequence[Commit]) -> Iterator[tuple[str, str]]:
+def doubtful(
+    top: str, dependence: Dependence, commits: Sequence[Commit]
+) -> Iterator[tuple[str, str]]:
     """The suspects that the history confirms, as ids of claims with reasons. One call of git reads what manifests said."""
     if not dependence.suspects:
         return
     watched = set(dependence.paths)
-    past = [(commit.at, change.path, change.before) for commit in commits for change in commit.changes if change.path in watched]
+    past = [
+        (commit.at, change.path, change.before)
+        for commit in commits
+        for change in commit.changes
+        if change.path in watched
+    ]
     past = [one for one in past if one[2].strip("0")]
-    committed = [] if checkout.under_way(top) else [(_NOW, path, f"HEAD:{path}") for path in dependence.paths]
+    committed = (
+        []
+        if checkout.under_way(top)
+        else [(_NOW, path, f"HEAD:{path}") for path in dependence.paths]
+    )
     blobs = [blob for _, _, blob in (*committed, *past[:_MOST_PAST], *past[-_MOST_PAST:])]
     texts = since.contents(top, blobs, manifest.MOST)
     read: dict[str, Manifest] = {}
@@ -90,7 +120,11 @@ def doubtful(top: str, dependence: Dependence, commits: Sequence[Commit]) -> Ite
             read[blob] = manifest.read(path, texts.get(blob, ""))
         return read[blob].names
 
-    past = [one for one in committed if one[2] in texts and names_of(*one[1:]) != dependence.now.get(one[1], Manifest()).names] + past
+    past = [
+        one
+        for one in committed
+        if one[2] in texts and names_of(*one[1:]) != dependence.now.get(one[1], Manifest()).names
+    ] + past
     for id_, said in dependence.suspects.items():
         since_then = [(path, blob) for at, path, blob in past if at >= dependence.created[id_]]
         first = dict(since_then)  # newest first, so the oldest stays: what it said at the time
@@ -98,13 +132,23 @@ def doubtful(top: str, dependence: Dependence, commits: Sequence[Commit]) -> Ite
             folded = manifest.folded(one.name)
             if one.used:
                 if any(
-                    folded in manifest.folded(texts.get(blob, "")) and manifest.known(one.name, names_of(path, blob)) for path, blob in since_then
+                    folded in manifest.folded(texts.get(blob, ""))
+                    and manifest.known(one.name, names_of(path, blob))
+                    for path, blob in since_then
                 ):
                     yield id_, f"{one.name} is in no manifest any more"
                 continue
-            holding = [path for path, held in dependence.now.items() if manifest.known(one.name, held.names)]
+            holding = [
+                path
+                for path, held in dependence.now.items()
+                if manifest.known(one.name, held.names)
+            ]
             then = [names_of(path, blob) for path, blob in first.items()]
-            if all(path in first for path in holding) and all(then) and not any(manifest.resembled(one.name, names) for names in then):
+            if (
+                all(path in first for path in holding)
+                and all(then)
+                and not any(manifest.resembled(one.name, names) for names in then)
+            ):
                 yield id_, f"{one.name} is in {holding[0]} now"
 
 
@@ -118,7 +162,14 @@ def _found(top: str, below: str) -> tuple[list[str], list[str], list[str]]:
         depth = folder.count("/") + 1 if folder else 0
         try:
             with os.scandir(os.path.join(top, folder)) as entries:
-                listed = sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)) for entry in entries)
+                listed = sorted(
+                    (
+                        entry.name,
+                        entry.is_dir(follow_symlinks=False),
+                        entry.is_file(follow_symlinks=False),
+                    )
+                    for entry in entries
+                )
         except OSError:
             continue
         for name, is_folder, is_file in listed[:_MOST_ENTRIES]:
@@ -127,23 +178,50 @@ def _found(top: str, below: str) -> tuple[list[str], list[str], list[str]]:
                 named.append(path)
             elif is_file and depth < 2 and name.casefold() in _OTHERS:
                 others.append(path)
-            elif is_folder and depth < 2 and len(folders) < _MOST_FOLDERS and name not in _SKIPPED and not name.startswith("."):
+            elif (
+                is_folder
+                and depth < 2
+                and len(folders) < _MOST_FOLDERS
+                and name not in _SKIPPED
+                and not name.startswith(".")
+            ):
                 folders.append(path)
     named.sort(key=lambda path: (not below or not path.startswith(f"{below}/"), path.count("/")))
     return named, others, folders
 
 
-def _read_into(top: str, path: str, now: dict[str, Manifest], problems: list[Problem], seen: Callable[..., None]) -> None:
+def _read_into(
+    top: str,
+    path: str,
+    now: dict[str, Manifest],
+    problems: list[Problem],
+    seen: Callable[..., None],
+) -> None:
     """Read a manifest and, once, those that it includes."""
     held = manifest.read(path, _text(os.path.join(top, path)))
     if held.problem:
-        problems.append(Problem(path, f"{held.problem}; what records say of packages was not checked", f"edit {path}"))
+        problems.append(
+            Problem(
+                path,
+                f"{held.problem}; what records say of packages was not checked",
+                f"edit {path}",
+            )
+        )
         return
     now[path] = held
     for more in held.more:
         inner = os.path.normpath(os.path.join(os.path.dirname(path), more)).replace(os.sep, "/")
-        inside = not os.path.isabs(inner) and not inner.startswith("..") and not os.path.islink(os.path.join(top, inner))
-        if inside and inner not in now and len(now) < _MOST_READ and re.fullmatch(r"[\w./-]{1,200}", inner):
+        inside = (
+            not os.path.isabs(inner)
+            and not inner.startswith("..")
+            and not os.path.islink(os.path.join(top, inner))
+        )
+        if (
+            inside
+            and inner not in now
+            and len(now) < _MOST_READ
+            and re.fullmatch(r"[\w./-]{1,200}", inner)
+        ):
             seen(os.path.join(top, inner))
             now[inner] = Manifest()  # so that files that include each other end
             _read_into(top, inner, now, problems, seen)

@@ -39,7 +39,9 @@ class Examined(NamedTuple):
     found: str  # how the search index was found: current, updated, built
     problems: tuple[Problem, ...]
     fixed: tuple[str, ...] = ()  # what was done, in words
-    agent_settings: tuple[str, ...] = ()  # at the top of the vault, such as `.claude`; nothing of them is used
+    agent_settings: tuple[
+        str, ...
+    ] = ()  # at the top of the vault, such as `.claude`; nothing of them is used
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
@@ -50,7 +52,9 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     Example: cortex doctor --json
     Example: cortex doctor --fix
     """
-    if (foreign := sharing.another_users(vault.root)) and not os.access(os.path.join(vault.root, layout.PENDING), os.R_OK | os.X_OK):
+    if (foreign := sharing.another_users(vault.root)) and not os.access(
+        os.path.join(vault.root, layout.PENDING), os.R_OK | os.X_OK
+    ):
         raise CortexError(f"{vault.root} {foreign.message}", foreign.hint)
     done: list[str] = []
     failed: list[Problem] = []
@@ -58,22 +62,44 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
         from cortex.operations.mend import mend  # noqa: PLC0415  what doctor only says costs less
 
         done, failed = mend(vault, caller)
-    around = [*of_repository(vault.root), *sharing.problems(vault.root), *hook_status.of_all(vault, caller.cwd), *_unread(vault, caller.cwd)]
+    around = [
+        *of_repository(vault.root),
+        *sharing.problems(vault.root),
+        *hook_status.of_all(vault, caller.cwd),
+        *_unread(vault, caller.cwd),
+    ]
     examined, missing, renamed = look(
         vault,
         caller.progress,
-        lambda now: (_examined(vault, now, caller.now), dangling(vault.root, now), project_file.problems(vault, now.catalogue, caller.cwd)),
+        lambda now: (
+            _examined(vault, now, caller.now),
+            dangling(vault.root, now),
+            project_file.problems(vault, now.catalogue, caller.cwd),
+        ),
     )
     problems = (*failed, *around, *renamed, *examined.problems, *named(vault.root, missing))
-    return examined._replace(problems=problems, fixed=tuple(done), agent_settings=agent_settings(vault.root))
+    return examined._replace(
+        problems=problems, fixed=tuple(done), agent_settings=agent_settings(vault.root)
+    )
 
 
 def _unread(vault: Vault, cwd: str) -> list[Problem]:
     """Files around the vault that are not read, since they are links, pipes or a stranger's."""
-    found = [Problem(path, f"{fault}; it is not read", f"put a file in its place, or rm {quoted(path)}") for path, fault in checkout.unread(cwd)]
+    found = [
+        Problem(path, f"{fault}; it is not read", f"put a file in its place, or rm {quoted(path)}")
+        for path, fault in checkout.unread(cwd)
+    ]
     if fault := default_fault():
-        found.append(Problem(default_file(), f"{fault}; it is not read", "cortex init DIR --default writes it anew"))
-    return found + [problem for folder in (vault.state(), vault.cache()) for problem in store.problems(folder)]
+        found.append(
+            Problem(
+                default_file(),
+                f"{fault}; it is not read",
+                "cortex init DIR --default writes it anew",
+            )
+        )
+    return found + [
+        problem for folder in (vault.state(), vault.cache()) for problem in store.problems(folder)
+    ]
 
 
 def _examined(vault: Vault, now: Views, at: str) -> Examined:
@@ -83,7 +109,11 @@ def _examined(vault: Vault, now: Views, at: str) -> Examined:
         *now.problems,
         *_clashes(now.catalogue),
         *(
-            Problem(one.path, f"holds the event {one.id}", "cortex doctor --fix brings back its own text from git's history")
+            Problem(
+                one.path,
+                f"holds the event {one.id}",
+                "cortex doctor --fix brings back its own text from git's history",
+            )
             for one in misnamed_events(now.catalogue)
         ),
         *_topics(now.catalogue),
@@ -91,9 +121,16 @@ def _examined(vault: Vault, now: Views, at: str) -> Examined:
         *_misdated(now.catalogue, seconds(at)),
         *_names(list(now.snapshot.stamps)),
         *_failed(vault),
-        *(Problem(path, "was left by a process that was killed", "delete it") for path in now.snapshot.leftovers),
         *(
-            Problem(path, "is a search index inside the vault; it is never opened", "delete it, and git rm it if it is tracked")
+            Problem(path, "was left by a process that was killed", "delete it")
+            for path in now.snapshot.leftovers
+        ),
+        *(
+            Problem(
+                path,
+                "is a search index inside the vault; it is never opened",
+                "delete it, and git rm it if it is tracked",
+            )
             for path in now.snapshot.planted
         ),
     ]
@@ -109,9 +146,15 @@ def _clashes(catalogue: Catalogue) -> list[Problem]:
         by_id.setdefault(one.id, []).append(one)
     for id_, (first, *others) in by_id.items():
         ours = all(
-            one.path.startswith(("records/", "sessions/")) or (one.type in (*RECORD_TYPES, "session") and one.created) for one in (first, *others)
+            one.path.startswith(("records/", "sessions/"))
+            or (one.type in (*RECORD_TYPES, "session") and one.created)
+            for one in (first, *others)
         )
-        hint = "cortex doctor --fix keeps one file, with what both say" if ours else "give one of the two another id"
+        hint = (
+            "cortex doctor --fix keeps one file, with what both say"
+            if ours
+            else "give one of the two another id"
+        )
         if ours and not first.topic:  # a topic has one record: of it there can be no second note
             hint += "; for two notes, delete the id: line of the copy first"
         found += [Problem(one.path, f"has the id {id_!r} of {first.path}", hint) for one in others]
@@ -126,40 +169,71 @@ def _topics(catalogue: Catalogue) -> list[Problem]:
         " WHERE tier = 0 AND id NOT IN (first, CAST(path AS TEXT)) ORDER BY path LIMIT 100"
     )
     return [
-        Problem(os.fsdecode(path), f"has the topic {topic} of {first}", line("supersede", first, "--by", id_) + ", or the other way round")
+        Problem(
+            os.fsdecode(path),
+            f"has the topic {topic} of {first}",
+            line("supersede", first, "--by", id_) + ", or the other way round",
+        )
         for path, id_, first, topic in catalogue.asked(query)
     ]
 
 
 def _misdated(catalogue: Catalogue, now: int) -> list[Problem]:
     """Notes that say a day that is to come, and records that say a time that is none; the first hundred by path."""
-    clauses = [f"(CASE WHEN {field} GLOB '{_DAY}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)" for field in ("created", "updated")]
-    clauses += [f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DAY}')" for field in ("created", "updated")]
+    clauses = [
+        f"(CASE WHEN {field} GLOB '{_DAY}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
+        for field in ("created", "updated")
+    ]
+    clauses += [
+        f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DAY}')"
+        for field in ("created", "updated")
+    ]
     late = now + _AHEAD
     found = []
-    for one in catalogue.standings(f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MOST_MISDATED)):
+    for one in catalogue.standings(
+        f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MOST_MISDATED)
+    ):
         said = {"created": one.created, "updated": one.updated}
         key = next((key for key, text in said.items() if text and not moment_of(text)), "")
-        wrong = f"says {key}: {shorten(said[key], 40)}, which is no date" if key else "is dated in the future"
+        wrong = (
+            f"says {key}: {shorten(said[key], 40)}, which is no date"
+            if key
+            else "is dated in the future"
+        )
         found.append(Problem(one.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z"))
     return found
 
 
 def _names(paths: list[str]) -> list[Problem]:
     """Names that a checkout on another system would refuse, or fold into one."""
-    problems = [Problem(path, why, "rename it") for path in paths if (why := layout.name_problem(path))]
+    problems = [
+        Problem(path, why, "rename it") for path in paths if (why := layout.name_problem(path))
+    ]
     folded: dict[str, str] = {}
     for path in sorted(paths):
         key = unicodedata.normalize("NFC", path).casefold()
         if key in folded:
-            problems.append(Problem(path, f"is the same name as {folded[key]} on macOS and Windows", "rename one of the two"))
+            problems.append(
+                Problem(
+                    path,
+                    f"is the same name as {folded[key]} on macOS and Windows",
+                    "rename one of the two",
+                )
+            )
         folded.setdefault(key, path)
     return problems
 
 
 def _failed(vault: Vault) -> list[Problem]:
     names = [name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)]
-    return [Problem(layout.failed(name), "could not be normalized; its first lines say why", line("retry", name)) for name in names]
+    return [
+        Problem(
+            layout.failed(name),
+            "could not be normalized; its first lines say why",
+            line("retry", name),
+        )
+        for name in names
+    ]
 
 
 def _stale(vault: Vault, now: Views) -> list[Problem]:
@@ -168,8 +242,15 @@ def _stale(vault: Vault, now: Views) -> list[Problem]:
         return []
     there = list(now.snapshot.stamps)
     try:
-        wrong = briefings.differences(vault.root, briefings.pages(vault.root, now.catalogue, there), there)
-    except CortexError as error:  # a link where the folder should be, as a stranger's vault may bring
+        wrong = briefings.differences(
+            vault.root, briefings.pages(vault.root, now.catalogue, there), there
+        )
+    except (
+        CortexError
+    ) as error:  # a link where the folder should be, as a stranger's vault may bring
         return [Problem(FOLDER, error.message, error.hint)]
-    newer, stale = ("was made by a newer cortex and is left alone", "update cortex"), ("is not as the notes give it", "cortex heal")
+    newer, stale = (
+        ("was made by a newer cortex and is left alone", "update cortex"),
+        ("is not as the notes give it", "cortex heal"),
+    )
     return [one.fault or Problem(one.path, *(newer if one.newer else stale)) for one in wrong]

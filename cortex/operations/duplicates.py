@@ -28,17 +28,30 @@ def join_grown_apart(vault: Vault, caller: Caller) -> list[Resolved]:
     def pairs(catalogue: Catalogue) -> Iterator[tuple[str, ...]]:
         for rows in _twice(catalogue):
             for place, (path, events) in enumerate(rows):
-                other = next((name for name, known in rows[place + 1 :] if events - known and known - events), "")
+                other = next(
+                    (
+                        name
+                        for name, known in rows[place + 1 :]
+                        if events - known and known - events
+                    ),
+                    "",
+                )
                 if other:
                     yield path, other
                     break  # a third waits for the next pass
 
-    return _join_all(vault, caller, look(vault, caller.progress, lambda now: list(pairs(now.catalogue))))
+    return _join_all(
+        vault, caller, look(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
+    )
 
 
 def join_same_ids(vault: Vault, caller: Caller) -> list[Resolved]:
     """Join the files of every record or session whose id stands in more than one."""
-    found = look(vault, caller.progress, lambda now: [tuple(path for path, _ in rows) for rows in _twice(now.catalogue)])
+    found = look(
+        vault,
+        caller.progress,
+        lambda now: [tuple(path for path, _ in rows) for rows in _twice(now.catalogue)],
+    )
     return _join_all(vault, caller, found)
 
 
@@ -49,7 +62,11 @@ def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
     with record_lock(vault):
         texts = {path: files.read(vault.root, path) for path in paths}
         ids = {notes.parse(data, path).get("id") for path, data in texts.items()}
-        if len(ids) != 1 or len(texts) < 2 or not all(is_ours(path, data) for path, data in texts.items()):
+        if (
+            len(ids) != 1
+            or len(texts) < 2
+            or not all(is_ours(path, data) for path, data in texts.items())
+        ):
             return None
         kept = standing_path(ids.pop(), texts)
         others = sorted(path for path in texts if path != kept)
@@ -62,7 +79,9 @@ def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
         said = set(data.splitlines())
         for path, text in texts.items():
             note = notes.parse(text, path)
-            if not set(note.body.splitlines()) <= said and not same_text(text, objects.text_at(vault.root, "HEAD", path)):
+            if not set(note.body.splitlines()) <= said and not same_text(
+                text, objects.text_at(vault.root, "HEAD", path)
+            ):
                 named, _ = keep_text(vault, caller, note)
                 data, _ = merge_notes(text, data, notes.write(named))
         forget(vault)  # a run that ends here leaves briefings to heal
@@ -70,9 +89,13 @@ def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
             files.replace(vault.root, kept, data, texts[kept])
         for path in others:
             if files.read(vault.root, path) != texts[path]:
-                raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
+                raise Conflict(
+                    f"{path} was changed by somebody else just now", "run the command again"
+                )
             files.remove(vault.root, path)
-    return Resolved(kept, f"had the id of {', '.join(others)}; one file is kept, with the changes of both")
+    return Resolved(
+        kept, f"had the id of {', '.join(others)}; one file is kept, with the changes of both"
+    )
 
 
 def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> list[Resolved]:
@@ -92,7 +115,12 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     ids = "SELECT id FROM note WHERE tier < 2 AND id != CAST(path AS TEXT) GROUP BY id HAVING count(*) > 1 ORDER BY id LIMIT ?"
     found = []
     for (id_,) in list(catalogue.asked(ids, (_MOST,))):
-        found.append([(row.path, set(row.events)) for row in catalogue.rows("id = ? AND tier < 2 ORDER BY path", (id_,))])
+        found.append(
+            [
+                (row.path, set(row.events))
+                for row in catalogue.rows("id = ? AND tier < 2 ORDER BY path", (id_,))
+            ]
+        )
     return found
 
 

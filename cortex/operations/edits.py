@@ -40,15 +40,23 @@ class Changed(NamedTuple):
 def named(vault: Vault, caller: Caller, name: str) -> tuple[Row, list[Problem]]:
     """The record that a name means, which may be edited; and what was wrong on the way there."""
     problems = freshen(vault, caller)
-    return record(look(vault, caller.progress, lambda now: naming.one(now.catalogue, name))), problems
+    return record(
+        look(vault, caller.progress, lambda now: naming.one(now.catalogue, name))
+    ), problems
 
 
 def record(row: Row) -> Row:
     """The row itself when it may be edited: a note with an id that is neither an event nor a briefing."""
     if row.path.startswith(_GENERATED):
-        raise Invalid(f"{row.path} is never edited", "edit the record that came from it: cortex search shows which")
+        raise Invalid(
+            f"{row.path} is never edited",
+            "edit the record that came from it: cortex search shows which",
+        )
     if row.id == row.path:
-        raise Invalid(f"{row.path} is a note of your own, and Cortex does not write there", "edit it yourself, or give it an id: line")
+        raise Invalid(
+            f"{row.path} is a note of your own, and Cortex does not write there",
+            "edit it yourself, or give it an id: line",
+        )
     return row
 
 
@@ -83,7 +91,9 @@ def removed(vault: Vault, path: str, expected: bytes) -> None:
     files.remove(vault.root, path)
 
 
-def apply_all(vault: Vault, caller: Caller, edits: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+def apply_all(
+    vault: Vault, caller: Caller, edits: Sequence[tuple[str, Edit]]
+) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     """Edit several notes, then heal once: the paths that changed, and what is wrong with the briefings."""
     changed = tuple(path for path, edit in edits if apply(vault, path, edit))
     return changed, tuple(heal_by_the_way(vault, caller)) if changed else ()

@@ -39,7 +39,15 @@ class Mentions(NamedTuple):
     hint: str = ""
 
 
-def entities(vault: Vault, caller: Caller, name: str = "", *, note: str = "", kind: str = "", number: int = 20) -> Mentions:
+def entities(
+    vault: Vault,
+    caller: Caller,
+    name: str = "",
+    *,
+    note: str = "",
+    kind: str = "",
+    number: int = 20,
+) -> Mentions:
     """Show which notes mention a file, an address, a package, a symbol, a person, a variable, a flag, a version or an error.
 
     A file is found by its name or the end of its path; case matters in symbols alone. Without a name: what is mentioned most.
@@ -57,31 +65,54 @@ def entities(vault: Vault, caller: Caller, name: str = "", *, note: str = "", ki
     if kind and kind not in KINDS:
         raise Invalid(f"there is no kind {kind!r} of named things", f"kinds: {', '.join(KINDS)}")
     if name and note:
-        raise Invalid("either a name or --note, not both", "cortex entities NAME, or cortex entities --note ID")
+        raise Invalid(
+            "either a name or --note, not both",
+            "cortex entities NAME, or cortex entities --note ID",
+        )
     freshen(vault, caller)
 
     def answer(now: Views) -> Mentions:
         if name:
             return _mentioning(vault, now.catalogue, name.strip(), kind, max(number, 1))
-        return _of_note(now.catalogue, note, kind, max(number, 1)) if note else _most(now.catalogue, kind, max(number, 1))
+        return (
+            _of_note(now.catalogue, note, kind, max(number, 1))
+            if note
+            else _most(now.catalogue, kind, max(number, 1))
+        )
 
     return look(vault, caller.progress, answer)
 
 
 def _mentioning(vault: Vault, catalogue: Catalogue, name: str, kind: str, number: int) -> Mentions:
     bare = name.removeprefix("@") if "/" not in name else name
-    folded = bare.casefold().rstrip("/") if "://" in bare else bare.casefold().removeprefix("./").removeprefix("$")
+    folded = (
+        bare.casefold().rstrip("/")
+        if "://" in bare
+        else bare.casefold().removeprefix("./").removeprefix("$")
+    )
     ending = "%/" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     condition = (
         r"((kind != 'symbol' AND (key = ? OR (kind IN ('file', 'url', 'package') AND key LIKE ? ESCAPE '\') OR (kind = 'version' AND key = ?)))"
         " OR (kind = 'symbol' AND key IN (?, ?)))"
     )
-    values: list[object] = [folded, ending, folded.removeprefix("v"), bare, f"{bare.removesuffix('()')}()"]
+    values: list[object] = [
+        folded,
+        ending,
+        folded.removeprefix("v"),
+        bare,
+        f"{bare.removesuffix('()')}()",
+    ]
     if kind:
         condition += " AND kind = ?"
         values.append(kind)
-    found = list(catalogue.asked(f"SELECT number, kind, name, key FROM entity WHERE {condition}", values))
-    rows = {row.number: row for row in catalogue.numbered({number_ for number_, *_ in found}).values() if row.status not in DROPPED}
+    found = list(
+        catalogue.asked(f"SELECT number, kind, name, key FROM entity WHERE {condition}", values)
+    )
+    rows = {
+        row.number: row
+        for row in catalogue.numbered({number_ for number_, *_ in found}).values()
+        if row.status not in DROPPED
+    }
     things: dict[tuple[str, str], list[str]] = {}
     for at, kind_, spelled, key in found:
         if at in rows:
@@ -90,15 +121,22 @@ def _mentioning(vault: Vault, catalogue: Catalogue, name: str, kind: str, number
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
     pattern = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)", re.IGNORECASE)
     hits = tuple(hit(vault, row, 0.0, pattern) for row in listed[:number])
-    names = tuple(Named(kind_, spelled[0], len(spelled)) for (kind_, _), spelled in sorted(things.items()))
-    return Mentions(hits, names, max(0, len(listed) - number), name, "" if hits else _hint(catalogue, folded))
+    names = tuple(
+        Named(kind_, spelled[0], len(spelled)) for (kind_, _), spelled in sorted(things.items())
+    )
+    return Mentions(
+        hits, names, max(0, len(listed) - number), name, "" if hits else _hint(catalogue, folded)
+    )
 
 
 def _hint(catalogue: Catalogue, folded: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  only where nothing was found
 
     begin = folded[:2]
-    asked = catalogue.asked("SELECT DISTINCT key FROM entity WHERE key >= ? AND key < ? LIMIT ?", (begin, f"{begin}\U0010ffff", _ALIKE))
+    asked = catalogue.asked(
+        "SELECT DISTINCT key FROM entity WHERE key >= ? AND key < ? LIMIT ?",
+        (begin, f"{begin}\U0010ffff", _ALIKE),
+    )
     near = get_close_matches(folded[:120], [key for (key,) in asked], 3)
     return f"did you mean {', '.join(near)}?" if near else "cortex search finds any word of a note"
 
@@ -107,12 +145,18 @@ def _of_note(catalogue: Catalogue, note: str, kind: str, number: int) -> Mention
     row = naming.one(catalogue, note)
     held = list(
         catalogue.asked(
-            "SELECT kind, name, line, key FROM entity WHERE number = ? AND (? = '' OR kind = ?) ORDER BY line, rowid", (row.number, kind, kind)
+            "SELECT kind, name, line, key FROM entity WHERE number = ? AND (? = '' OR kind = ?) ORDER BY line, rowid",
+            (row.number, kind, kind),
         )
     )
     shown = held[:number]
     counts = _counts(catalogue, [key for *_, key in shown])
-    return Mentions((), tuple(Named(of, name, counts.get((of, key), 0), line) for of, name, line, key in shown), len(held) - len(shown), row.id)
+    return Mentions(
+        (),
+        tuple(Named(of, name, counts.get((of, key), 0), line) for of, name, line, key in shown),
+        len(held) - len(shown),
+        row.id,
+    )
 
 
 def _counts(catalogue: Catalogue, keys: list[str]) -> dict[tuple[str, str], int]:

@@ -50,7 +50,9 @@ class Extracted(NamedTuple):
     kept: tuple[str, ...] = ()  # ids of the records that --keep has saved
 
 
-def extract(vault: Vault, caller: Caller, what: str, *, model: str = "", keep: bool = False) -> Extracted:
+def extract(
+    vault: Vault, caller: Caller, what: str, *, model: str = "", keep: bool = False
+) -> Extracted:
     """Show what the layers of extraction find: tags, what was done, and words that tell a decision, a rejection or a lesson.
 
     What has a confidence of 0.5 or more becomes a record when its event is normalized; the rest stays in the
@@ -74,7 +76,14 @@ def extract(vault: Vault, caller: Caller, what: str, *, model: str = "", keep: b
     phrases = settings.load(vault.root).phrases
     if len(what.split()) != 1:
         found = _in(what, "", "stop", phrases)
-        return _with_model(vault, caller, Extracted(tuple(found), (), ()), [Event("", "stop", "", what)], model, keep=keep)
+        return _with_model(
+            vault,
+            caller,
+            Extracted(tuple(found), (), ()),
+            [Event("", "stop", "", what)],
+            model,
+            keep=keep,
+        )
     found, problems, read = [], [], []
     if events.is_event_id(what):
         named: tuple[str, ...] = (what,)
@@ -95,7 +104,9 @@ def extract(vault: Vault, caller: Caller, what: str, *, model: str = "", keep: b
     return _with_model(vault, caller, extracted, read, model, keep=keep)
 
 
-def _with_model(vault: Vault, caller: Caller, extracted: Extracted, read: list[Event], model: str, *, keep: bool) -> Extracted:
+def _with_model(
+    vault: Vault, caller: Caller, extracted: Extracted, read: list[Event], model: str, *, keep: bool
+) -> Extracted:
     """The same with what a model finds that no other layer has found, saved where that is asked for."""
     if not model or not read:
         return extracted
@@ -104,19 +115,65 @@ def _with_model(vault: Vault, caller: Caller, extracted: Extracted, read: list[E
     known = {digest(one.text) for one in extracted.found}
     answered = ask(model, "\n\n".join(event.text for event in read), caller.cwd)
     fresh = [one for one in answered.candidates if digest(one.text) not in known]
-    found = [Found(one.layer, one.type, one.confidence, keep, one.text, one.reason, 0, one.pinned, one.tags, "") for one in fresh]
+    found = [
+        Found(
+            one.layer,
+            one.type,
+            one.confidence,
+            keep,
+            one.text,
+            one.reason,
+            0,
+            one.pinned,
+            one.tags,
+            "",
+        )
+        for one in fresh
+    ]
     kept = []
     for one in fresh if keep else ():
         body = one.text + (f"\n\n**Why.** {one.reason}" if one.reason else "")
         of = {"session": read[-1].session, "project": read[-1].project}
-        kept.append(save(vault, caller, one.text, type=one.type, body=body, confidence=str(one.confidence), **of).id)
-    dropped = (Problem(model, f"{answered.dropped} of its answers were no memory and left out", ""),) if answered.dropped else ()
-    return extracted._replace(found=(*extracted.found, *found), problems=(*extracted.problems, *dropped), kept=tuple(kept))
+        kept.append(
+            save(
+                vault,
+                caller,
+                one.text,
+                type=one.type,
+                body=body,
+                confidence=str(one.confidence),
+                **of,
+            ).id
+        )
+    dropped = (
+        (Problem(model, f"{answered.dropped} of its answers were no memory and left out", ""),)
+        if answered.dropped
+        else ()
+    )
+    return extracted._replace(
+        found=(*extracted.found, *found), problems=(*extracted.problems, *dropped), kept=tuple(kept)
+    )
 
 
-def _in(text: str, event: str, type_: str, phrases: tuple[tuple[str, tuple[str, ...]], ...]) -> list[Found]:
+def _in(
+    text: str, event: str, type_: str, phrases: tuple[tuple[str, tuple[str, ...]], ...]
+) -> list[Found]:
     said = [] if type_ in ONLY_TAGS else learnings(stretch.read(text).said)
-    learned = [Found(LEARNINGS, "learning", 1.0, record=True, text=one.text, reason="", line=0, pinned=False, tags=(), event=event) for one in said]
+    learned = [
+        Found(
+            LEARNINGS,
+            "learning",
+            1.0,
+            record=True,
+            text=one.text,
+            reason="",
+            line=0,
+            pinned=False,
+            tags=(),
+            event=event,
+        )
+        for one in said
+    ]
     kept = type_ in TURNS or (type_ == "passive" and not learned)
     found = candidates(text, phrases, tags_only=type_ in ONLY_TAGS)
     return learned + [
@@ -135,7 +192,9 @@ def _events_of(now: Views, name: str) -> tuple[str, ...]:
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))
     if not named:
-        raise NotFound(f"{row.path} names no events", "give an event, a session, or a text in quotes")
+        raise NotFound(
+            f"{row.path} names no events", "give an event, a session, or a text in quotes"
+        )
     return named[-_MOST_EVENTS:]
 
 
@@ -145,4 +204,6 @@ def _event(vault: Vault, id_: str) -> Event:
             return read_event(files.read(vault.root, path, _MOST_READ), path)
         except (FileNotFoundError, NotFound):
             continue
-    raise NotFound(f"there is no event {id_}", "cortex search finds events by their words: type:stop …")
+    raise NotFound(
+        f"there is no event {id_}", "cortex search finds events by their words: type:stop …"
+    )

@@ -64,12 +64,18 @@ def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> Fo
         hint = f"{line('archive', edits.word(found[0].row.id, found[0].row.path))}, or forget … --yes for the first"
         return Forgotten("", "", "unclear", "", records, hint, tuple(problems))
     done = archive(vault, caller, best.row.path)
-    return Forgotten(done.id, done.path, done.outcome, done.undo, (), "", (*problems, *done.problems))
+    return Forgotten(
+        done.id, done.path, done.outcome, done.undo, (), "", (*problems, *done.problems)
+    )
 
 
 def _candidates(now: Views, query: str, at: str) -> list[_Candidate]:
     """The current records that may be meant: the one of that id, or those with most of the words, likest titles first."""
-    named = [row for row in naming.matches(now.catalogue, query.strip()) if row.tier == CURRENT and row.id != row.path]
+    named = [
+        row
+        for row in naming.matches(now.catalogue, query.strip())
+        if row.tier == CURRENT and row.id != row.path
+    ]
     if len(named) == 1:
         return [_Candidate(edits.record(named[0]), 0.0, 1.0, whole=True)]
     asked = queries.parse(query, at)
@@ -78,14 +84,20 @@ def _candidates(now: Views, query: str, at: str) -> list[_Candidate]:
     from cortex.projections import index  # noqa: PLC0415  an id needs no Whoosh
 
     allowed = {row.number for row in now.catalogue.rows("tier = 0 AND id != CAST(path AS TEXT)")}
-    scored, _ = index.search(now.words, asked, _CANDIDATES, (CURRENT,), allowed=allowed, without=set())
+    scored, _ = index.search(
+        now.words, asked, _CANDIDATES, (CURRENT,), allowed=allowed, without=set()
+    )
     rows = now.catalogue.numbered(one.number for one in scored)
     words = tokens(query)
     found = []
     for one in scored:
         row = rows[one.number]
         title = tokens(row.title)
-        found.append(_Candidate(row, one.score, of_tokens(words, title), whole=bool(words) and words <= title))
+        found.append(
+            _Candidate(
+                row, one.score, of_tokens(words, title), whole=bool(words) and words <= title
+            )
+        )
     return sorted(found, key=lambda one: (-one.whole, -one.likeness, -one.score, one.row.path))
 
 

@@ -20,7 +20,11 @@ def freshen(vault: Vault, caller: Caller) -> list[Problem]:
         try:
             problems += gather(vault, caller)
         except (CortexError, OSError) as error:
-            problems.append(Problem("hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"))
+            problems.append(
+                Problem(
+                    "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
+                )
+            )
     if files.notes_in(vault.root, layout.PENDING):
         from cortex.operations import inbox  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
 
@@ -28,7 +32,9 @@ def freshen(vault: Vault, caller: Caller) -> list[Problem]:
             done = inbox.normalize(vault, caller)
             problems += (*done.failed, *done.problems)
         except (CortexError, OSError) as error:
-            problems.append(Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize"))
+            problems.append(
+                Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")
+            )
     return problems + heal_if_due(vault, caller)
 
 

@@ -12,11 +12,16 @@ from cortex.core.problem import Conflict, CortexError, NotFound, Problem
 from cortex.vault import cursor as cursors, files, layout, waiting
 from cortex.vault.find import Vault
 
-_ROUNDS, _ROUNDS_OF_A_HOOK = 24, 4  # parts of transcripts that one call takes; a part is half a megabyte
+_ROUNDS, _ROUNDS_OF_A_HOOK = (
+    24,
+    4,
+)  # parts of transcripts that one call takes; a part is half a megabyte
 _LONGEST_LINE = 4_000_000  # bytes of a line of a transcript
 _MOST_LOOKS = 50  # transcripts that one call looks at
 _QUIET = 600  # seconds without a change after which a transcript is looked at no more
-_AT_WORK = 120  # the same while a turn goes on: read in its middle, a command is parted from how it ended
+_AT_WORK = (
+    120  # the same while a turn goes on: read in its middle, a command is parted from how it ended
+)
 _GRAIN = 10  # seconds within which a look and a change may be taken for one another
 
 
@@ -48,7 +53,9 @@ def gather(vault: Vault, caller: Caller) -> list[Problem]:
         work.look(key)
     if found.behind:
         cursors.forget_old(vault)
-    with suppress(OSError):  # something waits still; while the folder is not there, nobody looks into it
+    with suppress(
+        OSError
+    ):  # something waits still; while the folder is not there, nobody looks into it
         os.rmdir(waiting.folder_of(vault.state()))
     return problems + work.problems
 
@@ -62,7 +69,13 @@ def send(vault: Vault, ids: tuple[str, ...] | None = None) -> list[Problem]:
         except (NotFound, FileNotFoundError, FileExistsError):
             continue  # somebody else was at it
         except (CortexError, OSError) as error:
-            problems.append(Problem("hooks", f"an event that found no room has none yet: {error}", "make room, then cortex normalize"))
+            problems.append(
+                Problem(
+                    "hooks",
+                    f"an event that found no room has none yet: {error}",
+                    "make room, then cortex normalize",
+                )
+            )
     return problems
 
 
@@ -91,7 +104,11 @@ class _Work:
         except Conflict:
             return False
         except (CortexError, OSError, ValueError) as error:
-            self.problems.append(Problem("hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"))
+            self.problems.append(
+                Problem(
+                    "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
+                )
+            )
         return False
 
     def look(self, key: str) -> None:
@@ -115,13 +132,23 @@ class _Work:
         except (FileNotFoundError, NotFound):
             return  # somebody else was at it
         except (CortexError, OSError, ValueError) as error:
-            self.problems.append(Problem("hooks", f"a transcript was not looked at: {error}", "cortex doctor"))
+            self.problems.append(
+                Problem("hooks", f"a transcript was not looked at: {error}", "cortex doctor")
+            )
 
     def _say_skipped(self, host: str, lines: int) -> None:
         from cortex.vault import hook_log  # noqa: PLC0415  hardly ever
 
         message = f"{lines} line of more than {_LONGEST_LINE // 1_000_000} MB in a transcript was left out"
-        hook_log.note(self.vault, self.caller.now, host, hook_log.TRANSCRIPT, 0, message, "cortex capture keeps what mattered in it")
+        hook_log.note(
+            self.vault,
+            self.caller.now,
+            host,
+            hook_log.TRANSCRIPT,
+            0,
+            message,
+            "cortex capture keeps what mattered in it",
+        )
 
 
 def _reads(known: cursors.Cursor) -> bool:

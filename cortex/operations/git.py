@@ -33,7 +33,9 @@ def git(vault: Vault, caller: Caller, action: str) -> Drivers:
     del caller
     place = checkout.git_folder(vault.root)
     if place is None:
-        raise NotFound(f"{vault.root} is in no git repository", f"git init {vault.root} makes it one")
+        raise NotFound(
+            f"{vault.root} is in no git repository", f"git init {vault.root} makes it one"
+        )
     if action == "install":
         changed = drivers.register(vault.root, again=True)
     elif action == "remove":
@@ -41,9 +43,15 @@ def git(vault: Vault, caller: Caller, action: str) -> Drivers:
     elif action == "status":
         changed = False
     else:
-        raise Invalid(f"cortex git knows install, remove and status, not {action!r}", "cortex git status")
+        raise Invalid(
+            f"cortex git knows install, remove and status, not {action!r}", "cortex git status"
+        )
     found = drivers.configured(place[2])
-    lines = tuple(f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items()))
+    lines = tuple(
+        f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items())
+    )
     problems = drivers.problems(vault.root)
-    attributes = next((problem.message for problem in problems if problem.where == ".gitattributes"), "ok")
+    attributes = next(
+        (problem.message for problem in problems if problem.where == ".gitattributes"), "ok"
+    )
     return Drivers(action, changed, found.removed, lines, attributes, tuple(problems))

@@ -29,7 +29,10 @@ from cortex.vault.lock import lock
 _WAIT = 60.0  # seconds, for a process that brings the catalogue up to date
 _MOST_RECENT = 400  # events that the catalogue does not know; with more of them a look costs less
 _LONGEST = 90 * 86_400  # seconds since the last look that are looked through
-_TOLD_APART = (b"\ntype: passive\n", b"\ntype: subagent_stop\n")  # their records are parts of their text
+_TOLD_APART = (
+    b"\ntype: passive\n",
+    b"\ntype: subagent_stop\n",
+)  # their records are parts of their text
 
 _T = TypeVar("_T")
 
@@ -58,7 +61,9 @@ def _by_the_catalogue(vault: Vault, event: Event, tell: Callable[[_Glimpse], _T]
             return None
         with Catalogue(folder, writable=False) as catalogue:
             try:
-                return tell(_Glimpse(vault, catalogue, event, os.stat(os.path.join(folder, STATE)).st_mtime))
+                return tell(
+                    _Glimpse(vault, catalogue, event, os.stat(os.path.join(folder, STATE)).st_mtime)
+                )
             except (Unsure, sqlite3.DatabaseError, FileNotFoundError):
                 return None
 
@@ -77,9 +82,15 @@ class _Glimpse:
         self.found = Known()
 
     def known(self) -> Known:
-        places = {record.id: topics.path(record.project, record.scope, record.topic) for record in self.records if record.topic}
+        places = {
+            record.id: topics.path(record.project, record.scope, record.topic)
+            for record in self.records
+            if record.topic
+        }
         if self.event.type == "passive" and not places:
-            places[sessions.id_of(self.event.session or self.event.id)] = sessions.path_of(self.event)
+            places[sessions.id_of(self.event.session or self.event.id)] = sessions.path_of(
+                self.event
+            )
         for id_, path in places.items():
             self._one(id_, path)
         for record in self.records:
@@ -93,13 +104,18 @@ class _Glimpse:
     def topic(self) -> str:
         (record,) = self.records
         self._one(record.id, topics.path(record.project, record.scope, record.topic))
-        if record.id not in self.found.paths and record.project in dict(settings.load(self.root).aliases).values():
+        if (
+            record.id not in self.found.paths
+            and record.project in dict(settings.load(self.root).aliases).values()
+        ):
             self._of_topic(record)  # which no index answers
         return next(iter(self.found.paths.values()), "")
 
     def _one(self, id_: str, path: str) -> None:
         """The record with an id: where the catalogue says, else where it is made."""
-        rows = [row for row in self.catalogue.rows("id = ? ORDER BY path", (id_,)) if row.tier != TRAIL]
+        rows = [
+            row for row in self.catalogue.rows("id = ? ORDER BY path", (id_,)) if row.tier != TRAIL
+        ]
         if rows:
             if self._read(rows[0].path).get("id") != id_:
                 raise Unsure
@@ -121,41 +137,63 @@ class _Glimpse:
 
     def _none_moved(self, missing: set[str]) -> None:
         """That no event since the last look made one of these records: then it lies where somebody has moved it."""
-        fields = [("topic", record.topic) for record in self.records if record.id in missing and record.topic]
+        fields = [
+            ("topic", record.topic)
+            for record in self.records
+            if record.id in missing and record.topic
+        ]
         if self.event.session and sessions.id_of(self.event.session) in missing:
             fields.append(("session", self.event.session))
         if self.found.topics or not fields:
             return
-        said = [f"\n{line}\n".encode() for name, value in fields for line in emit.field(name, value)]
+        said = [
+            f"\n{line}\n".encode() for name, value in fields for line in emit.field(name, value)
+        ]
         now = seconds_of(self.event.at) or 0.0
         looked = min(now - TWIN_WINDOW, max(self.looked, now - _LONGEST))
-        since, until = (datetime.fromtimestamp(second, UTC) for second in (looked, now + TWIN_WINDOW))
+        since, until = (
+            datetime.fromtimestamp(second, UTC) for second in (looked, now + TWIN_WINDOW)
+        )
         for _, path in self._unknown(since, until):
             data = self._bytes(path)
             head = data.partition(f"\n\n{events.RAW_HEADING}\n".encode())[0]
             if any(line in head for line in said):
                 raise Unsure
-            if any(mark in head for mark in _TOLD_APART) and any(record.id in missing for record in _made_of(data, path)):
+            if any(mark in head for mark in _TOLD_APART) and any(
+                record.id in missing for record in _made_of(data, path)
+            ):
                 raise Unsure
 
     def _twins(self, wanted: dict[str, Record]) -> None:
         """Records with the same text of the last minutes, by the catalogue and by the events that it does not know yet."""
         now = seconds_of(self.event.at) or 0.0
-        since, until = (datetime.fromtimestamp(now + span, UTC) for span in (-TWIN_WINDOW, TWIN_WINDOW))
+        since, until = (
+            datetime.fromtimestamp(now + span, UTC) for span in (-TWIN_WINDOW, TWIN_WINDOW)
+        )
         for key in wanted:
             where = f"created BETWEEN ? AND ? AND digest = ? AND tier = {CURRENT} ORDER BY path"
-            for row in self.catalogue.rows(where, (f"{since:%Y-%m-%dT%H:%M:%SZ}", f"{until:%Y-%m-%dT%H:%M:%SZ}", key)):
+            for row in self.catalogue.rows(
+                where, (f"{since:%Y-%m-%dT%H:%M:%SZ}", f"{until:%Y-%m-%dT%H:%M:%SZ}", key)
+            ):
                 if self._holds(row.path, key):
                     self._add(row)
         for _, event_path in self._unknown(since, until):
             data = self._bytes(event_path)
             text = data.partition(f"\n{events.RAW_HEADING}\n\n".encode())[2]
-            if digest(text.decode("utf-8", "replace")) not in wanted and not any(mark in data[:400] for mark in _TOLD_APART):
+            if digest(text.decode("utf-8", "replace")) not in wanted and not any(
+                mark in data[:400] for mark in _TOLD_APART
+            ):
                 continue
             for record in _made_of(data, event_path):
                 key = digest(record.body)
-                path = topics.path(record.project, record.scope, record.topic) if record.topic else f"records/{record.type}/{record.id}.md"
-                twin = self.found.twin(record.type, record.project, key, record.created, record.title)
+                path = (
+                    topics.path(record.project, record.scope, record.topic)
+                    if record.topic
+                    else f"records/{record.type}/{record.id}.md"
+                )
+                twin = self.found.twin(
+                    record.type, record.project, key, record.created, record.title
+                )
                 if key not in wanted or twin:
                     continue
                 if not files.exists(self.root, path):
@@ -172,13 +210,27 @@ class _Glimpse:
 
     def _unknown(self, since: datetime, until: datetime) -> Iterator[tuple[str, str]]:
         """The events from `since` on that the catalogue does not know: id and path."""
-        first, months = f"{since:%Y%m%dt%H%M%S}", range(since.year * 12 + since.month - 1, until.year * 12 + until.month)
+        first, months = (
+            f"{since:%Y%m%dt%H%M%S}",
+            range(since.year * 12 + since.month - 1, until.year * 12 + until.month),
+        )
         folders = [f"events/{month // 12:04}/{month % 12 + 1:02}" for month in months]
-        paths = {name[:-3]: f"{folder}/{name}" for folder in folders for name in files.names(self.root, folder) if name >= first}
+        paths = {
+            name[:-3]: f"{folder}/{name}"
+            for folder in folders
+            for name in files.names(self.root, folder)
+            if name >= first
+        }
         # One that it knows from the inbox alone has made its records since.
-        seen = "SELECT id FROM note WHERE id BETWEEN ? AND ':' AND CAST(path AS TEXT) LIKE 'events/%'"
+        seen = (
+            "SELECT id FROM note WHERE id BETWEEN ? AND ':' AND CAST(path AS TEXT) LIKE 'events/%'"
+        )
         known = {id_ for (id_,) in self.catalogue.asked(seen, (first,))}
-        found = [(id_, path) for id_, path in paths.items() if id_ not in known and events.is_event_id(id_)]
+        found = [
+            (id_, path)
+            for id_, path in paths.items()
+            if id_ not in known and events.is_event_id(id_)
+        ]
         if len(found) > _MOST_RECENT:
             raise Unsure
         yield from found

@@ -48,7 +48,9 @@ class Graphed(NamedTuple):
     def as_json(self) -> dict[str, object]:
         answer: dict[str, object] = {
             "nodes": [node._asdict() for node in self.nodes],
-            "edges": [{"from": source, "kind": kind, "to": target} for source, kind, target in self.edges],
+            "edges": [
+                {"from": source, "kind": kind, "to": target} for source, kind, target in self.edges
+            ],
         }
         if self.cut:
             answer["cut"] = True
@@ -58,7 +60,15 @@ class Graphed(NamedTuple):
 
 
 def graph(
-    vault: Vault, caller: Caller, note: str, *, depth: str = "", to: str = "", kind: str = "", mermaid: bool = False, number: int = 200
+    vault: Vault,
+    caller: Caller,
+    note: str,
+    *,
+    depth: str = "",
+    to: str = "",
+    kind: str = "",
+    mermaid: bool = False,
+    number: int = 200,
 ) -> Graphed:
     """Show what a note is connected to, over relations and links in both directions.
 
@@ -78,7 +88,9 @@ def graph(
     """
     steps = _depth(depth, DEEPEST if to else _USUAL)
     if not 1 <= number <= _MOST:
-        raise Invalid(f"a graph shows 1 to {_MOST:,} notes, not {number}", "cortex graph ID --number 200")
+        raise Invalid(
+            f"a graph shows 1 to {_MOST:,} notes, not {number}", "cortex graph ID --number 200"
+        )
     asked = _Asked(note, to, kind_of(kind), steps, number)
     freshen(vault, caller)
     found = look(vault, caller.progress, lambda now: _found(now, asked))
@@ -86,9 +98,17 @@ def graph(
 
 
 def _depth(text: str, usual: int) -> int:
-    depth = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else usual if text == "" else 0
+    depth = (
+        int(text)
+        if text.isascii() and text.isdecimal() and len(text) < 4
+        else usual
+        if text == ""
+        else 0
+    )
     if not 1 <= depth <= DEEPEST:
-        raise Invalid(f"a depth is a number from 1 to {DEEPEST}, not {text!r}", "cortex graph ID --depth 3")
+        raise Invalid(
+            f"a depth is a number from 1 to {DEEPEST}, not {text!r}", "cortex graph ID --depth 3"
+        )
     return depth
 
 
@@ -112,7 +132,9 @@ def _found(now: Views, asked: _Asked) -> Graphed:
 
     def neighbours(numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
         near = links.edges(numbers, kinds)
-        hidden = links.of_trail({end for edge in near for end in (edge.source, edge.target)} - named)
+        hidden = links.of_trail(
+            {end for edge in near for end in (edge.source, edge.target)} - named
+        )
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
         edges.update(dict.fromkeys(near))
         return neighbours_of(near)
@@ -126,7 +148,10 @@ def _found(now: Views, asked: _Asked) -> Graphed:
         depths, cut = traverse.around(start.number, asked.steps, asked.most, neighbours)
         shown = [edge for edge in edges if edge.source in depths and edge.target in depths]
     rows = now.catalogue.numbered(depths)
-    nodes = tuple(Node(rows[at].id, rows[at].title, rows[at].type, far, rows[at].status, rows[at].path) for at, far in depths.items())
+    nodes = tuple(
+        Node(rows[at].id, rows[at].title, rows[at].type, far, rows[at].status, rows[at].path)
+        for at, far in depths.items()
+    )
     said = tuple((rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown)
     return Graphed(nodes, said, cut, "", start.id, goal.id if goal else "")
 
@@ -152,4 +177,6 @@ def _mermaid(found: Graphed) -> str:
 
 
 def _label(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split()).translate(_MARKS)
+    return " ".join(
+        "".join(sign if sign.isprintable() else " " for sign in text).split()
+    ).translate(_MARKS)

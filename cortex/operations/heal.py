@@ -25,7 +25,9 @@ class Healed(NamedTuple):
     removed: tuple[str, ...]
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
-    problems: tuple[Problem, ...] = ()  # notes that cannot be read, whose lines stay as they were, and such pages
+    problems: tuple[
+        Problem, ...
+    ] = ()  # notes that cannot be read, whose lines stay as they were, and such pages
     brought_back: tuple[Resolved, ...] = ()  # notes that a merge by git had displaced
 
 
@@ -61,9 +63,19 @@ def heal_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
             return []
         healed = _concluded(vault, _healed(vault, caller), unmerged)
     except (CortexError, OSError) as error:
-        return [Problem(FOLDER, f"could not be healed: {error}", error.hint if isinstance(error, CortexError) else "cortex heal")]
+        return [
+            Problem(
+                FOLDER,
+                f"could not be healed: {error}",
+                error.hint if isinstance(error, CortexError) else "cortex heal",
+            )
+        ]
     told = {problem.where for problem in healed.problems}
-    changed = (Problem(path, "was changed by somebody else just now", "cortex heal") for path in healed.stale if path not in told)
+    changed = (
+        Problem(path, "was changed by somebody else just now", "cortex heal")
+        for path in healed.stale
+        if path not in told
+    )
     return [*back, *healed.problems, *changed]
 
 
@@ -73,21 +85,45 @@ def bring_back_by_the_way(vault: Vault, caller: Caller) -> list[Problem]:
     try:
         back, left = bring_back(vault, caller)
     except (CortexError, OSError) as error:
-        return [Problem(".git", f"a note that git has displaced was not brought back: {error}", "cortex heal")]
-    return [*(Problem(one.path, one.what, "cortex sync shares it, or git add and commit it") for one in back), *left]
+        return [
+            Problem(
+                ".git",
+                f"a note that git has displaced was not brought back: {error}",
+                "cortex heal",
+            )
+        ]
+    return [
+        *(
+            Problem(one.path, one.what, "cortex sync shares it, or git add and commit it")
+            for one in back
+        ),
+        *left,
+    ]
 
 
 def _healed(vault: Vault, caller: Caller) -> Healed:
     with lock(os.path.join(vault.locks(), "heal.lock"), "briefings"):
-        seen = moved.stamps(vault)  # before looking: what git does from here on is for the next heal
+        seen = moved.stamps(
+            vault
+        )  # before looking: what git does from here on is for the next heal
         wrong, problems = _differences(vault, caller)
         done: dict[str, list[str]] = {"written": [], "removed": [], "stale": [], "newer": []}
         for one in wrong:
-            outcome = "newer" if one.newer else "stale" if one.fault or not _apply(vault, one) else "removed" if one.wanted is None else "written"
+            outcome = (
+                "newer"
+                if one.newer
+                else "stale"
+                if one.fault or not _apply(vault, one)
+                else "removed"
+                if one.wanted is None
+                else "written"
+            )
             done[outcome].append(one.path)
     if not done["stale"] and not problems:
         moved.remember(vault, seen)
-    written, removed, stale, newer = (tuple(done[field]) for field in ("written", "removed", "stale", "newer"))
+    written, removed, stale, newer = (
+        tuple(done[field]) for field in ("written", "removed", "stale", "newer")
+    )
     return Healed(written, removed, stale, newer, problems)
 
 
@@ -98,7 +134,14 @@ def _differences(vault: Vault, caller: Caller) -> tuple[list[Difference], tuple[
         return briefings.pages(vault.root, now.catalogue, there), there, unread
 
     pages, there, unread = look(vault, caller.progress, wanted, words=False)
-    problems = [Problem(path, "cannot be read, so its lines in the briefings stay as they were", "check its permissions") for path in unread]
+    problems = [
+        Problem(
+            path,
+            "cannot be read, so its lines in the briefings stay as they were",
+            "check its permissions",
+        )
+        for path in unread
+    ]
     wrong = briefings.differences(vault.root, pages, there)
     return wrong, (*problems, *(one.fault for one in wrong if one.fault))
 
@@ -136,5 +179,9 @@ def _concluded(vault: Vault, healed: Healed, unmerged: list[str]) -> Healed:
             changed = [*healed.written, *healed.removed]
             names += [path for path in changed if path not in objects.ignored(vault.root, changed)]
         if names:
-            git.run(vault.root, ["update-index", "--add", "--remove", "-z", "--stdin"], stdin=objects.nul(dict.fromkeys(names)))
+            git.run(
+                vault.root,
+                ["update-index", "--add", "--remove", "-z", "--stdin"],
+                stdin=objects.nul(dict.fromkeys(names)),
+            )
     return healed

@@ -29,11 +29,29 @@ class Hit(NamedTuple):
     vault: str = "project"  # or personal: whose vault it lies in
 
 
-def hit(vault: Vault, row: Row | Standing, score: float = 0.0, pattern: re.Pattern[str] | None = None, whose: str = "project") -> Hit:
+def hit(
+    vault: Vault,
+    row: Row | Standing,
+    score: float = 0.0,
+    pattern: re.Pattern[str] | None = None,
+    whose: str = "project",
+) -> Hit:
     """The note of a row with the line that `pattern` matches best, else its first line of text."""
     try:
         text = decoded(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):
         text = ""  # deleted since the index was brought up to date; its catalogue entry is still worth showing
     shown = snippets.best_line(text, pattern)
-    return Hit(row.id, row.path, shown.line, row.title, row.type, row.status, round(score, 3), shown.text, row.date, row.project, whose)
+    return Hit(
+        row.id,
+        row.path,
+        shown.line,
+        row.title,
+        row.type,
+        row.status,
+        round(score, 3),
+        shown.text,
+        row.date,
+        row.project,
+        whose,
+    )

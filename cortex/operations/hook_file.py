@@ -53,8 +53,14 @@ class Change(NamedTuple):
 def place_of(path: str, inside: Sequence[str]) -> str:
     """Where a settings file really lies. `Invalid` when a link leads it out of the folders in which it may be."""
     real = os.path.realpath(path)
-    if not any(os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder) for folder in inside):
-        raise Invalid(f"{path} leads to {real}, outside {inside[0]}", "put a file of its own in place of the link; nothing was written")
+    if not any(
+        os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder)
+        for folder in inside
+    ):
+        raise Invalid(
+            f"{path} leads to {real}, outside {inside[0]}",
+            "put a file of its own in place of the link; nothing was written",
+        )
     return real
 
 
@@ -65,7 +71,10 @@ def read(real: str) -> bytes | None:
     except NotFound:
         return None
     if len(data) > MOST:
-        raise Invalid(f"{real} is larger than {MOST:,} bytes", "such a file is not edited; write the hooks into it yourself")
+        raise Invalid(
+            f"{real} is larger than {MOST:,} bytes",
+            "such a file is not edited; write the hooks into it yourself",
+        )
     return data
 
 
@@ -74,10 +83,14 @@ def parsed(path: str, data: bytes | None) -> jsonc.Node | None:
     try:
         return jsonc.parse((data or b"").decode(*_ENCODING))
     except Invalid as error:
-        raise Invalid(f"{path}, {error.message}", "mend it, then run the command again; nothing was written") from None
+        raise Invalid(
+            f"{path}, {error.message}", "mend it, then run the command again; nothing was written"
+        ) from None
 
 
-def install(path: str, real: str, wants: Sequence[Want], top: Sequence[tuple[str, object]]) -> Change:
+def install(
+    path: str, real: str, wants: Sequence[Want], top: Sequence[tuple[str, object]]
+) -> Change:
     """What puts our entries in, or brings them up to date."""
     before = read(real)
     root = parsed(path, before)
@@ -88,10 +101,16 @@ def install(path: str, real: str, wants: Sequence[Want], top: Sequence[tuple[str
     try:
         done = wiring.wire(text, wants, top, kept.cuts if kept and intact else ())
     except Invalid as error:
-        raise Invalid(f"{path}: {error.message}", "mend it, then run the command again; nothing was written") from None
+        raise Invalid(
+            f"{path}: {error.message}", "mend it, then run the command again; nothing was written"
+        ) from None
     after = done.text.encode(*_ENCODING)
     known = intact or not ours
-    made = None if (kept is None and ours) or (kept and kept.made is None) else (*(kept.made or () if kept else ()), *done.made)
+    made = (
+        None
+        if (kept is None and ours) or (kept and kept.made is None)
+        else (*(kept.made or () if kept else ()), *done.made)
+    )
     keep = Kept(
         _digest(after) if known else "",
         done.cuts if known else (),
@@ -99,7 +118,15 @@ def install(path: str, real: str, wants: Sequence[Want], top: Sequence[tuple[str
         kept.folders if kept else (),
         made,
     )
-    return Change(path, real, before, before if after == before else after, tuple(dict.fromkeys(done.events)), keep, ours)
+    return Change(
+        path,
+        real,
+        before,
+        before if after == before else after,
+        tuple(dict.fromkeys(done.events)),
+        keep,
+        ours,
+    )
 
 
 def remove(path: str, real: str, top: Sequence[tuple[str, object]], *, own: bool) -> Change:
@@ -114,8 +141,14 @@ def remove(path: str, real: str, top: Sequence[tuple[str, object]], *, own: bool
         after = None if kept.absent else wiring.uncut(text, kept.cuts).encode(*_ENCODING)
     else:
         bare = wiring.unwire(text, kept.made if kept else None)
-        after = None if (own or (kept and kept.absent)) and _says_nothing(bare, top) else bare.encode(*_ENCODING)
-    return Change(path, real, before, after, tuple(dict.fromkeys(one.event for one in ours)), None, ours=True)
+        after = (
+            None
+            if (own or (kept and kept.absent)) and _says_nothing(bare, top)
+            else bare.encode(*_ENCODING)
+        )
+    return Change(
+        path, real, before, after, tuple(dict.fromkeys(one.event for one in ours)), None, ours=True
+    )
 
 
 def write(change: Change) -> None:
@@ -149,7 +182,9 @@ def _put_in(change: Change) -> None:
     try:
         files.publish(folder, name, change.after)
     except FileExistsError:
-        raise Conflict(f"{change.file} was made by somebody else just now", "run the command again") from None
+        raise Conflict(
+            f"{change.file} was made by somebody else just now", "run the command again"
+        ) from None
 
 
 def _take_out(change: Change, folders: Sequence[str]) -> None:
@@ -161,7 +196,9 @@ def _take_out(change: Change, folders: Sequence[str]) -> None:
 
 def _delete(change: Change, folders: Sequence[str]) -> None:
     if read(change.real) != change.before:
-        raise Conflict(f"{change.file} was changed by somebody else just now", "run the command again")
+        raise Conflict(
+            f"{change.file} was changed by somebody else just now", "run the command again"
+        )
     files.remove(os.path.dirname(change.real), os.path.basename(change.real))
     _empty(folders)
 
@@ -186,7 +223,9 @@ def _empty(folders: Sequence[str]) -> None:
 
 def _says_nothing(text: str, top: Sequence[tuple[str, object]]) -> bool:
     try:
-        said: Any = json.loads(text.removeprefix(jsonc.BOM)) if text.strip(jsonc.BOM + " \t\r\n") else {}
+        said: Any = (
+            json.loads(text.removeprefix(jsonc.BOM)) if text.strip(jsonc.BOM + " \t\r\n") else {}
+        )
     except ValueError:  # a comment, perhaps
         return False
     nothing = [*top, (HOOKS, {})]

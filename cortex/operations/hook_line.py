@@ -16,7 +16,9 @@ from cortex.core.value import NamedTuple
 
 SCRIPT = "interfaces/hook/main.py"  # below the package
 _PROGRAM = re.compile(r"(?:[^\0]*/)?cortex/interfaces/hook/main\.py")
-_FLAG = re.compile(r"-[A-Zabd-ln-z]{1,8}")  # of Python, but for -c and -m, which would run something else
+_FLAG = re.compile(
+    r"-[A-Zabd-ln-z]{1,8}"
+)  # of Python, but for -c and -m, which would run something else
 _PLAIN = re.compile(r"cortex hook ([A-Za-z-]{1,40}) --host ([a-z]{1,20})")
 _SILENCES = ("", "{}")  # what a host may have to read where there is no Cortex to answer
 _COMMANDS = ("command", "bash", "powershell")  # what a handler of any host may run
@@ -30,7 +32,9 @@ class Line(NamedTuple):
     host: str
     interpreter: str = ""  # absolute; empty where it is `cortex` from the path alone
     script: str = ""
-    path: bool = False  # whether it takes `cortex` from the path, where the interpreter is not there
+    path: bool = (
+        False  # whether it takes `cortex` from the path, where the interpreter is not there
+    )
     text: str = ""  # the whole, where it is a line for a file that git shares
 
 
@@ -60,7 +64,9 @@ def read(handler: Mapping[str, object]) -> Line | None:
 
 def way(line: Line) -> str:
     """What it runs on this machine: its interpreter, `cortex`, or nothing."""
-    if line.interpreter and (not line.path or (os.access(line.interpreter, os.X_OK) and os.path.isfile(line.script))):
+    if line.interpreter and (
+        not line.path or (os.access(line.interpreter, os.X_OK) and os.path.isfile(line.script))
+    ):
         return line.interpreter
     import shutil  # noqa: PLC0415  only where a hook is looked up on the path
 
@@ -85,14 +91,20 @@ def _line(command: object) -> Line | None:
         return Line(plain[1], plain[2], path=True)
     if SCRIPT not in command:
         plain = _PLAIN.fullmatch(command.rpartition("; exec ")[2])
-        anywhere = plain and command in [_from_path(plain[1], plain[2], silence) for silence in _SILENCES]
+        anywhere = plain and command in [
+            _from_path(plain[1], plain[2], silence) for silence in _SILENCES
+        ]
         return Line(plain[1], plain[2], path=True, text=command) if plain and anywhere else None
     before, guarded, _ = command.rpartition("; fi; ")
     said = _joined(before.rpartition("; then exec ")[2] if guarded else command)
     if not said or not guarded:
         return _exact(said)
     found = _exact(said)
-    return found._replace(path=True, text=command) if found and command in [shared(said, silence) for silence in _SILENCES] else None
+    return (
+        found._replace(path=True, text=command)
+        if found and command in [shared(said, silence) for silence in _SILENCES]
+        else None
+    )
 
 
 def _joined(command: str) -> list[str]:
@@ -107,10 +119,19 @@ def _joined(command: str) -> list[str]:
 def _exact(said: Sequence[object]) -> Line | None:
     """The words of one command."""
     texts = [one for one in said if isinstance(one, str)]
-    if len(texts) != len(said) or len(texts) < 5 or not (plain := _PLAIN.fullmatch(f"cortex hook {texts[-3]} {texts[-2]} {texts[-1]}")):
+    if (
+        len(texts) != len(said)
+        or len(texts) < 5
+        or not (plain := _PLAIN.fullmatch(f"cortex hook {texts[-3]} {texts[-2]} {texts[-1]}"))
+    ):
         return None
     if texts[:-3] == ["cortex", "hook"]:
         return Line(plain[1], plain[2], path=True)
     interpreter, *flags, script = texts[:-3]
-    ours = interpreter and not interpreter.startswith("-") and _PROGRAM.fullmatch(script) and all(map(_FLAG.fullmatch, flags))
+    ours = (
+        interpreter
+        and not interpreter.startswith("-")
+        and _PROGRAM.fullmatch(script)
+        and all(map(_FLAG.fullmatch, flags))
+    )
     return Line(plain[1], plain[2], interpreter, script) if ours else None

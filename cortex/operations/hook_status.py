@@ -20,7 +20,10 @@ from cortex.vault import checkout, files, hook_log
 from cortex.vault.find import Vault
 
 SCOPES = ("local", "shared", "user")
-_MANAGED = ("/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json")
+_MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
 _MOST = hook_file.MOST  # bytes of a settings file that is looked at
 _MOST_TOML = 64 * 1024
 _PATIENCE = 10.0  # seconds for a Python to start
@@ -73,7 +76,15 @@ def inside_of(host: Host, scope: str, root: str, environ: Mapping[str, str]) -> 
     return (os.path.expanduser("~"), user_folder(host, environ)) if scope == "user" else (root,)
 
 
-def seen(host: Host, root: str, vault: Vault | None, environ: Mapping[str, str], problems: list[Problem], *, run: bool = True) -> Seen:
+def seen(
+    host: Host,
+    root: str,
+    vault: Vault | None,
+    environ: Mapping[str, str],
+    problems: list[Problem],
+    *,
+    run: bool = True,
+) -> Seen:
     """What is wired of a host. With `run`, the Python that the person's own settings name is asked whether it finds Cortex."""
     ran = hook_log.last(vault) if vault else {}
     hooks: list[Hook] = []
@@ -82,9 +93,20 @@ def seen(host: Host, root: str, vault: Vault | None, environ: Mapping[str, str],
         if not path:
             continue
         try:
-            found = wiring.found(hook_file.parsed(path, hook_file.read(hook_file.place_of(path, inside_of(host, scope, root, environ)))))
+            found = wiring.found(
+                hook_file.parsed(
+                    path,
+                    hook_file.read(hook_file.place_of(path, inside_of(host, scope, root, environ))),
+                )
+            )
         except (CortexError, OSError) as error:
-            problems.append(Problem(path, f"cannot be read: {error}", getattr(error, "hint", "") or "mend it, then cortex hooks status"))
+            problems.append(
+                Problem(
+                    path,
+                    f"cannot be read: {error}",
+                    getattr(error, "hint", "") or "mend it, then cortex hooks status",
+                )
+            )
             continue
         order = {on.name: number for number, on in enumerate(host.ons)}
         found.sort(key=lambda one: order.get(one.event, len(order)))
@@ -92,7 +114,15 @@ def seen(host: Host, root: str, vault: Vault | None, environ: Mapping[str, str],
     have = {hook.name for hook in hooks}
     missing = tuple(on.name for on in host.ons if hooks and on.name not in have)
     plugin = plugin_of(host, root, environ)
-    return Seen(host.name, host.title, bool(hooks or plugin), tuple(hooks), missing, tuple(switched_off(host, root, environ)), plugin)
+    return Seen(
+        host.name,
+        host.title,
+        bool(hooks or plugin),
+        tuple(hooks),
+        missing,
+        tuple(switched_off(host, root, environ)),
+        plugin,
+    )
 
 
 def of_seen(one: Seen) -> Iterator[Problem]:
@@ -100,21 +130,48 @@ def of_seen(one: Seen) -> Iterator[Problem]:
     again = "cortex hooks install " + one.host
     for (file, scope, fault), names in _grouped(one.hooks).items():
         every = sum(hook.file == file for hook in one.hooks) == len(names)
-        yield Problem(file, fault if every else f"{', '.join(names)}: {fault}", f"{again}{flag(one.host, scope)}")
+        yield Problem(
+            file,
+            fault if every else f"{', '.join(names)}: {fault}",
+            f"{again}{flag(one.host, scope)}",
+        )
     if one.missing and one.hooks:
-        yield Problem(one.hooks[0].file, f"{', '.join(one.missing)} not wired", f"{again}{flag(one.host, one.hooks[0].scope)}")
+        yield Problem(
+            one.hooks[0].file,
+            f"{', '.join(one.missing)} not wired",
+            f"{again}{flag(one.host, one.hooks[0].scope)}",
+        )
     if old := sorted({hook.name for hook in one.hooks if not hook.event}):
-        yield Problem(one.hooks[0].file, f"{', '.join(old)}: Cortex does not use this event any more", f"{again}{flag(one.host, one.hooks[0].scope)}")
+        yield Problem(
+            one.hooks[0].file,
+            f"{', '.join(old)}: Cortex does not use this event any more",
+            f"{again}{flag(one.host, one.hooks[0].scope)}",
+        )
     files = {hook.scope: hook.file for hook in one.hooks}
     if len(files) > 1:
         first, second, *_ = files
         hint = f"cortex hooks remove {one.host}{flag(one.host, second)}"
-        yield Problem(files[second], f"{one.title} is wired in {files[first]} too: every event runs Cortex twice", hint)
+        yield Problem(
+            files[second],
+            f"{one.title} is wired in {files[first]} too: every event runs Cortex twice",
+            hint,
+        )
     if one.plugin and one.hooks:
         hint = f"cortex hooks remove {one.host}{flag(one.host, one.hooks[0].scope)}"
-        yield Problem(one.hooks[0].file, f"the plugin is switched on in {one.plugin} too: every event runs Cortex twice", hint)
+        yield Problem(
+            one.hooks[0].file,
+            f"the plugin is switched on in {one.plugin} too: every event runs Cortex twice",
+            hint,
+        )
     if one.wired:
-        yield from (Problem(one.title, f"is wired, but {why}", "take that out, or cortex hooks remove " + one.host) for why in one.off)
+        yield from (
+            Problem(
+                one.title,
+                f"is wired, but {why}",
+                "take that out, or cortex hooks remove " + one.host,
+            )
+            for why in one.off
+        )
 
 
 def of_all(vault: Vault, cwd: str) -> list[Problem]:
@@ -125,7 +182,11 @@ def of_all(vault: Vault, cwd: str) -> list[Problem]:
     root = project_root(cwd)
     for host in HOSTS.values():
         problems += of_seen(seen(host, root, vault, os.environ, unread, run=False))
-    return [*(one for one in unread if b"cortex" in _bytes(one.where)), *problems, *hook_log.problems(vault)]
+    return [
+        *(one for one in unread if b"cortex" in _bytes(one.where)),
+        *problems,
+        *hook_log.problems(vault),
+    ]
 
 
 def own_switches(vault: Vault | None, cwd: str, environ: Mapping[str, str]) -> Iterator[str]:
@@ -142,7 +203,10 @@ def switched_off(host: Host, root: str, environ: Mapping[str, str]) -> Iterator[
     """What a host's own settings say against hooks."""
     own = user_folder(host, environ)
     if host.name == "codex":
-        for path in (os.path.join(own, "config.toml"), os.path.join(root, ".codex", "config.toml") if root else ""):
+        for path in (
+            os.path.join(own, "config.toml"),
+            os.path.join(root, ".codex", "config.toml") if root else "",
+        ):
             yield from (f"[features] {key} = false stands in {path}" for key in _codex_off(path))
         return
     for path in _settings_of(host, own, root):
@@ -155,14 +219,21 @@ def switched_off(host: Host, root: str, environ: Mapping[str, str]) -> Iterator[
             if isinstance(held, dict) and held.get(keys[-1]) is wrong:
                 yield f"{'.'.join(keys)} is {str(wrong).lower()} in {path}"
         listed: Any = said.get("hooksConfig") or said.get("hooks")
-        if host.name == "gemini" and isinstance(listed, dict) and isinstance(listed.get("disabled"), list) and "cortex" in listed["disabled"]:
+        if (
+            host.name == "gemini"
+            and isinstance(listed, dict)
+            and isinstance(listed.get("disabled"), list)
+            and "cortex" in listed["disabled"]
+        ):
             yield f"the hook cortex is among those that are disabled in {path}"
 
 
 def plugin_of(host: Host, root: str, environ: Mapping[str, str]) -> str:
     """The settings file of Claude Code that switches our plugin on; the last one that speaks of it counts."""
     found = ""
-    for path in _settings_of(host, user_folder(host, environ), root) if host.name == "claude" else ():
+    for path in (
+        _settings_of(host, user_folder(host, environ), root) if host.name == "claude" else ()
+    ):
         plugins = _said(path).get("enabledPlugins")
         for name, on in plugins.items() if isinstance(plugins, dict) else ():
             if name.partition("@")[0] == "cortex":
@@ -171,7 +242,11 @@ def plugin_of(host: Host, root: str, environ: Mapping[str, str]) -> str:
 
 
 _OFF = {
-    "claude": (("disableAllHooks",), ("allowManagedHooksOnly",), ("strictPluginOnlyCustomization", "hooks")),
+    "claude": (
+        ("disableAllHooks",),
+        ("allowManagedHooksOnly",),
+        ("strictPluginOnlyCustomization", "hooks"),
+    ),
     "gemini": (("hooksConfig", "enabled"), ("hooks", "enabled"), ("tools", "enableHooks")),
     "copilot": (("disableAllHooks",),),
 }
@@ -184,7 +259,9 @@ def _settings_of(host: Host, own: str, root: str) -> Iterator[str]:
         own = os.path.join(own, "hooks")
     yield os.path.join(own, host.file)
     if root:
-        yield from (os.path.join(root, host.folder, name) for name in (host.file, host.local) if name)
+        yield from (
+            os.path.join(root, host.folder, name) for name in (host.file, host.local) if name
+        )
     if host.name == "claude":
         yield from _MANAGED
 
@@ -208,7 +285,9 @@ def _codex_off(path: str) -> Iterator[str]:
     from cortex.core import toml  # noqa: PLC0415  Codex alone needs it
 
     try:
-        features = toml.parsed(_bytes(path, _MOST_TOML).decode("utf-8", "replace")).get("features", {})
+        features = toml.parsed(_bytes(path, _MOST_TOML).decode("utf-8", "replace")).get(
+            "features", {}
+        )
     except ValueError:
         return
     for key in ("hooks", "codex_hooks"):  # the second is its old name
@@ -221,11 +300,23 @@ def _bytes(path: str, most: int = _MOST) -> bytes:
     return files.read_small(path, most, follow=True)
 
 
-def _hook(host: Host, scope: str, path: str, one: wiring.Found, ran: Mapping[tuple[str, str], hook_log.Ran], *, run: bool) -> Hook:
+def _hook(
+    host: Host,
+    scope: str,
+    path: str,
+    one: wiring.Found,
+    ran: Mapping[tuple[str, str], hook_log.Ran],
+    *,
+    run: bool,
+) -> Hook:
     event = next((on.event for on in host.ons if on.name == one.event), "")
     runs = hook_line.way(one.line)
     if one.line.path:
-        there = f"neither {one.line.interpreter} nor a cortex on the PATH is here" if one.line.interpreter else "there is no cortex on the PATH"
+        there = (
+            f"neither {one.line.interpreter} nor a cortex on the PATH is here"
+            if one.line.interpreter
+            else "there is no cortex on the PATH"
+        )
         fault = "" if runs else there
     else:
         fault = _fault(runs, one.line.script, ask=run and scope == "user")
@@ -254,9 +345,18 @@ def _answer_of(interpreter: str, script: str) -> str:
     import subprocess  # noqa: PLC0415  only for a Python that is not this one
 
     package = script.removesuffix(SCRIPT).rstrip("/")
-    line = [interpreter, "-I", "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.problem", os.path.dirname(package)]
+    line = [
+        interpreter,
+        "-I",
+        "-S",
+        "-c",
+        "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.problem",
+        os.path.dirname(package),
+    ]
     try:
-        done = subprocess.run(line, capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            line, capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired):
         return f"runs {interpreter}, which does not start"
     return "" if done.returncode == 0 else f"runs {interpreter}, which does not find Cortex"
@@ -272,4 +372,10 @@ def _grouped(hooks: Iterable[Hook]) -> dict[tuple[str, str, str], list[str]]:
 
 def flag(host: str, scope: str) -> str:
     """The option that names a scope."""
-    return " --user" if scope == "user" else " --shared" if scope == "shared" and HOSTS[host].local else ""
+    return (
+        " --user"
+        if scope == "user"
+        else " --shared"
+        if scope == "shared" and HOSTS[host].local
+        else ""
+    )

@@ -25,7 +25,9 @@ class Changed(NamedTuple):
 
     host: str
     file: str
-    outcome: str  # wired, updated, unchanged, taken out, removed (the file was ours alone), not there
+    outcome: (
+        str  # wired, updated, unchanged, taken out, removed (the file was ours alone), not there
+    )
     events: tuple[str, ...]
     diff: str = ""  # only when nothing was written
 
@@ -44,7 +46,14 @@ class Hooks(NamedTuple):
 
 
 def hooks(
-    caller: Caller, action: str, hosts: str = "", *, project: bool = False, user: bool = False, shared: bool = False, dry_run: bool = False
+    caller: Caller,
+    action: str,
+    hosts: str = "",
+    *,
+    project: bool = False,
+    user: bool = False,
+    shared: bool = False,
+    dry_run: bool = False,
 ) -> Hooks:
     """Wire Cortex into the agents that you use: what a session learns is kept, and the next one starts knowing it.
 
@@ -68,17 +77,31 @@ def hooks(
     """
     chosen = _chosen(action, hosts)
     if user and (shared or project):
-        raise Invalid(f"--user and --{'shared' if shared else 'project'} name different files", "give one of the two")
+        raise Invalid(
+            f"--user and --{'shared' if shared else 'project'} name different files",
+            "give one of the two",
+        )
     root = hook_status.project_root(caller.cwd)
     if not root and not user and action != "status":
-        raise Invalid("your home folder is no project", f"cortex hooks {action} {hosts} --user, or run it in a project")
+        raise Invalid(
+            "your home folder is no project",
+            f"cortex hooks {action} {hosts} --user, or run it in a project",
+        )
     problems: list[Problem] = []
     vault = _vault(caller.cwd)
     if vault is None:
         problems.append(
-            Problem(caller.cwd, "is in no vault, so that hooks here keep and tell nothing", "cortex init makes one, --default one for all projects")
+            Problem(
+                caller.cwd,
+                "is in no vault, so that hooks here keep and tell nothing",
+                "cortex init makes one, --default one for all projects",
+            )
         )
-    changes = [] if action == "status" else [_planned(host, action, root, user=user, shared=shared) for host in chosen]
+    changes = (
+        []
+        if action == "status"
+        else [_planned(host, action, root, user=user, shared=shared) for host in chosen]
+    )
     found = ""
     if not dry_run:
         for _, change in changes:
@@ -101,7 +124,11 @@ def _next(done: Sequence[Changed], seen: Sequence[Seen], root: str, cwd: str) ->
         if one.outcome in ("wired", "updated"):
             yield HOSTS[one.host].next
     for host in seen:
-        if installed and any(hook.scope == "local" for hook in host.hooks) and _shown_by_git(root, host):
+        if (
+            installed
+            and any(hook.scope == "local" for hook in host.hooks)
+            and _shown_by_git(root, host)
+        ):
             name = f"{HOSTS[host.host].folder}/{HOSTS[host.host].local}"
             yield f"git would share {name}, with its path of this machine: echo {name} >> .gitignore"
     if installed:
@@ -120,7 +147,11 @@ def _shown_by_git(root: str, one: Seen) -> bool:
         return False
     path = f"{HOSTS[one.host].folder}/{HOSTS[one.host].local}"
     try:
-        listed = git.attempt(root, ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path], timeout=_PATIENCE)
+        listed = git.attempt(
+            root,
+            ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path],
+            timeout=_PATIENCE,
+        )
     except CortexError:  # a hint is not worth waiting for
         return False
     return listed.code == 0 and bool(listed.output)
@@ -128,16 +159,24 @@ def _shown_by_git(root: str, one: Seen) -> bool:
 
 def _chosen(action: str, names: str) -> list[Host]:
     if action not in ACTIONS:
-        raise Invalid(f"cortex hooks knows {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, not {action!r}", "cortex hooks status")
+        raise Invalid(
+            f"cortex hooks knows {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, not {action!r}",
+            "cortex hooks status",
+        )
     asked = list(dict.fromkeys(names.lower().replace(",", " ").split()))
     if unknown := [name for name in asked if name not in HOSTS]:
-        raise Invalid(f"there is no host {unknown[0]!r}", f"the hosts are {', '.join(HOSTS)}; opencode takes plugins/opencode/cortex.ts")
+        raise Invalid(
+            f"there is no host {unknown[0]!r}",
+            f"the hosts are {', '.join(HOSTS)}; opencode takes plugins/opencode/cortex.ts",
+        )
     if not asked and action == "install":
         raise Invalid("which host is to be wired?", f"cortex hooks install {' or '.join(HOSTS)}")
     return [HOSTS[name] for name in asked or HOSTS]
 
 
-def _planned(host: Host, action: str, root: str, *, user: bool, shared: bool) -> tuple[Host, Change]:
+def _planned(
+    host: Host, action: str, root: str, *, user: bool, shared: bool
+) -> tuple[Host, Change]:
     """What is to be done; everything is looked at before anything is written."""
     scope = "user" if user else "shared" if shared or not host.local else "local"
     path = hook_status.path_of(host, scope, root, os.environ)
@@ -146,8 +185,12 @@ def _planned(host: Host, action: str, root: str, *, user: bool, shared: bool) ->
         return host, hook_file.remove(path, real, host.top, own=host.own)
     if scope != "shared":
         return host, hook_file.install(path, real, wants(host, _interpreter()), host.top)
-    held = reversed(wiring.found(hook_file.parsed(path, hook_file.read(real))))  # the first one of an event stays
-    wanted = wants(host, _interpreter(), shared=True, standing={one.event: one.line for one in held})
+    held = reversed(
+        wiring.found(hook_file.parsed(path, hook_file.read(real)))
+    )  # the first one of an event stays
+    wanted = wants(
+        host, _interpreter(), shared=True, standing={one.event: one.line for one in held}
+    )
     return host, hook_file.install(path, real, wanted, host.top)
 
 
@@ -155,9 +198,15 @@ def _interpreter() -> str:
     try:
         (sys.executable + script()).encode()
     except UnicodeEncodeError:
-        raise CortexError("the path of this Python is no UTF-8, so it cannot stand in settings", "run cortex from another Python") from None
+        raise CortexError(
+            "the path of this Python is no UTF-8, so it cannot stand in settings",
+            "run cortex from another Python",
+        ) from None
     if not sys.executable:
-        raise CortexError("the path of this Python is unknown, so no hook can run it", "run cortex from an installed Python")
+        raise CortexError(
+            "the path of this Python is unknown, so no hook can run it",
+            "run cortex from an installed Python",
+        )
     return sys.executable
 
 
@@ -176,13 +225,23 @@ def _index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
     try:
         return look(vault, caller.progress, lambda now: now.found)
     except (CortexError, OSError) as error:
-        problems.append(Problem(vault.root, f"the search index was not brought up to date: {error}", "cortex doctor"))
+        problems.append(
+            Problem(
+                vault.root, f"the search index was not brought up to date: {error}", "cortex doctor"
+            )
+        )
         return ""
 
 
 def _told(host: Host, change: Change, action: str, *, dry_run: bool) -> Changed:
     if action == "remove":
-        outcome = "not there" if not change.changes else "removed" if change.after is None else "taken out"
+        outcome = (
+            "not there"
+            if not change.changes
+            else "removed"
+            if change.after is None
+            else "taken out"
+        )
     else:
         outcome = "unchanged" if not change.changes else "updated" if change.ours else "wired"
     return Changed(host.name, change.file, outcome, change.events, _diff(change) if dry_run else "")
@@ -192,7 +251,15 @@ def _diff(change: Change) -> str:
     from difflib import unified_diff  # noqa: PLC0415  only to show what would change
 
     before, after = (_lines(data) for data in (change.before, change.after))
-    return "\n".join(unified_diff(before, after, change.file if change.before is not None else "(none)", change.file, lineterm=""))
+    return "\n".join(
+        unified_diff(
+            before,
+            after,
+            change.file if change.before is not None else "(none)",
+            change.file,
+            lineterm="",
+        )
+    )
 
 
 def _lines(data: bytes | None) -> Sequence[str]:

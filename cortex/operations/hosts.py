@@ -128,7 +128,9 @@ def user_folder(host: Host, environ: Mapping[str, str]) -> str:
     """The folder of the person's own settings of a host."""
     named = environ.get(host.variable, "") if host.variable else ""
     if named:
-        return os.path.join(os.path.abspath(os.path.expanduser(named)), "hooks" if host.name == "copilot" else "")
+        return os.path.join(
+            os.path.abspath(os.path.expanduser(named)), "hooks" if host.name == "copilot" else ""
+        )
     return os.path.join(os.path.expanduser("~"), host.home or host.folder)
 
 
@@ -137,7 +139,13 @@ def script() -> str:
     return os.path.join(_PACKAGE, SCRIPT)
 
 
-def wants(host: Host, interpreter: str, *, shared: bool = False, standing: Mapping[str, Line] | None = None) -> list[Want]:
+def wants(
+    host: Host,
+    interpreter: str,
+    *,
+    shared: bool = False,
+    standing: Mapping[str, Line] | None = None,
+) -> list[Want]:
     """The entries of a host's settings, for this machine alone or for a file that git shares. There a line that is `standing`,
     by the host's name of the event, stays where it can run here: what one machine wrote, the next one need not write anew."""
     found = []
@@ -145,14 +153,24 @@ def wants(host: Host, interpreter: str, *, shared: bool = False, standing: Mappi
         words = hook_line.words(interpreter, script(), on.event, host.name)
         held = (standing or {}).get(on.name)
         stays = held is not None and hook_line.runs_as_shared(held, on.event, host.name, on.silence)
-        line = held.text if held and stays else hook_line.shared(words, on.silence) if shared else ""
+        line = (
+            held.text if held and stays else hook_line.shared(words, on.silence) if shared else ""
+        )
         found.append(Want(on.name, _entry(host, on, words, line)))
     return found
 
 
 def in_plugin(on: On) -> dict[str, object]:
     """An entry of the plugin: whoever installs that has the command `cortex`."""
-    return _group(on, {"type": "command", "command": "cortex", "args": ["hook", on.event, "--host", "claude"], **_claude_limits(on)})
+    return _group(
+        on,
+        {
+            "type": "command",
+            "command": "cortex",
+            "args": ["hook", on.event, "--host", "claude"],
+            **_claude_limits(on),
+        },
+    )
 
 
 def _entry(host: Host, on: On, words: list[str], shared: str) -> dict[str, object]:
@@ -162,10 +180,14 @@ def _entry(host: Host, on: On, words: list[str], shared: str) -> dict[str, objec
         run = {"command": line} if shared else {"command": words[0], "args": words[1:]}
         return _group(on, {"type": "command", **run, **_claude_limits(on)})
     if host.name == "codex":
-        about = {"statusMessage": "Cortex: what is known here"} if on.event == "session-start" else {}
+        about = (
+            {"statusMessage": "Cortex: what is known here"} if on.event == "session-start" else {}
+        )
         return _group(on, {"type": "command", "command": line, "timeout": on.seconds, **about})
     if host.name == "gemini":
-        return _group(on, {"name": "cortex", "type": "command", "command": line, "timeout": on.seconds * 1000})
+        return _group(
+            on, {"name": "cortex", "type": "command", "command": line, "timeout": on.seconds * 1000}
+        )
     if host.name == "cursor":
         return {"command": line, "timeout": on.seconds}
     if host.name == "copilot":

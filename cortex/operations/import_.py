@@ -91,7 +91,15 @@ class _Place(NamedTuple):
 
 
 def import_(
-    vault: Vault, caller: Caller, host: str, *, since: str = "", project: str = "", all: bool = False, path: str = "", dry_run: bool = False
+    vault: Vault,
+    caller: Caller,
+    host: str,
+    *,
+    since: str = "",
+    project: str = "",
+    all: bool = False,
+    path: str = "",
+    dry_run: bool = False,
 ) -> Imported:
     """Capture what agents' sessions on this disk said and did, as their hooks would have done.
 
@@ -113,16 +121,28 @@ def import_(
     hosts = tuple(dict.fromkeys(host.replace(",", " ").split()))
     for one in hosts:
         if one not in disk.HOSTS:
-            raise Invalid(f"no transcripts of {one!r} can be imported", f"use some of: {', '.join(disk.HOSTS)}")
+            raise Invalid(
+                f"no transcripts of {one!r} can be imported",
+                f"use some of: {', '.join(disk.HOSTS)}",
+            )
     if path and len(hosts) > 1:
-        raise Invalid("--path names transcripts of one host", f"cortex import {hosts[0]} --path {path}")
+        raise Invalid(
+            "--path names transcripts of one host", f"cortex import {hosts[0]} --path {path}"
+        )
     after = _since(since, caller.now)
     where = os.path.join(caller.cwd, os.path.expanduser(path)) if path else ""
     if path and not os.path.exists(where):
         raise NotFound(f"there is no {path}", "give a transcript, or a folder of them")
-    wanted = "" if all or (path and not os.path.isdir(where) and not project) else project_here(vault, caller, project)
+    wanted = (
+        ""
+        if all or (path and not os.path.isdir(where) and not project)
+        else project_here(vault, caller, project)
+    )
     if not wanted and not all and not path:
-        raise NotFound("no project is known for this directory", f"cortex import {host} --all, or --project NAME")
+        raise NotFound(
+            "no project is known for this directory",
+            f"cortex import {host} --all, or --project NAME",
+        )
     run = _Import(vault, caller, dry_run=dry_run)
     try:
         for one in hosts:
@@ -148,7 +168,9 @@ class _Import:
         self.settings: Settings = settings.load(vault.root)
         self.looked: list[Looked] = []
         self.glances: list[Glance] = []
-        self.homes: dict[tuple[str, str], Glance] = {}  # a session -> its own transcript, among those of its subagents
+        self.homes: dict[
+            tuple[str, str], Glance
+        ] = {}  # a session -> its own transcript, among those of its subagents
         self.others: set[tuple[str, str]] = set()
         self.off: set[tuple[str, str]] = set()
         self.older: set[tuple[str, str]] = set()
@@ -158,7 +180,9 @@ class _Import:
         self.events = self.records = 0
         self.stopped = False
         self.places: dict[str, tuple[str, str, bool]] = {}
-        self.told: set[int] = set()  # messages by the host's id: a session that was resumed may repeat another
+        self.told: set[int] = (
+            set()
+        )  # messages by the host's id: a session that was resumed may repeat another
 
     def look(self, host: str, folder: str) -> None:
         """Take a first glance at each transcript of a folder."""
@@ -169,7 +193,9 @@ class _Import:
                 self.caller.progress("looking at transcripts", number, len(paths))
             one = disk.glance(host, path)
             if one.fault:
-                self.problems.append(Problem(path, f"cannot be read: {one.fault}", "give --path to leave it out"))
+                self.problems.append(
+                    Problem(path, f"cannot be read: {one.fault}", "give --path to leave it out")
+                )
             elif one.session:
                 self.glances.append(one)
                 if not one.agent:
@@ -208,7 +234,9 @@ class _Import:
     def usual(self, one: Glance) -> _Place:
         """The place of a transcript's lines that are of no project of their own: that of its session."""
         home = self.homes.get((one.host, one.session), one)
-        return self.place(one.cwd, one.branch, self.place(home.cwd, one.branch) if home is not one else None)
+        return self.place(
+            one.cwd, one.branch, self.place(home.cwd, one.branch) if home is not one else None
+        )
 
     def place(self, cwd: str, branch: str, usual: _Place | None = None) -> _Place:
         """The project and its folder. A place that is no project of its own is of the session's `usual` one."""
@@ -220,7 +248,9 @@ class _Import:
             own = bool(git) or os.path.lexists(os.path.join(cwd, checkout.PROJECT_FILE))
             self.places[cwd] = (named, git[0] if git else os.path.realpath(cwd), own)
         named, root, own = self.places[cwd]
-        return _Place(named, branch, root) if own or usual is None else usual._replace(branch=branch)
+        return (
+            _Place(named, branch, root) if own or usual is None else usual._replace(branch=branch)
+        )
 
     def session(self, one: Glance) -> None:
         """Import one session, or count what there is to import."""
@@ -240,7 +270,9 @@ class _Import:
             self._note(one, None, 0, 0, 0)
             return
         read = reader(one.host)
-        read.since = cursor.floor if start.offset or not cursor.offset else max(cursor.floor, cursor.since)
+        read.since = (
+            cursor.floor if start.offset or not cursor.offset else max(cursor.floor, cursor.since)
+        )
         usual = self.usual(one)
 
         def place_of(piece: Piece) -> tuple[str, str]:
@@ -255,7 +287,11 @@ class _Import:
             root = self.place(pieces[0].cwd, "", usual).root if pieces else ""
             made = self._events(one, told, pieces, root) if pieces else []
             if held and (pieces or cursor.host):
-                cursor = self._capture(held, made, self._after(one, cursor, read, told, root)._replace(ahead=tuple(ahead)))
+                cursor = self._capture(
+                    held,
+                    made,
+                    self._after(one, cursor, read, told, root)._replace(ahead=tuple(ahead)),
+                )
             messages += sum(piece.kind in (SAID, PROMPT) for piece in pieces)
             count += len(made)
             self.events += len(made) if self.dry_run else 0
@@ -292,7 +328,13 @@ class _Import:
         else:
             if self.settings.prompts and not aside:  # a subagent is not asked by a person
                 found += [("prompt", piece, piece.text) for piece in pieces if piece.kind == PROMPT]
-            found.append(("subagent_stop" if aside else "stop", pieces[0], stretches_.compose(stretch_of(pieces, root))))
+            found.append(
+                (
+                    "subagent_stop" if aside else "stop",
+                    pieces[0],
+                    stretches_.compose(stretch_of(pieces, root)),
+                )
+            )
         at, made = one.first, []
         session = one_word(one.session)
         project, branch = told.place
@@ -301,14 +343,39 @@ class _Import:
             for number, part in enumerate(_split(clean(text))):
                 id_ = self._id(one, type_, piece, at or self.caller.now, number)
                 when = events.time_of(id_)
-                made.append(Event(id_, type_, when, part, session=session, project=project, branch=branch, host=one.host, source="import"))
+                made.append(
+                    Event(
+                        id_,
+                        type_,
+                        when,
+                        part,
+                        session=session,
+                        project=project,
+                        branch=branch,
+                        host=one.host,
+                        source="import",
+                    )
+                )
         return made
 
     def _id(self, one: Glance, type_: str, piece: Piece, at: str, number: int) -> str:
         """An id of this moment of the session. A message that has a name in its host's own words is the same in a copy."""
-        named = piece.id or "\0".join((one.session, one.agent, piece.chain, piece.at, piece.kind, piece.text, str(piece.command), str(piece.plan)))
+        named = piece.id or "\0".join(
+            (
+                one.session,
+                one.agent,
+                piece.chain,
+                piece.at,
+                piece.kind,
+                piece.text,
+                str(piece.command),
+                str(piece.plan),
+            )
+        )
         stamp = f"{at[:19]}Z".replace("-", "").replace(":", "").lower()
-        id_ = events.event_id(stamp, hash_bytes("\0".join((one.host, type_, named, str(number))), 7))
+        id_ = events.event_id(
+            stamp, hash_bytes("\0".join((one.host, type_, named, str(number))), 7)
+        )
         if events.is_event_id(id_):
             return id_
         return self._id(one, type_, piece, self.caller.now, number)
@@ -340,14 +407,31 @@ class _Import:
             begun=cursor.begun or bool(told.pieces), project=cursor.project or told.place[0], branch=told.place[1] or cursor.branch, behind=False,
         )  # fmt: skip
 
-    def _note(self, one: Glance, read: Reader | None, messages: int, count: int, agents: int) -> None:
+    def _note(
+        self, one: Glance, read: Reader | None, messages: int, count: int, agents: int
+    ) -> None:
         """Count what a transcript told to its session."""
         place = self.usual(one)
-        first, last = (read.first or one.first, read.last or one.last) if read else (one.first, one.last)
+        first, last = (
+            (read.first or one.first, read.last or one.last) if read else (one.first, one.last)
+        )
         title = one_line(clean(read.title))[:200] if read and not one.agent else ""
         outcome = KNOWN if not (count or messages) else WAITING if self.dry_run else IMPORTED
         named = (one.host, one.session)
-        new = Session(one.host, one.session, place.project, one.branch, first, last, messages, count, agents, title, outcome, one.path)
+        new = Session(
+            one.host,
+            one.session,
+            place.project,
+            one.branch,
+            first,
+            last,
+            messages,
+            count,
+            agents,
+            title,
+            outcome,
+            one.path,
+        )
         if before := self.sessions.get(named):
             of_it = before if one.agent else new
             new = of_it._replace(
@@ -367,7 +451,9 @@ def _start(path: str, cursor: Cursor) -> Position:
 
 def _split(text: str) -> Iterator[str]:
     """A text in parts that an event can hold, cut between lines where that is possible."""
-    while len(text) > _LONGEST_TEXT or len(text) * 4 > events.MAX_BYTES < len(text.encode("utf-8", "replace")):
+    while len(text) > _LONGEST_TEXT or len(text) * 4 > events.MAX_BYTES < len(
+        text.encode("utf-8", "replace")
+    ):
         most = _LONGEST_TEXT if text.isascii() else _LONGEST_TEXT // 2
         cut = text.rfind("\n", most // 2, most) + 1 or most
         yield text[:cut]
@@ -384,10 +470,14 @@ def _since(since: str, now: str) -> str:
         return ""
     try:
         if since[-1] in _UNITS and since[:-1].isdecimal():
-            moment = datetime.fromisoformat(now) - timedelta(seconds=int(since[:-1]) * _UNITS[since[-1]])
+            moment = datetime.fromisoformat(now) - timedelta(
+                seconds=int(since[:-1]) * _UNITS[since[-1]]
+            )
         else:
             moment = datetime.fromisoformat(since)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     except (ValueError, OverflowError):
-        raise Invalid(f"{since!r} is no time", "use 30d, 12h, 2w, or a day such as 2026-10-01") from None
+        raise Invalid(
+            f"{since!r} is no time", "use 30d, 12h, 2w, or a day such as 2026-10-01"
+        ) from None

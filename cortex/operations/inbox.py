@@ -49,15 +49,26 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
     Example: cortex normalize --dry-run
     """
-    problems = () if dry_run else tuple(send(vault))  # what hooks could not put here for want of room
+    problems = (
+        () if dry_run else tuple(send(vault))
+    )  # what hooks could not put here for want of room
     with record_lock(vault, _PATIENCE):
-        waiting = files.notes_in(vault.root, layout.PENDING)  # in the order of arrival: an id begins with its time
+        waiting = files.notes_in(
+            vault.root, layout.PENDING
+        )  # in the order of arrival: an id begins with its time
         if waiting and not dry_run:
             forget(vault)  # a run that does not come to its end leaves briefings to heal
         done = Pass(vault, known(vault, caller) if waiting else Known(), dry_run=dry_run)
         done.run(waiting, caller)
     problems += tuple(heal_by_the_way(vault, caller)) if moved(vault) and not dry_run else ()
-    return Normalized(tuple(done.done), done.paths(CREATED), done.paths(UPDATED, DUPLICATE), tuple(done.failed), dry_run, problems)
+    return Normalized(
+        tuple(done.done),
+        done.paths(CREATED),
+        done.paths(UPDATED, DUPLICATE),
+        tuple(done.failed),
+        dry_run,
+        problems,
+    )
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> Retried:
@@ -76,13 +87,19 @@ def retry(vault: Vault, caller: Caller, event: str) -> Retried:
         held = files.read(vault.root, source)
         envelope = notes.read(held)
         if envelope.get("status") != "failed":
-            raise Invalid(f"{source} does not begin with the reason of a failure", f"move it to {layout.PENDING} by hand")
+            raise Invalid(
+                f"{source} does not begin with the reason of a failure",
+                f"move it to {layout.PENDING} by hand",
+            )
         target = layout.pending(name)
         try:
             files.publish(vault.root, target, envelope.body)
         except FileExistsError:
             if files.read(vault.root, target) != envelope.body:
-                raise Conflict(f"{target} waits already, with another text", "cortex normalize, then retry again") from None
+                raise Conflict(
+                    f"{target} waits already, with another text",
+                    "cortex normalize, then retry again",
+                ) from None
         files.remove(vault.root, source)
     return Retried(name, target)
 
@@ -94,11 +111,16 @@ def known(vault: Vault, caller: Caller) -> Known:
 
 def _known_of(now: Views) -> Known:
     found = Known()
-    for row in now.catalogue.rows("tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"):
+    for row in now.catalogue.rows(
+        "tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"
+    ):
         found.add(
             path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
             title=row.title, digest_=row.digest if row.tier == CURRENT else "", from_events=row.events,
         )  # fmt: skip
     said = "SELECT project, scope, topic, path FROM note WHERE topic != '' AND tier < 2 AND id != CAST(path AS TEXT) ORDER BY path DESC"
-    found.topics = {(project, scope, topic): os.fsdecode(path) for project, scope, topic, path in now.catalogue.asked(said)}
+    found.topics = {
+        (project, scope, topic): os.fsdecode(path)
+        for project, scope, topic, path in now.catalogue.asked(said)
+    }
     return found

@@ -25,7 +25,9 @@ class Made(NamedTuple):
     root: str
     added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
-    agent_settings: tuple[str, ...] = ()  # that were there, such as `.claude`; nothing of them is used
+    agent_settings: tuple[
+        str, ...
+    ] = ()  # that were there, such as `.claude`; nothing of them is used
 
 
 def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
@@ -51,7 +53,11 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
     added = []
     for name, source in _FILES.items():
         if not files.exists(root, name):
-            files.publish(root, name, template(source).replace("{{name}}", slug(os.path.basename(root))).encode())
+            files.publish(
+                root,
+                name,
+                template(source).replace("{{name}}", slug(os.path.basename(root))).encode(),
+            )
             added.append(name)
     for path in (layout.PENDING, layout.RECORDS):
         with files.folder(root, path, create=True) as place:

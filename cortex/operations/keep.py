@@ -32,16 +32,22 @@ def keep_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
             return note, id_
     now = Event(id=new_id(caller), type="observation", at=caller.now, text="", project=held.project)
     event = kept(held, now)
-    if not held.topic:  # taken out of its place and normalized again, it must not pass for the record itself
+    if (
+        not held.topic
+    ):  # taken out of its place and normalized again, it must not pass for the record itself
         event = event._replace(derived_from=(held.id,))
     path = events.path_of(event.id)
     try:
         files.publish(vault.root, path, events.compose(event).encode("utf-8", "backslashreplace"))
-    except FileExistsError:  # always the same event for the same text: an earlier attempt ended here
+    except (
+        FileExistsError
+    ):  # always the same event for the same text: an earlier attempt ended here
         files.sync(vault.root, path.rpartition("/")[0])
     _, rest = note.provenance()
     rest.pop("session", None)
-    return with_fields(note, {"provenance": provenance((*held.events, event.id), held.session) | rest}), event.id
+    return with_fields(
+        note, {"provenance": provenance((*held.events, event.id), held.session) | rest}
+    ), event.id
 
 
 def keep_removed(vault: Vault, caller: Caller, note: Note) -> str:
@@ -49,7 +55,9 @@ def keep_removed(vault: Vault, caller: Caller, note: Note) -> str:
     answered. It ends in a hash of the record's id, by which `restore` finds it."""
     held = record_of(note)
     stamp = max((caller.now, *(_after(id_) for id_ in held.events if events.is_event_id(id_))))
-    event = kept(held, Event(id=new_id(caller), type="observation", at=stamp, text="", project=held.project))
+    event = kept(
+        held, Event(id=new_id(caller), type="observation", at=stamp, text="", project=held.project)
+    )
     id_ = f"{stamp.replace('-', '').replace(':', '').lower()}-{_mark(held.id)}"
     event = event._replace(id=id_, at=stamp, derived_from=() if held.topic else (held.id,))
     path, data = events.path_of(id_), events.compose(event).encode("utf-8", "backslashreplace")
@@ -57,7 +65,9 @@ def keep_removed(vault: Vault, caller: Caller, note: Note) -> str:
         files.publish(vault.root, path, data)
     except FileExistsError:  # an earlier attempt ended here
         if files.read(vault.root, path, _MOST_READ) != data:
-            raise Conflict(f"{held.id} was removed within this second already", "run the command again") from None
+            raise Conflict(
+                f"{held.id} was removed within this second already", "run the command again"
+            ) from None
         files.sync(vault.root, path.rpartition("/")[0])
     return id_
 
@@ -70,8 +80,12 @@ def said_last(vault: Vault, note: Note) -> bool:
 
 def removed(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:
     """The path and the id of the latest event that keeps what a record said when its file was removed."""
-    query = "SELECT path, id FROM note WHERE tier = 2 AND substr(id, 18) = ? ORDER BY id DESC LIMIT 1"
-    return next(((os.fsdecode(path), event) for path, event in catalogue.asked(query, (_mark(id_),))), None)
+    query = (
+        "SELECT path, id FROM note WHERE tier = 2 AND substr(id, 18) = ? ORDER BY id DESC LIMIT 1"
+    )
+    return next(
+        ((os.fsdecode(path), event) for path, event in catalogue.asked(query, (_mark(id_),))), None
+    )
 
 
 def _mark(id_: str) -> str:
@@ -82,16 +96,22 @@ def _mark(id_: str) -> str:
 def with_removed(note: Note, event: Event) -> Note:
     """The note with what such an event keeps."""
     (said,) = records_of(event)
-    fields = {key: getattr(said, key) for key in ("type", "title", "branch", "confidence", "priority")}
+    fields = {
+        key: getattr(said, key) for key in ("type", "title", "branch", "confidence", "priority")
+    }
     held, rest = note.provenance()
     session = rest.pop("session", "")
-    named = provenance(tuple(sorted({*held, event.id})), session if isinstance(session, str) else "")
+    named = provenance(
+        tuple(sorted({*held, event.id})), session if isinstance(session, str) else ""
+    )
     return with_body(with_fields(note, {**fields, "provenance": named | rest}), said.body)
 
 
 def _after(event: str) -> str:
     """The second after that of an event."""
-    return (datetime.fromisoformat(events.time_of(event)) + timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (datetime.fromisoformat(events.time_of(event)) + timedelta(seconds=1)).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    )
 
 
 def _said(vault: Vault, id_: str) -> list[Record]:

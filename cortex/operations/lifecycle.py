@@ -99,7 +99,11 @@ def lifecycle(vault: Vault, caller: Caller, *, dry_run: bool = False, number: in
     chosen = due[: rules.most_archived(active, number)]
     hint = ""
     if len(chosen) < len(due):
-        small = "a small vault gives up a quarter of its records at a time" if len(chosen) < number else f"a pass takes {number}"
+        small = (
+            "a small vault gives up a quarter of its records at a time"
+            if len(chosen) < number
+            else f"a pass takes {number}"
+        )
         hint = f"{small}; run the command again"
     shown = [_judged(vault, one) for one in chosen]
     if dry_run:
@@ -117,7 +121,9 @@ def lifecycle(vault: Vault, caller: Caller, *, dry_run: bool = False, number: in
     return Passed(tuple(done), len(due) - len(chosen), False, hint, tuple(problems))
 
 
-def prune(vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = False, number: int = 500) -> Pruned:
+def prune(
+    vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = False, number: int = 500
+) -> Pruned:
     """Delete the records that have been archived for 90 days, if you say --yes.
 
     Without it they are only listed. A file is deleted only when git's last commit has exactly its bytes, so
@@ -136,7 +142,11 @@ def prune(vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = Fa
     moment = access.seconds(caller.now)
 
     def archived(now: Views) -> tuple[list[Standing], dict[int, Signals]]:
-        held = [one for one in now.catalogue.standings("tier = 1 AND status = 'archived'") if one.id != one.path and not one.pinned]
+        held = [
+            one
+            for one in now.catalogue.standings("tier = 1 AND status = 'archived'")
+            if one.id != one.path and not one.pinned
+        ]
         return held, signals_of(vault, now, held)
 
     held, known = look(vault, caller.progress, archived)
@@ -145,8 +155,20 @@ def prune(vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = Fa
     chosen, remaining = safe[:number], max(len(safe) - number, 0)
     records = [_judged(vault, one) for one, _ in chosen]
     if not yes:
-        hint = "cortex prune --yes deletes them; cortex restore ID brings one back from git" if records else ""
-        return Pruned(tuple(records), False, bool(records) and not dry_run, tuple(kept), remaining, hint, tuple(problems))
+        hint = (
+            "cortex prune --yes deletes them; cortex restore ID brings one back from git"
+            if records
+            else ""
+        )
+        return Pruned(
+            tuple(records),
+            False,
+            bool(records) and not dry_run,
+            tuple(kept),
+            remaining,
+            hint,
+            tuple(problems),
+        )
     done = []
     for place, (record, (_, data)) in enumerate(zip(records, chosen, strict=True)):
         caller.progress("pruning", place, len(chosen))
@@ -157,12 +179,22 @@ def prune(vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = Fa
             kept.append(_problem(record.path, error))
     caller.progress("pruning", len(chosen), len(chosen))
     problems += heal_by_the_way(vault, caller) if done else []
-    return Pruned(tuple(done), True, False, tuple(kept), remaining, "cortex restore ID brings one back from git" if done else "", tuple(problems))
+    return Pruned(
+        tuple(done),
+        True,
+        False,
+        tuple(kept),
+        remaining,
+        "cortex restore ID brings one back from git" if done else "",
+        tuple(problems),
+    )
 
 
 def _check(vault: Vault, number: int, *, dry_run: bool) -> None:
     if not 1 <= number <= MOST:
-        raise Invalid(f"--number {number} is not between 1 and {MOST:,}", "cortex lifecycle --number 500")
+        raise Invalid(
+            f"--number {number} is not between 1 and {MOST:,}", "cortex lifecycle --number 500"
+        )
     if not dry_run and (busy := checkout.under_way(vault.root)):
         raise Conflict(f"git is in the middle of a {busy}", "end it first: git status says how")
 
@@ -176,18 +208,28 @@ def _faded(active: list[Standing], known: dict[int, Signals], moment: int) -> li
             continue  # by far the most; the rules say the same of it at greater length
         verdict = rules.verdict(held, moment, one.status)
         if verdict.archive:
-            due.append(_Due(one, importance.touched(held), importance.importance(held, moment), verdict.why))
+            due.append(
+                _Due(
+                    one, importance.touched(held), importance.importance(held, moment), verdict.why
+                )
+            )
     return sorted(due, key=lambda one: (one.since, one.standing.path))
 
 
 def _archived(seen: Standing, now: str, note: Note) -> Note:
     """The note in the archive; as it is when it is no longer what was judged."""
-    if note.get("updated") != seen.updated or note.get("status").lower() not in ("", "active") or note.fields.get("pinned") is True:
+    if (
+        note.get("updated") != seen.updated
+        or note.get("status").lower() not in ("", "active")
+        or note.fields.get("pinned") is True
+    ):
         return note
     return edit.touched(edit.with_fields(note, {"status": "archived", "archived_at": now}), now)
 
 
-def _forgotten(vault: Vault, caller: Caller, held: list[Standing], known: dict[int, Signals], moment: int) -> list[_Due]:
+def _forgotten(
+    vault: Vault, caller: Caller, held: list[Standing], known: dict[int, Signals], moment: int
+) -> list[_Due]:
     """The records that have been archived long enough, those first that were archived first."""
     due = []
     for place, one in enumerate(held):
@@ -202,8 +244,19 @@ def _forgotten(vault: Vault, caller: Caller, held: list[Standing], known: dict[i
         days = importance.age(since, moment) / DAY
         if days >= rules.PRUNED:
             linked = known[one.number].incoming
-            more = f"; {linked} note{'' if linked == 1 else 's'} still link{'s' if linked == 1 else ''} to it" if linked else ""
-            due.append(_Due(one, since, importance.importance(known[one.number], moment), f"archived for {int(days)} days{more}"))
+            more = (
+                f"; {linked} note{'' if linked == 1 else 's'} still link{'s' if linked == 1 else ''} to it"
+                if linked
+                else ""
+            )
+            due.append(
+                _Due(
+                    one,
+                    since,
+                    importance.importance(known[one.number], moment),
+                    f"archived for {int(days)} days{more}",
+                )
+            )
     caller.progress("looking into the archive", len(held), len(held))
     return sorted(due, key=lambda one: (one.since, one.standing.path))
 
@@ -214,10 +267,20 @@ def _safe(vault: Vault, due: list[_Due]) -> tuple[list[tuple[_Due, bytes]], list
         return [], []
     if not checkout.in_repository(vault.root):
         return [], [
-            Problem(".", "no git repository is around this vault, so nothing that is deleted could come back", f"git init {quoted(vault.root)}")
+            Problem(
+                ".",
+                "no git repository is around this vault, so nothing that is deleted could come back",
+                f"git init {quoted(vault.root)}",
+            )
         ]
     if not git.has_commit(vault.root):
-        return [], [Problem(".", "git has no commit yet, so nothing that is deleted could come back", "cortex sync commits the notes")]
+        return [], [
+            Problem(
+                ".",
+                "git has no commit yet, so nothing that is deleted could come back",
+                "cortex sync commits the notes",
+            )
+        ]
     committed = objects.committed(vault.root, [one.standing.path for one in due])
     safe, kept = [], []
     for one in due:
@@ -230,7 +293,9 @@ def _safe(vault: Vault, due: list[_Due]) -> tuple[list[tuple[_Due, bytes]], list
         except (CortexError, OSError) as error:
             kept.append(_problem(path, error))
             continue
-        message = "is not in git's last commit" if data is None else "differs from git's last commit"
+        message = (
+            "is not in git's last commit" if data is None else "differs from git's last commit"
+        )
         kept.append(Problem(path, f"{message}, so it is not deleted", "commit it: cortex sync"))
     return safe, kept
 

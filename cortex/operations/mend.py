@@ -28,13 +28,30 @@ def mend(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     doubled, and the briefings, which are output."""
     done: list[str] = []
     failed: list[Problem] = []
-    for step in (_repository, _cut_off, _drivers, _unmerged, _displaced, _events, _duplicates, _conflicts, _leftovers, _briefings):
+    for step in (
+        _repository,
+        _cut_off,
+        _drivers,
+        _unmerged,
+        _displaced,
+        _events,
+        _duplicates,
+        _conflicts,
+        _leftovers,
+        _briefings,
+    ):
         if step in _LATER and checkout.under_way(vault.root):
             continue
         try:
             done += step(vault, caller)
         except (CortexError, OSError) as error:
-            failed.append(Problem(".", f"could not be mended: {error}", error.hint if isinstance(error, CortexError) else "cortex doctor"))
+            failed.append(
+                Problem(
+                    ".",
+                    f"could not be mended: {error}",
+                    error.hint if isinstance(error, CortexError) else "cortex doctor",
+                )
+            )
     return done, failed
 
 
@@ -48,7 +65,9 @@ def _cut_off(vault: Vault, _: Caller) -> Iterable[str]:
 
 
 def _drivers(vault: Vault, _: Caller) -> Iterable[str]:
-    return ["git knows Cortex's merge drivers now"] if drivers.register(vault.root, again=True) else []
+    return (
+        ["git knows Cortex's merge drivers now"] if drivers.register(vault.root, again=True) else []
+    )
 
 
 def _unmerged(vault: Vault, _: Caller) -> Iterable[str]:

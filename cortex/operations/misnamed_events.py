@@ -33,6 +33,9 @@ def give_back(root: str, path: str, text: bytes) -> None:
     has none."""
     now = files.read(root, path)
     other = note_id(now)
-    if is_event_id(other) and not any(files.exists(root, place) for place in (path_of(other), layout.pending(other), layout.failed(other))):
+    if is_event_id(other) and not any(
+        files.exists(root, place)
+        for place in (path_of(other), layout.pending(other), layout.failed(other))
+    ):
         files.publish(root, path_of(other), now)
     files.replace(root, path, text, now)

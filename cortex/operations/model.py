@@ -17,7 +17,9 @@ from cortex.core.redact import clean
 PATIENCE = 120.0  # seconds from the question to the end of the answer
 MOST_ANSWERED = 1_000_000  # bytes
 _MOST_COMPLAINED = 65_536  # bytes of standard error that are kept, the last ones
-_TICK = 0.1  # seconds between two looks at whether it has ended while a child of it keeps a pipe open
+_TICK = (
+    0.1  # seconds between two looks at whether it has ended while a child of it keeps a pipe open
+)
 
 
 def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Answered:
@@ -30,7 +32,10 @@ def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Ans
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise Invalid(f"{command[:100]!r} is no command: {error}", "quote it for the shell: --model 'claude -p'") from error
+        raise Invalid(
+            f"{command[:100]!r} is no command: {error}",
+            "quote it for the shell: --model 'claude -p'",
+        ) from error
     if not words:
         raise Invalid("the model's command is empty", "name one: --model 'claude -p'")
     try:
@@ -39,9 +44,14 @@ def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Ans
             env={**os.environ, "CORTEX_HOOK": "model"},
         )  # fmt: skip
     except OSError as error:
-        raise NotFound(f"{words[0]} cannot be run: {error.strerror}", "name a command that is on the PATH: --model 'claude -p'") from error
+        raise NotFound(
+            f"{words[0]} cannot be run: {error.strerror}",
+            "name a command that is on the PATH: --model 'claude -p'",
+        ) from error
     try:
-        output, complaint = _converse(process, words[0], question(clean(text)).encode("utf-8", "replace"), patience)
+        output, complaint = _converse(
+            process, words[0], question(clean(text)).encode("utf-8", "replace"), patience
+        )
     finally:
         with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
             os.killpg(process.pid, signal.SIGKILL)
@@ -50,15 +60,23 @@ def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Ans
             with suppress(OSError):  # the rest of the question, which nobody read
                 stream.close()  # type: ignore[union-attr]
     if process.returncode:
-        why = next((line.strip() for line in complaint.splitlines()[::-1] if line.strip()), f"exit code {process.returncode}")
+        why = next(
+            (line.strip() for line in complaint.splitlines()[::-1] if line.strip()),
+            f"exit code {process.returncode}",
+        )
         raise CortexError(f"{words[0]} failed: {clean(why)[:300]}", "run it by hand to see why")
     answered = answers(output)
     if answered is None:
-        raise CortexError(f"{words[0]} answered no JSON array, but {clean(output).strip()[:80]!r}", "another model, or the same once more")
+        raise CortexError(
+            f"{words[0]} answered no JSON array, but {clean(output).strip()[:80]!r}",
+            "another model, or the same once more",
+        )
     return answered
 
 
-def _converse(process: subprocess.Popen[bytes], name: str, asked: bytes, patience: float) -> tuple[str, str]:
+def _converse(
+    process: subprocess.Popen[bytes], name: str, asked: bytes, patience: float
+) -> tuple[str, str]:
     """Feed the process and read it until it has ended; its output, and the end of its standard error. A child of it that keeps a
     pipe open is not waited for. `CortexError` when it takes too long or says too much."""
     assert process.stdin is not None
@@ -73,7 +91,9 @@ def _converse(process: subprocess.Popen[bytes], name: str, asked: bytes, patienc
         waiting.register(process.stdout, selectors.EVENT_READ, output)
         waiting.register(process.stderr, selectors.EVENT_READ, complaint)
         while True:
-            ended = process.poll() is not None  # asked before looking: what it wrote is in the pipes by then
+            ended = (
+                process.poll() is not None
+            )  # asked before looking: what it wrote is in the pipes by then
             readable = False
             for key, _ in waiting.select(0 if ended else _TICK):
                 if key.data is None:
@@ -88,11 +108,17 @@ def _converse(process: subprocess.Popen[bytes], name: str, asked: bytes, patienc
                     waiting.unregister(key.fileobj)
             del complaint[:-_MOST_COMPLAINED]
             if len(output) > MOST_ANSWERED:
-                raise CortexError(f"{name} answered more than {MOST_ANSWERED:,} bytes", "another model, or one that answers JSON alone")
+                raise CortexError(
+                    f"{name} answered more than {MOST_ANSWERED:,} bytes",
+                    "another model, or one that answers JSON alone",
+                )
             if ended and not readable:
                 return output.decode("utf-8", "replace"), complaint.decode("utf-8", "replace")
             if time.monotonic() >= deadline:
-                raise CortexError(f"{name} gave no answer within {patience:.0f} s", "ask about less: one event instead of a session")
+                raise CortexError(
+                    f"{name} gave no answer within {patience:.0f} s",
+                    "ask about less: one event instead of a session",
+                )
 
 
 def _fed(fd: int, rest: memoryview) -> memoryview:

@@ -15,10 +15,17 @@ def one(catalogue: Catalogue, name: str) -> Row:
     if not rows:
         short = "the beginning of an id has four signs at least; " if len(name) < _SHORTEST else ""
         near = closest(catalogue, name)
-        hint = f"did you mean {', '.join(near)}?" if near else f"{short}cortex search finds notes by their words"
+        hint = (
+            f"did you mean {', '.join(near)}?"
+            if near
+            else f"{short}cortex search finds notes by their words"
+        )
         raise NotFound(f"there is no note {name!r}", hint)
     if len(rows) > 1:
-        raise Conflict(f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}", "give the path of the one you mean")
+        raise Conflict(
+            f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}",
+            "give the path of the one you mean",
+        )
     return rows[0]
 
 
@@ -42,5 +49,10 @@ def closest(catalogue: Catalogue, name: str) -> list[str]:
     """The ids of notes that look most like a name that there is not."""
     from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
 
-    ids = [row[0] for row in catalogue.asked("SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT 50000")]
+    ids = [
+        row[0]
+        for row in catalogue.asked(
+            "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT 50000"
+        )
+    ]
     return get_close_matches(name[:120].lower(), ids, _OFFERED, 0.6)

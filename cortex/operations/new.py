@@ -27,7 +27,16 @@ class Written(NamedTuple):
     file: str  # the path from the root of the disk, for an editor
 
 
-def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "", tags: str = "", body: str = "") -> Written:
+def new(
+    vault: Vault,
+    caller: Caller,
+    type: str,
+    title: str,
+    *,
+    project: str = "",
+    tags: str = "",
+    body: str = "",
+) -> Written:
     """Begin a record of your own from a template and print its path.
 
     type: decision, pattern, gotcha, meeting, action, note or another type of record
@@ -42,16 +51,33 @@ def new(vault: Vault, caller: Caller, type: str, title: str, *, project: str = "
     if named not in RECORD_TYPES:
         raise Invalid(f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}")
     stamp = caller.now.replace("-", "").replace(":", "").lower()
-    seed = events.event_id(stamp, caller.random(7))  # a person's record has no event; its id is made as if it had
+    seed = events.event_id(
+        stamp, caller.random(7)
+    )  # a person's record has no event; its id is made as if it had
     title = shorten(clean(title), 120)
-    text = clean(body) if body else template(f"{named if named in template_names() else 'note'}.md").replace("{{cursor}}", "")
+    text = (
+        clean(body)
+        if body
+        else template(f"{named if named in template_names() else 'note'}.md").replace(
+            "{{cursor}}", ""
+        )
+    )
     record = Record(
         id=record_id(title, seed), type=named, title=title, body=text, created=caller.now, events=(),
         status="open" if named == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
         branch=checkout.branch_of(caller.cwd), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
     )  # fmt: skip
     # What holds for a capture holds here: a text, a project, tags, a size.
-    events.check(Event(seed, "manual", caller.now, title and f"{title}\n{text}", project=record.project, tags=record.tags))
+    events.check(
+        Event(
+            seed,
+            "manual",
+            caller.now,
+            title and f"{title}\n{text}",
+            project=record.project,
+            tags=record.tags,
+        )
+    )
     path = layout.record(named, record.id)
     try:
         files.publish(vault.root, path, compose(record).encode())

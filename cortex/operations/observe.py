@@ -73,7 +73,9 @@ def observe(vault: Vault, caller: Caller, told: Told, place: Place, wait: float)
     key = key_of(told, agent)
     try:
         with cursors.held(vault, key, wait) as held:
-            session = Session(vault, caller, told, held, Source(path or held.cursor.transcript, place.root))
+            session = Session(
+                vault, caller, told, held, Source(path or held.cursor.transcript, place.root)
+            )
             if session.source.path:
                 held.may_grow()
             done = action(session, seen_as(held.cursor, now))
@@ -122,7 +124,11 @@ def place_of(cwd: str, environ: Mapping[str, str]) -> Place:
         cwd = started if os.path.isabs(started) and os.path.isdir(started) else here()
     real = os.path.realpath(cwd)
     home = cwd
-    if os.path.isabs(started) and os.path.isdir(started) and f"{real}/".startswith(f"{os.path.realpath(started)}/"):
+    if (
+        os.path.isabs(started)
+        and os.path.isdir(started)
+        and f"{real}/".startswith(f"{os.path.realpath(started)}/")
+    ):
         home = started
     git = checkout.git_folder(home)
     root = git[0] if git and os.path.realpath(home) != git[0] else home
@@ -178,7 +184,9 @@ def _turn(session: Session, known: Cursor) -> bool:
     message, turn = injected.without(told.message), told.turn and said(told.turn).digest
     has_transcript = reads(known.host, session.source.path)
     afresh = not has_transcript and (known.busy or bool(turn and known.turn and turn != known.turn))
-    new = part(known, session.source, message, _others(session.vault, known, session.source), afresh=afresh)
+    new = part(
+        known, session.source, message, _others(session.vault, known, session.source), afresh=afresh
+    )
     after = new.cursor
     if told.event != "pre-compact":
         after = after._replace(busy=False, turn=turn or known.turn)
@@ -188,7 +196,8 @@ def _turn(session: Session, known: Cursor) -> bool:
     session.held.keep(after)
     if session.source.path and not has_transcript and not told.message and told.event == "stop":
         raise CortexError(
-            f"transcripts of {told.host} cannot be read, and no message came with the event", "nothing else is missing; cortex capture keeps a text"
+            f"transcripts of {told.host} cannot be read, and no message came with the event",
+            "nothing else is missing; cortex capture keeps a text",
         )
     return False
 
@@ -197,8 +206,14 @@ def _start(session: Session, known: Cursor) -> bool:
     """The start is kept aside; a session that was compacted has started already, one that had ended starts anew."""
     if not (known.start or known.begun) or known.ended:
         # What stands in the transcript before a session that goes on from another one is that one's.
-        floor = session.caller.now if session.told.source in ("resume", "fork") and not known.begun else known.floor
-        known = known._replace(start=_next_id(session.caller, known.latest), ended=False, floor=floor)
+        floor = (
+            session.caller.now
+            if session.told.source in ("resume", "fork") and not known.begun
+            else known.floor
+        )
+        known = known._replace(
+            start=_next_id(session.caller, known.latest), ended=False, floor=floor
+        )
     session.held.keep(known)
     return False
 
@@ -237,7 +252,9 @@ def _prompt(session: Session, known: Cursor) -> bool:
     if not text or _same_prompt(session, known, text, number):
         session.held.keep(known)
         return False
-    known = known._replace(prompt=f"{said(text).digest} {number and said(number).digest} {session.caller.now}")
+    known = known._replace(
+        prompt=f"{said(text).digest} {number and said(number).digest} {session.caller.now}"
+    )
     if reads(known.host, session.source.path):
         known = cursors.with_ahead(known, *(said(line) for line in tagged))
     _captured(session, known, "prompt", text)
@@ -265,7 +282,9 @@ def _captured(session: Session, after: Cursor, type_: str, text: str) -> None:
     """Publish the event, so that it is there once however often somebody is killed on the way."""
     held, caller = session.held, session.caller
     before = held.cursor
-    start = _event(after, before.start or after.start, "session_start", events.UNSAID["session_start"])
+    start = _event(
+        after, before.start or after.start, "session_start", events.UNSAID["session_start"]
+    )
     id_ = _next_id(caller, max(after.latest, start.id))
     after = after._replace(latest=id_, begun=True, start="")
     event = _event(after, id_, type_, text)
@@ -299,7 +318,12 @@ def _published(vault: Vault, caller: Caller, event: Event) -> None:
         publish(vault, caller, event, fixed=True)
     except CortexError as error:
         try:
-            if waiting.put_aside(vault, event.id, events.compose(event._replace(at=events.time_of(event.id))).encode(), _MOST_UNSENT):
+            if waiting.put_aside(
+                vault,
+                event.id,
+                events.compose(event._replace(at=events.time_of(event.id))).encode(),
+                _MOST_UNSENT,
+            ):
                 return
         except (OSError, CortexError):
             raise error from error.__cause__  # what is wrong with the vault counts
@@ -310,12 +334,17 @@ def _direct(vault: Vault, caller: Caller, told: Told, now: Cursor) -> bool:
     """Capture what the payload alone tells, without knowing what was captured before: twice is better than never. Whether it
     tells anything."""
     kind = told.event.replace("-", "_")
-    text = {"user-prompt-submit": lambda: _asked(vault, told)[0], "post-compact": lambda: injected.without(told.summary)}.get(
+    text = {
+        "user-prompt-submit": lambda: _asked(vault, told)[0],
+        "post-compact": lambda: injected.without(told.summary),
+    }.get(
         told.event, lambda: injected.without(told.message) if told.event != "session-end" else ""
     )()
     if not text.strip():
         return False
-    event = _event(now, new_id(caller), "prompt" if told.event == "user-prompt-submit" else kind, text)
+    event = _event(
+        now, new_id(caller), "prompt" if told.event == "user-prompt-submit" else kind, text
+    )
     _check(event)
     publish(vault, caller, event)
     return True
@@ -326,9 +355,19 @@ def _begin_parent(vault: Vault, caller: Caller, told: Told) -> None:
     with suppress(Conflict), cursors.held(vault, key_of(told), 0.5) as held:
         known = held.cursor
         if known.start:
-            _published(vault, caller, _event(known, known.start, "session_start", events.UNSAID["session_start"]))
+            _published(
+                vault,
+                caller,
+                _event(known, known.start, "session_start", events.UNSAID["session_start"]),
+            )
         if not known.begun or known.start:
-            after = known._replace(host=told.host, session=one_word(told.session), begun=True, start="", latest=max(known.latest, known.start))
+            after = known._replace(
+                host=told.host,
+                session=one_word(told.session),
+                begun=True,
+                start="",
+                latest=max(known.latest, known.start),
+            )
             held.keep(after)
 
 

@@ -11,7 +11,9 @@ from cortex.vault.cursor import Cursor, Said, said
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_READ = 512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `gather`
+MOST_READ = (
+    512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `gather`
+)
 _MOST_RECENT = 40  # texts that are known again when a payload tells them late
 
 
@@ -39,7 +41,15 @@ def reads(host: str, path: str) -> bool:
     return host in READERS
 
 
-def part(known: Cursor, source: Source, message: str, others: Callable[[str], str], *, afresh: bool = False, longest: int = 0) -> Part:
+def part(
+    known: Cursor,
+    source: Source,
+    message: str,
+    others: Callable[[str], str],
+    *,
+    afresh: bool = False,
+    longest: int = 0,
+) -> Part:
     """The next part. `others` gives the time up to which lines of another session, by its name, were captured as that one's.
     `afresh`: the message belongs to another turn than what was captured last. A line of more than `MOST_READ` bytes is left where
     it is, or read up to `longest` bytes where that is given."""
@@ -48,13 +58,24 @@ def part(known: Cursor, source: Source, message: str, others: Callable[[str], st
     if has_transcript:
         new, known, letters, skipped = _read(known, source, longest, others)
     last = said(message)
-    if last.size and (afresh or last not in known.last) and last not in known.ahead and "".join(message.split()) not in letters:
+    if (
+        last.size
+        and (afresh or last not in known.last)
+        and last not in known.ahead
+        and "".join(message.split()) not in letters
+    ):
         new = new._replace(said=together([*([new.said] if new.said else []), message]).strip())
-        known = cursors.with_ahead(known._replace(last=_recent(known, last)), last) if has_transcript else known._replace(last=(last,))
+        known = (
+            cursors.with_ahead(known._replace(last=_recent(known, last)), last)
+            if has_transcript
+            else known._replace(last=(last,))
+        )
     return Part(new, known, skipped)
 
 
-def _read(known: Cursor, source: Source, longest: int, others: Callable[[str], str]) -> tuple[Stretch, Cursor, str, int]:
+def _read(
+    known: Cursor, source: Source, longest: int, others: Callable[[str], str]
+) -> tuple[Stretch, Cursor, str, int]:
     """What the transcript tells, how the session stands then, all letters of what was said, and how many lines were passed over."""
     from cortex.importers.transcripts import read  # noqa: PLC0415  as above
     from cortex.importers.transcripts.tail import GONE, START, UNREADABLE, Position, tail  # noqa: PLC0415
@@ -67,12 +88,16 @@ def _read(known: Cursor, source: Source, longest: int, others: Callable[[str], s
     elif looked.skipped and known.transcript:  # somebody with more time reads it
         looked = looked._replace(lines=[], position=START if anew else start, left=1, skipped=0)
     if anew:
-        known = known._replace(floor=max(known.floor, known.since))  # another file, or the old one written anew: what was read is passed over
+        known = known._replace(
+            floor=max(known.floor, known.since)
+        )  # another file, or the old one written anew: what was read is passed over
     at = looked.position
     if anew or not known.offset:
         known = known._replace(of="")
     lines, known = _own(known, looked.lines, others)
-    known = known._replace(offset=at.offset, head=at.head, behind=looked.left > 0 and bool(known.transcript))
+    known = known._replace(
+        offset=at.offset, head=at.head, behind=looked.left > 0 and bool(known.transcript)
+    )
     if not lines:
         return Stretch(), known, "", looked.skipped
     told = read(known.host, lines, source.root, known.floor)
@@ -81,11 +106,15 @@ def _read(known: Cursor, source: Source, longest: int, others: Callable[[str], s
     asked = tuple(line for line in told.stretch.asked if said(line) not in known.ahead)
     ahead = tuple(one for one in ahead if one not in {said(line) for line in told.stretch.asked})
     new = told.stretch._replace(said=together(texts), asked=asked)
-    known = known._replace(since=max(known.since, told.last), ahead=ahead, last=_recent(known, *_last(every)))
+    known = known._replace(
+        since=max(known.since, told.last), ahead=ahead, last=_recent(known, *_last(every))
+    )
     return new, known, letters, looked.skipped
 
 
-def _own(known: Cursor, lines: list[bytes], others: Callable[[str], str]) -> tuple[list[bytes], Cursor]:
+def _own(
+    known: Cursor, lines: list[bytes], others: Callable[[str], str]
+) -> tuple[list[bytes], Cursor]:
     """The lines that are the session's, and what is known then of whose lines the file holds.
 
     A path may be used again by another session, and a session that was resumed or forked begins with lines of an older one. So lines
@@ -96,7 +125,10 @@ def _own(known: Cursor, lines: list[bytes], others: Callable[[str], str]) -> tup
 
     own: list[bytes] = []
     of, named = known.of, known.named
-    until: dict[str, str | None] = {"": None, known.session: None}  # session -> the time up to which its lines are its own; None for this one
+    until: dict[str, str | None] = {
+        "": None,
+        known.session: None,
+    }  # session -> the time up to which its lines are its own; None for this one
     for line in lines:
         of = session_of(known.host, line, of, known.session)
         if of not in until:

@@ -35,7 +35,15 @@ class Passive(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def passive(vault: Vault, caller: Caller, text: str = "", *, session: str = "", project: str = "", source: str = "") -> Passive:
+def passive(
+    vault: Vault,
+    caller: Caller,
+    text: str = "",
+    *,
+    session: str = "",
+    project: str = "",
+    source: str = "",
+) -> Passive:
     """Keep the learnings in a text, each as a record.
 
     They are the numbered items, else the bullets, below the last heading "Key Learnings", "Learnings" or "Aprendizajes
@@ -60,5 +68,14 @@ def passive(vault: Vault, caller: Caller, text: str = "", *, session: str = "", 
     records = []
     for path, outcome in done.records:
         note = notes.read(files.read(vault.root, path), path)
-        records.append(Learned(note.get("id"), path, note.get("title"), note.get("type"), note.get("topic"), outcome))
+        records.append(
+            Learned(
+                note.get("id"),
+                path,
+                note.get("title"),
+                note.get("type"),
+                note.get("topic"),
+                outcome,
+            )
+        )
     return Passive(event.id, tuple(records), done.problems)

@@ -57,16 +57,26 @@ def done(vault: Vault, caller: Caller, id: str) -> Changed:
         status = note.get("status").lower()
         if status in ASIDE:
             raise Invalid(
-                f"{row.id} is {status}", f"{line('restore', edits.word(row.id, row.path))}, then {line('done', edits.word(row.id, row.path))}"
+                f"{row.id} is {status}",
+                f"{line('restore', edits.word(row.id, row.path))}, then {line('done', edits.word(row.id, row.path))}",
             )
         if status in DONE:
             return note
-        undo[:] = [line("update", edits.word(row.id, row.path), "--status", status if status in STATUSES else "open")]
+        undo[:] = [
+            line(
+                "update",
+                edits.word(row.id, row.path),
+                "--status",
+                status if status in STATUSES else "open",
+            )
+        ]
         return touched(with_status(note, "done", caller.now), caller.now)
 
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    return Changed(row.id, row.path, "done", undo[0], problems=(*problems, *heal_by_the_way(vault, caller)))
+    return Changed(
+        row.id, row.path, "done", undo[0], problems=(*problems, *heal_by_the_way(vault, caller))
+    )
 
 
 def _pinned(vault: Vault, caller: Caller, name: str, *, pinned: bool) -> Changed:
@@ -80,17 +90,33 @@ def _pinned(vault: Vault, caller: Caller, name: str, *, pinned: bool) -> Changed
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", problems=tuple(problems))
     outcome, back = ("pinned", "unpin") if pinned else ("unpinned", "pin")
-    return Changed(row.id, row.path, outcome, line(back, edits.word(row.id, row.path)), problems=(*problems, *heal_by_the_way(vault, caller)))
+    return Changed(
+        row.id,
+        row.path,
+        outcome,
+        line(back, edits.word(row.id, row.path)),
+        problems=(*problems, *heal_by_the_way(vault, caller)),
+    )
 
 
 def _action(now: Views, name: str) -> Row:
     try:
         row = edits.record(naming.one(now.catalogue, name))
     except NotFound:
-        plan = next((one for one in naming.matches(now.catalogue, name.rpartition(".")[0]) if one.type == "plan"), None)
+        plan = next(
+            (
+                one
+                for one in naming.matches(now.catalogue, name.rpartition(".")[0])
+                if one.type == "plan"
+            ),
+            None,
+        )
         if plan is None:
             raise
-        raise Invalid(f"{name} is a step of the plan {plan.id}, and no note of its own", f"tick it in {plan.path}") from None
+        raise Invalid(
+            f"{name} is a step of the plan {plan.id}, and no note of its own",
+            f"tick it in {plan.path}",
+        ) from None
     if row.type != "action":
         raise Invalid(
             f"{row.id} is a {row.type or 'note'} and no action",

@@ -99,7 +99,15 @@ class Portrait(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def project(vault: Vault, caller: Caller, action: str = "list", a: str = "", b: str = "", *, yes: bool = False) -> Listed | Portrait | Merged:
+def project(
+    vault: Vault,
+    caller: Caller,
+    action: str = "list",
+    a: str = "",
+    b: str = "",
+    *,
+    yes: bool = False,
+) -> Listed | Portrait | Merged:
     """List projects, show one, or make two of them one.
 
     A project has the name that .cortex-project says, else the remote's, else the folder's with a hash of its path: so one
@@ -118,7 +126,9 @@ def project(vault: Vault, caller: Caller, action: str = "list", a: str = "", b: 
     Example: cortex project merge shop-k3f7 shop --yes
     """
     if action not in ACTIONS:
-        raise Invalid(f"a project cannot be told to {action!r}", f"cortex project {'|'.join(ACTIONS)}")
+        raise Invalid(
+            f"a project cannot be told to {action!r}", f"cortex project {'|'.join(ACTIONS)}"
+        )
     if action in ("merge", "unmerge"):
         act = merge if action == "merge" else unmerge
         return act(vault, caller, a, b, yes=yes)
@@ -134,7 +144,13 @@ def _listed(vault: Vault, caller: Caller, problems: list[Problem]) -> Listed:
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _alike([one for one in every if not one.merged_into])
     shown = tuple(every[:_MOST_LISTED])
-    return Listed(shown, len(every) - len(shown), tuple(alike[:_MOST_ALIKE]), project_here(vault, caller, ""), tuple(problems))
+    return Listed(
+        shown,
+        len(every) - len(shown),
+        tuple(alike[:_MOST_ALIKE]),
+        project_here(vault, caller, ""),
+        tuple(problems),
+    )
 
 
 def summaries(catalogue: Catalogue, name: str | None = None) -> list[Summary]:
@@ -144,7 +160,10 @@ def summaries(catalogue: Catalogue, name: str | None = None) -> list[Summary]:
         f" WHERE tier < 2 AND {'project = ?' if name is not None else 'project != ?'} GROUP BY project ORDER BY 5 DESC, 1",
         (name or "",),
     )
-    return [Summary(held, notes, actions, sessions, _time(date)) for held, notes, actions, sessions, date in asked]
+    return [
+        Summary(held, notes, actions, sessions, _time(date))
+        for held, notes, actions, sessions, date in asked
+    ]
 
 
 def _alike(projects: list[Summary]) -> list[Alike]:
@@ -158,9 +177,21 @@ def _alike(projects: list[Summary]) -> list[Alike]:
     pairs = []
     for key, group in sorted(groups.items()):
         # Into the name that a capture can have and no hash ends, of these the one that most notes have.
-        ranked = sorted(group, key=lambda one: (not settings.is_project(one.name), _folded(one.name) != key, -one.notes, one.name))
+        ranked = sorted(
+            group,
+            key=lambda one: (
+                not settings.is_project(one.name),
+                _folded(one.name) != key,
+                -one.notes,
+                one.name,
+            ),
+        )
         into = ranked[0].name
-        pairs += [Alike(one.name, into, command.line("project", "merge", one.name, into)) for one in ranked[1:] if settings.is_project(into)]
+        pairs += [
+            Alike(one.name, into, command.line("project", "merge", one.name, into))
+            for one in ranked[1:]
+            if settings.is_project(into)
+        ]
     return pairs
 
 
@@ -173,29 +204,48 @@ def _portrait(vault: Vault, caller: Caller, name: str, problems: list[Problem]) 
     here = identity_of(caller.cwd)
     here = here._replace(project=known.project(here.name))
     if not name and not here.name:
-        raise Invalid("name a project: this folder is none", "cortex project list names those that there are")
-    return look(vault, caller.progress, lambda now: _drawn(now, name or here.project, known, here, problems))
+        raise Invalid(
+            "name a project: this folder is none", "cortex project list names those that there are"
+        )
+    return look(
+        vault, caller.progress, lambda now: _drawn(now, name or here.project, known, here, problems)
+    )
 
 
-def _drawn(now: Views, name: str, known: settings.Settings, here: Identity, problems: list[Problem]) -> Portrait:
+def _drawn(
+    now: Views, name: str, known: settings.Settings, here: Identity, problems: list[Problem]
+) -> Portrait:
     catalogue = now.catalogue
     found = summaries(catalogue, name) or summaries(catalogue, known.project(name))
     if not found and name in (here.name, here.project):
-        found = [Summary(name, 0, 0, 0, "")]  # nothing is known of it yet, but why this folder is it
+        found = [
+            Summary(name, 0, 0, 0, "")
+        ]  # nothing is known of it yet, but why this folder is it
     if not found:
-        raise NotFound(f"no note says the project {name!r}", _offer(name, [one.name for one in summaries(catalogue)]))
+        raise NotFound(
+            f"no note says the project {name!r}",
+            _offer(name, [one.name for one in summaries(catalogue)]),
+        )
     one = found[0]
     asked = catalogue.asked(
         "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != '' GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?",
         (one.name, _MOST_SHOWN),
     )
-    decisions = catalogue.standings(f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {MADE} DESC, path LIMIT ?", (one.name, _MOST_SHOWN))
-    actions = catalogue.standings(f"project = ? AND {IS_TO_DO} ORDER BY due = '', due, path LIMIT ?", (one.name, _MOST_SHOWN))
+    decisions = catalogue.standings(
+        f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {MADE} DESC, path LIMIT ?",
+        (one.name, _MOST_SHOWN),
+    )
+    actions = catalogue.standings(
+        f"project = ? AND {IS_TO_DO} ORDER BY due = '', due, path LIMIT ?", (one.name, _MOST_SHOWN)
+    )
     return Portrait(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),
         branches=tuple(Branch(branch, notes, _time(date)) for branch, notes, date in asked),
-        decisions=tuple(Line(row.id, row.path, row.title, row.created[:10] or _time(row.date)[:10]) for row in decisions),
+        decisions=tuple(
+            Line(row.id, row.path, row.title, row.created[:10] or _time(row.date)[:10])
+            for row in decisions
+        ),
         actions=tuple(Line(row.id, row.path, row.title, row.due) for row in actions),
         here=here,
         problems=tuple(problems),
@@ -210,15 +260,31 @@ def identity_of(directory: str) -> Identity:
     main = checkout.main_work_tree(git) if git else ""
     root = main or (git[0] if git else place)
     if not name:
-        return Identity("", "none", f"{place} is your home or the root of the system, and neither is a project", "")
-    while place != os.path.dirname(place) and not _says(os.path.join(place, checkout.PROJECT_FILE), name):
+        return Identity(
+            "",
+            "none",
+            f"{place} is your home or the root of the system, and neither is a project",
+            "",
+        )
+    while place != os.path.dirname(place) and not _says(
+        os.path.join(place, checkout.PROJECT_FILE), name
+    ):
         place = os.path.dirname(place)
-    if place == os.path.dirname(place) and main and _says(os.path.join(main, checkout.PROJECT_FILE), name):
+    if (
+        place == os.path.dirname(place)
+        and main
+        and _says(os.path.join(main, checkout.PROJECT_FILE), name)
+    ):
         place = main
     if place != os.path.dirname(place):
         return Identity(name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name)
     if name == f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}":
-        return Identity(name, "folder", f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote", name)
+        return Identity(
+            name,
+            "folder",
+            f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote",
+            name,
+        )
     return Identity(name, "remote", f"a remote of {root} has this name", name)
 
 
@@ -228,7 +294,11 @@ def _says(file: str, name: str) -> bool:
 
 def _offer(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, 3, 0.6)
-    return f"did you mean {', '.join(near)}?" if near else "cortex project list names those that there are"
+    return (
+        f"did you mean {', '.join(near)}?"
+        if near
+        else "cortex project list names those that there are"
+    )
 
 
 def _time(seconds: int) -> str:

@@ -45,11 +45,15 @@ class Merged(NamedTuple):
     notes: int
     sessions: int
     pages: tuple[str, ...]  # briefings that change
-    alias: str  # the line of cortex.toml that is written or taken out; empty when there is none to be
+    alias: (
+        str  # the line of cortex.toml that is written or taken out; empty when there is none to be
+    )
     collisions: tuple[Collision, ...]
     changed: tuple[str, ...]  # paths of notes; what would change when it is not done
     next: str  # the command that does it, or, once it is done, the one that undoes it
-    problems: tuple[Problem, ...]  # notes that say A and are left so, and what is wrong with the briefings
+    problems: tuple[
+        Problem, ...
+    ]  # notes that say A and are left so, and what is wrong with the briefings
 
 
 class _Plan(NamedTuple):
@@ -66,13 +70,27 @@ def merge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merged:
     held = aliases.held(vault.root)
     if held.get(b) is not None and settings.load(vault.root).project(b) != b:
         into = settings.load(vault.root).project(b)
-        hint = f"{line('project', 'unmerge', b, a)} undoes that" if into == a else line("project", "merge", a, into)
+        hint = (
+            f"{line('project', 'unmerge', b, a)} undoes that"
+            if into == a
+            else line("project", "merge", a, into)
+        )
         raise Conflict(f"{b} was merged into {into}", hint)
     if held.get(a, b) != b:
-        raise Conflict(f"{a} was merged into {held[a]}", f"{line('project', 'unmerge', a, held[a])} comes first")
+        raise Conflict(
+            f"{a} was merged into {held[a]}",
+            f"{line('project', 'unmerge', a, held[a])} comes first",
+        )
     if not settings.is_project(b):
-        raise Invalid(f"no capture can have the project {b!r}", f"merge the other way: {line('project', 'merge', b, a)}")
-    plan = look(vault, caller.progress, lambda now: _plan(now, a, b, a in held, checkout.project_of(caller.cwd)))
+        raise Invalid(
+            f"no capture can have the project {b!r}",
+            f"merge the other way: {line('project', 'merge', b, a)}",
+        )
+    plan = look(
+        vault,
+        caller.progress,
+        lambda now: _plan(now, a, b, a in held, checkout.project_of(caller.cwd)),
+    )
     good, left = _editable(vault, caller, plan.rows)
     alias = aliases.line_of(a, b) if settings.is_project(a) and a not in held else ""
     changed = tuple(row.path for row in good)
@@ -80,7 +98,9 @@ def merge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merged:
         if alias:
             aliases.put(vault.root, a, b)
         # `updated` stays: which project a note belongs to says nothing about its age.
-        changed, healed = edits.apply_all(vault, caller, _edits(caller, good, lambda note: _moved(note, a, b), left, a))
+        changed, healed = edits.apply_all(
+            vault, caller, _edits(caller, good, lambda note: _moved(note, a, b), left, a)
+        )
         problems += healed
     sessions = sum(row.type == "session" for row in good)
     following = line("project", "unmerge" if yes else "merge", a, b, "--yes")
@@ -95,24 +115,41 @@ def unmerge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merge
     if a and not b:
         b = aliases.held(vault.root).get(a, "")
         if not b:
-            raise NotFound(f"{a!r} was not merged into another project", "cortex project unmerge A B names both")
+            raise NotFound(
+                f"{a!r} was not merged into another project",
+                "cortex project unmerge A B names both",
+            )
     _check(a, b, "unmerge")
     problems = freshen(vault, caller)
     held = aliases.held(vault.root)
     if b in held:
-        raise Conflict(f"{b} was merged into {held[b]} after that", f"{line('project', 'unmerge', b, held[b])} comes first")
-    rows = look(vault, caller.progress, lambda now: list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (b,))))
+        raise Conflict(
+            f"{b} was merged into {held[b]} after that",
+            f"{line('project', 'unmerge', b, held[b])} comes first",
+        )
+    rows = look(
+        vault,
+        caller.progress,
+        lambda now: list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (b,))),
+    )
     rows = _came_from(vault, caller, rows, a)
     alias = aliases.line_of(a, b) if held.get(a) == b else ""
     if not rows and not alias:
-        raise NotFound(f"nothing in {b} was merged from {a}", "cortex project list names the projects that there are")
+        raise NotFound(
+            f"nothing in {b} was merged from {a}",
+            "cortex project list names the projects that there are",
+        )
     good, left = _editable(vault, caller, rows)
-    pages = look(vault, caller.progress, lambda now: _pages(now, [row.number for row in good], a, b))
+    pages = look(
+        vault, caller.progress, lambda now: _pages(now, [row.number for row in good], a, b)
+    )
     changed = tuple(row.path for row in good)
     if yes:
         if alias:
             aliases.drop(vault.root, a)
-        changed, healed = edits.apply_all(vault, caller, _edits(caller, good, lambda note: _returned(note, a, b), left, b))
+        changed, healed = edits.apply_all(
+            vault, caller, _edits(caller, good, lambda note: _returned(note, a, b), left, b)
+        )
         problems += healed
     sessions = sum(row.type == "session" for row in good)
     following = line("project", "merge" if yes else "unmerge", a, b, "--yes")
@@ -123,25 +160,45 @@ def unmerge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merge
 
 def _check(a: str, b: str, action: str) -> None:
     if not a or not b:
-        raise Invalid("two projects are needed", f"cortex project {action} A B; cortex project list names those that there are")
+        raise Invalid(
+            "two projects are needed",
+            f"cortex project {action} A B; cortex project list names those that there are",
+        )
     if a == b:
         raise Invalid(f"{a} is one project already", "name two different ones: cortex project list")
 
 
 def _plan(now: Views, a: str, b: str, before: bool, here: str) -> _Plan:
-    names = {str(row[0]) for row in now.catalogue.asked("SELECT DISTINCT project FROM note WHERE tier < 2 AND project != ''")}
+    names = {
+        str(row[0])
+        for row in now.catalogue.asked(
+            "SELECT DISTINCT project FROM note WHERE tier < 2 AND project != ''"
+        )
+    }
     for name in (a, b):
         # A project may be merged into one that has no note yet: that of this folder. And again, once it has become an alias.
         if name not in names and not (name == b and name == here) and not (name == a and before):
             near = get_close_matches(name, sorted(names - {a if name == b else b}), 3, 0.6)
-            hint = f"did you mean {', '.join(near)}?" if near else "cortex project list names those that there are"
+            hint = (
+                f"did you mean {', '.join(near)}?"
+                if near
+                else "cortex project list names those that there are"
+            )
             raise NotFound(f"no note says the project {name!r}", hint)
     rows = list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (a,)))
     topics: dict[str, str] = {}
-    for one in now.catalogue.standings("tier = 0 AND project = ? AND topic != '' ORDER BY path", (b,)):
+    for one in now.catalogue.standings(
+        "tier = 0 AND project = ? AND topic != '' ORDER BY path", (b,)
+    ):
         topics.setdefault(one.topic.casefold(), one.id)
-    same = now.catalogue.standings("tier = 0 AND project = ? AND topic != '' ORDER BY topic, path", (a,))
-    collisions = [Collision(one.topic, one.id, topics[one.topic.casefold()]) for one in same if one.topic.casefold() in topics]
+    same = now.catalogue.standings(
+        "tier = 0 AND project = ? AND topic != '' ORDER BY topic, path", (a,)
+    )
+    collisions = [
+        Collision(one.topic, one.id, topics[one.topic.casefold()])
+        for one in same
+        if one.topic.casefold() in topics
+    ]
     return _Plan(rows, _pages(now, [row.number for row in rows], a, b), collisions)
 
 
@@ -155,7 +212,9 @@ def _pages(now: Views, numbers: list[int], a: str, b: str) -> list[str]:
             numbers[start : start + 900],
         )
     }
-    return sorted(page_path(Page(kind, project, branch)) for kind, branch in kinds for project in (a, b))
+    return sorted(
+        page_path(Page(kind, project, branch)) for kind, branch in kinds for project in (a, b)
+    )
 
 
 def _editable(vault: Vault, caller: Caller, rows: list[Row]) -> tuple[list[Row], list[Problem]]:
@@ -166,12 +225,20 @@ def _editable(vault: Vault, caller: Caller, rows: list[Row]) -> tuple[list[Row],
             notes.parse(files.read(vault.root, edits.record(row).path), row.path)
             good.append(row)
         except (CortexError, OSError) as error:
-            left.append(Problem(row.path, f"stays as it is: {error}", error.hint if isinstance(error, CortexError) else "check its permissions"))
+            left.append(
+                Problem(
+                    row.path,
+                    f"stays as it is: {error}",
+                    error.hint if isinstance(error, CortexError) else "check its permissions",
+                )
+            )
         caller.progress("reading", at, len(rows))
     return good, left
 
 
-def _edits(caller: Caller, rows: list[Row], change: Edit, left: list[Problem], project: str) -> list[tuple[str, Edit]]:
+def _edits(
+    caller: Caller, rows: list[Row], change: Edit, left: list[Problem], project: str
+) -> list[tuple[str, Edit]]:
     """The edit of each note. One that turns out to be written so that its project cannot be changed alone is left, and named."""
 
     def edit_of(at: int, row: Row) -> Edit:
@@ -207,7 +274,9 @@ def _came_from(vault: Vault, caller: Caller, rows: list[Row], a: str) -> list[Ro
     for at, row in enumerate(rows, 1):
         with suppress(CortexError, OSError):  # what cannot be read is no note that was merged
             data = files.read(vault.root, row.path, notes.MAX_FRONTMATTER_BYTES + 1024)
-            if MERGED_FROM.encode() in data and notes.read(data, row.path).texts(MERGED_FROM)[-1:] == (a,):
+            if MERGED_FROM.encode() in data and notes.read(data, row.path).texts(MERGED_FROM)[
+                -1:
+            ] == (a,):
                 found.append(row)
         caller.progress("reading", at, len(rows))
     return found

@@ -47,7 +47,9 @@ class Promoted(NamedTuple):
 class _Source(NamedTuple):
     row: Row
     events: dict[str, str]  # id -> path of the events that are there
-    links: dict[str, str]  # what it links to, and the project's vault has: key -> as the note has it
+    links: dict[
+        str, str
+    ]  # what it links to, and the project's vault has: key -> as the note has it
 
 
 def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> Promoted:
@@ -70,9 +72,15 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     held = notes.parse(files.read(vault.root, source.row.path), source.row.path)
     copy = _copy(held, vault)
     named, _ = held.provenance()
-    outcome, path, missing_links = look(own, caller.progress, lambda now: _there(own, now, source, copy))
+    outcome, path, missing_links = look(
+        own, caller.progress, lambda now: _there(own, now, source, copy)
+    )
     problems += [
-        Problem(one, f"the provenance of {source.row.id} names it, and it is not there", "cortex history shows where it went")
+        Problem(
+            one,
+            f"the provenance of {source.row.id} names it, and it is not there",
+            "cortex history shows where it went",
+        )
         for one in named
         if one not in source.events
     ]
@@ -85,18 +93,27 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
             _compare(own, path, source.row.id, copy)
             outcome = "unchanged"
     with suppress(FileNotFoundError):
-        files.sync(own.root, path.rpartition("/")[0])  # an interrupted run may have named it and not come further
+        files.sync(
+            own.root, path.rpartition("/")[0]
+        )  # an interrupted run may have named it and not come further
     problems += heal_by_the_way(own, caller)
     if not keep:
         try:
-            problems += edits.apply_all(vault, caller, [(source.row.path, partial(_pointer, held, caller.now))])[1]
+            problems += edits.apply_all(
+                vault, caller, [(source.row.path, partial(_pointer, held, caller.now))]
+            )[1]
         except Conflict:
-            if outcome == "created":  # a copy of what it no longer says; the next run makes one of what it says
+            if (
+                outcome == "created"
+            ):  # a copy of what it no longer says; the next run makes one of what it says
                 edits.remove(own, path, notes.write(copy))
                 heal_by_the_way(own, caller)
             raise
     id_ = source.row.id
-    undo = (*(() if keep else (line("restore", edits.word(id_, source.row.path)),)), line("--vault", own.root, "delete", edits.word(id_, path)))
+    undo = (
+        *(() if keep else (line("restore", edits.word(id_, source.row.path)),)),
+        line("--vault", own.root, "delete", edits.word(id_, path)),
+    )
     links = tuple(source.links[key] for key in missing_links)
     return Promoted(
         id_, source.row.title, path, own.root, outcome, "kept" if keep else "archived", source.row.path, tuple(sorted(source.events)), links,
@@ -110,24 +127,43 @@ def _own(vault: Vault) -> Vault:
     if problem := personal_problem(vault):
         raise NotFound(f"{problem.where} {problem.message}", problem.hint)
     raise NotFound(
-        "there is no vault of your own beside this one", "cortex init ~/notes --default makes one, which is then searched from every project"
+        "there is no vault of your own beside this one",
+        "cortex init ~/notes --default makes one, which is then searched from every project",
     )
 
 
 def _source(now: Views, name: str) -> _Source:
     row = edits.record(naming.one(now.catalogue, name))
     if row.type == "session":
-        raise Invalid(f"{row.id} is a session, which belongs to its project", "promote what was learnt in it: cortex search shows the records")
+        raise Invalid(
+            f"{row.id} is a session, which belongs to its project",
+            "promote what was learnt in it: cortex search shows the records",
+        )
     if row.status in DROPPED:
-        raise Invalid(f"{row.id} is {row.status}", f"{line('restore', edits.word(row.id, row.path))}, or promote what holds now")
+        raise Invalid(
+            f"{row.id} is {row.status}",
+            f"{line('restore', edits.word(row.id, row.path))}, or promote what holds now",
+        )
     there = now.catalogue.numbered(now.catalogue.events(row.events))
-    targets = {str(key): str(target) for target, key in now.catalogue.asked("SELECT target, key FROM edge WHERE number = ?", (row.number,))}
+    targets = {
+        str(key): str(target)
+        for target, key in now.catalogue.asked(
+            "SELECT target, key FROM edge WHERE number = ?", (row.number,)
+        )
+    }
     known = {key for key in targets if _knows(now, key)}
-    return _Source(row, {one.id: one.path for one in there.values()}, {key: targets[key] for key in targets if key in known})
+    return _Source(
+        row,
+        {one.id: one.path for one in there.values()},
+        {key: targets[key] for key in targets if key in known},
+    )
 
 
 def _knows(now: Views, key: str) -> bool:
-    return next(now.catalogue.asked("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None) is not None
+    return (
+        next(now.catalogue.asked("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None)
+        is not None
+    )
 
 
 def _there(own: Vault, now: Views, source: _Source, copy: Note) -> tuple[str, str, list[str]]:
@@ -136,18 +172,31 @@ def _there(own: Vault, now: Views, source: _Source, copy: Note) -> tuple[str, st
     links = [key for key in source.links if not _knows(now, key) and key not in source.events]
     for held in now.catalogue.rows("id = ? AND tier < 2 ORDER BY path", (row.id,)):
         if held.status in DROPPED:
-            raise Conflict(f"{row.id} is in your own vault, {held.status}", line("--vault", own.root, "restore", edits.word(held.id, held.path)))
+            raise Conflict(
+                f"{row.id} is in your own vault, {held.status}",
+                line("--vault", own.root, "restore", edits.word(held.id, held.path)),
+            )
         _compare(own, held.path, row.id, copy)
         return "unchanged", held.path, links
-    name = row.id if _NAME.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS else f"{slug(row.id)}-{short_hash(row.id)}"
-    return "created", layout.record(row.type if _NAME.fullmatch(row.type) else slug(row.type or "note"), name), links
+    name = (
+        row.id
+        if _NAME.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
+        else f"{slug(row.id)}-{short_hash(row.id)}"
+    )
+    return (
+        "created",
+        layout.record(row.type if _NAME.fullmatch(row.type) else slug(row.type or "note"), name),
+        links,
+    )
 
 
 def _compare(own: Vault, path: str, id_: str, copy: Note) -> None:
     """`Conflict` unless the note there is the same one with the same text."""
     held = notes.read(files.read(own.root, path), path)
     if held.get("id") != id_:
-        raise Conflict(f"{os.path.join(own.root, path)} is another note", "move it, then promote again")
+        raise Conflict(
+            f"{os.path.join(own.root, path)} is another note", "move it, then promote again"
+        )
     if digest(held.text) != digest(copy.text):
         raise Conflict(
             f"{id_} is in your own vault with another text: {os.path.join(own.root, path)}",
@@ -158,14 +207,19 @@ def _compare(own: Vault, path: str, id_: str, copy: Note) -> None:
 def _take_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
     """Copy events byte for byte, to where normalized ones lie: there nothing is made of them again."""
     for id_, path in sorted(there.items()):
-        target = events.path_of(id_) if events.is_event_id(id_) else f"events/{slug(id_)}-{short_hash(id_)}.md"
+        target = (
+            events.path_of(id_)
+            if events.is_event_id(id_)
+            else f"events/{slug(id_)}-{short_hash(id_)}.md"
+        )
         data = files.read(vault.root, path)
         try:
             files.publish(own.root, target, data)
         except FileExistsError:
             if files.read(own.root, target) != data:
                 raise Conflict(
-                    f"the event {id_} is in your own vault with other content", f"compare it with {os.path.join(vault.root, path)}"
+                    f"the event {id_} is in your own vault with other content",
+                    f"compare it with {os.path.join(vault.root, path)}",
                 ) from None
             files.sync(own.root, target.rpartition("/")[0])
 
@@ -178,7 +232,9 @@ def _copy(held: Note, vault: Vault) -> Note:
         "branch": "",
         "promoted_from": held.get("project") or os.path.basename(vault.root),
     }
-    return with_fields(brought_back(held) if held.get("status").lower() == "archived" else held, fields)
+    return with_fields(
+        brought_back(held) if held.get("status").lower() == "archived" else held, fields
+    )
 
 
 def _pointer(copied: Note, now: str, held: Note) -> Note:
@@ -187,4 +243,11 @@ def _pointer(copied: Note, now: str, held: Note) -> Note:
         return held
     if notes.write(held) != notes.write(copied):
         raise Conflict("the record was changed by somebody else just now", "run the command again")
-    return touched(set_aside(held, "archived", {"archived_at": held.get("archived_at") or now, "promoted_to": "personal"}), now)
+    return touched(
+        set_aside(
+            held,
+            "archived",
+            {"archived_at": held.get("archived_at") or now, "promoted_to": "personal"},
+        ),
+        now,
+    )

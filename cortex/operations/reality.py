@@ -87,17 +87,25 @@ def doubts(directory: str, claims: Sequence[Claim], *, changed: bool = False) ->
         try:
             found = _ask(repository, asked, files, seen)
             if changed:
-                edited = _edited(repository, [claim for claim in claims if claim.id not in found], files, seen)
+                edited = _edited(
+                    repository, [claim for claim in claims if claim.id not in found], files, seen
+                )
         except CortexError as error:
-            problems.append(Problem("git", f"what records claim was not checked: {error.message}", error.hint))
+            problems.append(
+                Problem("git", f"what records claim was not checked: {error.message}", error.hint)
+            )
     in_doubt = {id_: Doubt(_joined(reasons)) for id_, reasons in found.items()}
     return Doubted(in_doubt, tuple(seen.stamps.items()), tuple(problems), edited)
 
 
 def _joined(reasons: Sequence[str]) -> str:
-    told = sorted(dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch "))  # that a branch is gone says less of what is true
+    told = sorted(
+        dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch ")
+    )  # that a branch is gone says less of what is true
     more = len(told) - _MOST_REASONS
-    return "; ".join(shorten(reason, _MOST_WHY) for reason in told[:_MOST_REASONS]) + (f", and {more} more" if more > 0 else "")
+    return "; ".join(shorten(reason, _MOST_WHY) for reason in told[:_MOST_REASONS]) + (
+        f", and {more} more" if more > 0 else ""
+    )
 
 
 # Files
@@ -107,7 +115,11 @@ class _Files:
     """Which of the paths that claims name are there. Nothing outside the project is looked at."""
 
     def __init__(self, top: str, below: str, seen: Seen) -> None:
-        self.top, self.below, self._seen = top, "" if below == "." else below.replace(os.sep, "/"), seen
+        self.top, self.below, self._seen = (
+            top,
+            "" if below == "." else below.replace(os.sep, "/"),
+            seen,
+        )
         self._folders: list[str] | None = None
         self._known: dict[str, tuple[bool, list[str]]] = {}
         self._stands: dict[str, bool | None] = {}
@@ -141,8 +153,14 @@ class _Files:
         if not inside:
             return inside
         here = f"{self.top}/{folder}" if folder else self.top
-        self._seen.at(here)  # a folder changes when something in it comes or goes, and not when a file is edited
-        return self._stands_folder(path.rstrip("/")) if path.endswith("/") else os.path.lexists(f"{here}/{name}")
+        self._seen.at(
+            here
+        )  # a folder changes when something in it comes or goes, and not when a file is edited
+        return (
+            self._stands_folder(path.rstrip("/"))
+            if path.endswith("/")
+            else os.path.lexists(f"{here}/{name}")
+        )
 
     def _stands_folder(self, folder: str) -> bool | None:
         """Whether there is such a folder; None when a link leads to it."""
@@ -168,7 +186,15 @@ class _Files:
         for path, places in missing.items():
             folder, _, name = path.rpartition("/")
             ending = name.rpartition(".")[2]
-            if folder and name and any(other.endswith(f".{ending}") for place in places for other in self._listed(place.rpartition("/")[0])):
+            if (
+                folder
+                and name
+                and any(
+                    other.endswith(f".{ending}")
+                    for place in places
+                    for other in self._listed(place.rpartition("/")[0])
+                )
+            ):
                 told.append(f"{path} is not there")
         return told
 
@@ -185,14 +211,22 @@ class _Files:
             yield f"{self.below}/{path}"
         first, slash, _ = path.partition("/")
         if slash:
-            yield from (f"{folder}/{path}" for folder in self._roots() if self._stands_folder(f"{folder}/{first}"))
+            yield from (
+                f"{folder}/{path}"
+                for folder in self._roots()
+                if self._stands_folder(f"{folder}/{first}")
+            )
 
     def _roots(self) -> list[str]:
         if self._folders is None:
             self._seen.at(self.top)
             try:
                 with os.scandir(self.top) as entries:
-                    names = [one.name for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)]
+                    names = [
+                        one.name
+                        for one in entries
+                        if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)
+                    ]
             except OSError:
                 names = []
             self._folders = sorted(names)[:100]
@@ -218,8 +252,13 @@ def _left_branches(repository: Repository, claims: Sequence[Claim], seen: Seen) 
     seen.at(os.path.join(repository.folder, "HEAD"))
     if not named or repository.foreign():
         return _Left({}, {}, frozenset())
-    seen.at(os.path.join(repository.common, "packed-refs"), os.path.join(repository.common, "refs", "remotes"))
-    seen.at(*(os.path.dirname(os.path.join(repository.common, "refs", "heads", name)) for name in named))
+    seen.at(
+        os.path.join(repository.common, "packed-refs"),
+        os.path.join(repository.common, "refs", "remotes"),
+    )
+    seen.at(
+        *(os.path.dirname(os.path.join(repository.common, "refs", "heads", name)) for name in named)
+    )
     gone = [name for name in named if not repository.has_branch(name)]
     if not gone:
         return _Left({}, {}, frozenset())
@@ -245,13 +284,21 @@ def _left_branches(repository: Repository, claims: Sequence[Claim], seen: Seen) 
 def _branch_reasons(claim: Claim, left: _Left) -> list[str]:
     """What is said of the branches that the claim was made on or names. One that is only known to be gone says so only where it
     is named: the work of the claim's own may live on elsewhere."""
-    told = [left.sure[name] for name in dict.fromkeys((claim.branch, *claim.branches)) if name in left.sure]
+    told = [
+        left.sure[name]
+        for name in dict.fromkeys((claim.branch, *claim.branches))
+        if name in left.sure
+    ]
     return told + [f"branch {name} is gone" for name in claim.branches if name in left.known]
 
 
 def _abandoned(repository: Repository, tips: dict[str, str]) -> dict[str, dict[str, str]]:
     """The branches whose last commit no branch has, each with the last contents of files that it changed."""
-    commits = {commit.id: commit for commit in since.unmerged(repository.top, list(tips.values()))} if tips else {}
+    commits = (
+        {commit.id: commit for commit in since.unmerged(repository.top, list(tips.values()))}
+        if tips
+        else {}
+    )
     told: dict[str, dict[str, str]] = {}
     for name, tip in tips.items():
         waiting, past, held = [tip], set[str](), dict[str, str]()
@@ -263,7 +310,9 @@ def _abandoned(repository: Repository, tips: dict[str, str]) -> dict[str, dict[s
                 for change in commit.changes:
                     held.setdefault(change.path, change.after)
         if past:
-            told[name] = {path: blob for path, blob in list(held.items())[:_MOST_LANDED] if blob.strip("0")}
+            told[name] = {
+                path: blob for path, blob in list(held.items())[:_MOST_LANDED] if blob.strip("0")
+            }
     return told
 
 
@@ -282,24 +331,45 @@ class _Asked(NamedTuple):
 def _ask(repository: Repository, asked: _Asked, files: _Files, seen: Seen) -> dict[str, list[str]]:
     """The reasons for doubt, by claim. git is called once for what is missing (once more for what the index deletes, where no
     commit did), once for branches that were left and twice for what manifests said, each only when there is such a thing."""
-    found = {claim.id: reasons for claim in asked.claims if (reasons := _branch_reasons(claim, asked.left))}
+    found = {
+        claim.id: reasons
+        for claim in asked.claims
+        if (reasons := _branch_reasons(claim, asked.left))
+    }
     suspects = asked.packages.suspects
     if not (any(asked.missing.values()) or asked.left.tips or suspects) or not repository.begun():
         return found
     seen.at(*repository.files())
     abandoned = _abandoned(repository, asked.left.tips)
-    paths = list(dict.fromkeys(place for named in asked.missing.values() for places in named.values() for place in places))[:_MOST_MISSING]
+    paths = list(
+        dict.fromkeys(
+            place
+            for named in asked.missing.values()
+            for places in named.values()
+            for place in places
+        )
+    )[:_MOST_MISSING]
     landed = sorted({path for held in abandoned.values() for path in held})
     watched = asked.packages.paths if suspects else []
-    asking = [claim.created for claim in asked.claims if asked.missing[claim.id] or claim.branch in abandoned or claim.id in suspects]
+    asking = [
+        claim.created
+        for claim in asked.claims
+        if asked.missing[claim.id] or claim.branch in abandoned or claim.id in suspects
+    ]
     gone = _gone(repository, paths, min(asking, default=""), files)
-    edits = since.edits(repository.top, [*landed, *watched], min(asking)) if landed or watched else []
+    edits = (
+        since.edits(repository.top, [*landed, *watched], min(asking)) if landed or watched else []
+    )
     contents = {(change.path, change.after) for commit in edits for change in commit.changes}
     told = _missing(repository, asked, _History(files, gone, _unsaved(repository, paths, seen)))
     for claim in asked.claims:
         reasons = told[claim.id]
         # A branch that was squashed lives on in the contents of its files. One that changed none is no loss.
-        if claim.branch not in claim.branches and abandoned.get(claim.branch) and contents.isdisjoint(abandoned[claim.branch].items()):
+        if (
+            claim.branch not in claim.branches
+            and abandoned.get(claim.branch)
+            and contents.isdisjoint(abandoned[claim.branch].items())
+        ):
             reasons.append(f"branch {claim.branch} is gone")
         if reasons := [reason for reason in reasons if reason]:
             found.setdefault(claim.id, []).extend(reasons)
@@ -323,12 +393,22 @@ def _missing(repository: Repository, asked: _Asked, history: _History) -> dict[s
     """By claim what is said of each file that is not there; empty where git never had it."""
 
     def told() -> dict[str, list[str]]:
-        return {claim.id: [history.gone(path, places, claim.created) for path, places in asked.missing[claim.id].items()] for claim in asked.claims}
+        return {
+            claim.id: [
+                history.gone(path, places, claim.created)
+                for path, places in asked.missing[claim.id].items()
+            ]
+            for claim in asked.claims
+        }
 
     said = told()
-    if all(reason for reasons in said.values() for reason in reasons) or checkout.under_way(repository.top):
+    if all(reason for reasons in said.values() for reason in reasons) or checkout.under_way(
+        repository.top
+    ):
         return said
-    history.learn(Commit("", _NOW, (), since.staged(repository.top)))  # deleted with `git rm`, and not committed
+    history.learn(
+        Commit("", _NOW, (), since.staged(repository.top))
+    )  # deleted with `git rm`, and not committed
     return told()
 
 
@@ -343,7 +423,12 @@ def _gone(repository: Repository, paths: Sequence[str], oldest: str, files: _Fil
         asked.update(waiting)
         more = since.gone(repository.top, waiting, oldest)
         commits += [commit for commit in more if commit not in commits]
-        names = dict.fromkeys(change.to for commit in more for change in commit.changes if change.path in asked and change.kind == "R")
+        names = dict.fromkeys(
+            change.to
+            for commit in more
+            for change in commit.changes
+            if change.path in asked and change.kind == "R"
+        )
         waiting = [name for name in names if name not in asked and files.stands(name) is False]
     return sorted(commits, key=lambda commit: commit.at)
 
@@ -353,7 +438,9 @@ class _History:
 
     def __init__(self, files: _Files, commits: Sequence[Commit], unsaved: frozenset[str]) -> None:
         self._files, self._unsaved = files, unsaved
-        self._ends: dict[str, tuple[str, str]] = {}  # path -> when it went for the last time, and where to
+        self._ends: dict[
+            str, tuple[str, str]
+        ] = {}  # path -> when it went for the last time, and where to
         for commit in commits:
             self.learn(commit)
 
@@ -363,35 +450,66 @@ class _History:
     def gone(self, path: str, places: Sequence[str], created: str) -> str:
         """Why the path is in doubt; empty when git knows of no such file or folder since the claim."""
         for place in places:
-            at, to = self._folder_end(place) if place.endswith("/") else self._ends.get(place, ("", ""))
+            at, to = (
+                self._folder_end(place) if place.endswith("/") else self._ends.get(place, ("", ""))
+            )
             if at >= created:
                 for _ in range(8):
                     if to and not self._files.stands(to):
                         to = self._ends.get(to, ("", ""))[1]
-                return f"{path} is gone (renamed to {to})" if to and _TOLD.fullmatch(to) else f"{path} is gone"
+                return (
+                    f"{path} is gone (renamed to {to})"
+                    if to and _TOLD.fullmatch(to)
+                    else f"{path} is gone"
+                )
         return f"{path} is gone" if any(place in self._unsaved for place in places) else ""
 
     def _folder_end(self, folder: str) -> tuple[str, str]:
         """When the last file of a folder went, and to which folder."""
-        at, path, to = max(((at, path, to) for path, (at, to) in self._ends.items() if path.startswith(folder)), default=("", "", ""))
+        at, path, to = max(
+            ((at, path, to) for path, (at, to) in self._ends.items() if path.startswith(folder)),
+            default=("", "", ""),
+        )
         rest = path.removeprefix(folder)
         other = to.removesuffix(rest)
-        return at, other if other.endswith("/") and to != other and self._files.stands(other) else ""
+        return at, other if other.endswith("/") and to != other and self._files.stands(
+            other
+        ) else ""
 
 
-def _edited(repository: Repository, claims: Sequence[Claim], files: _Files, seen: Seen) -> dict[str, tuple[str, ...]]:
+def _edited(
+    repository: Repository, claims: Sequence[Claim], files: _Files, seen: Seen
+) -> dict[str, tuple[str, ...]]:
     """The files of claims that are there and were edited after them, by claim."""
     named = {
-        claim.id: [place for path in claim.files if path[-1] != "/" for there, places in [files.look(path)] if there for place in places]
+        claim.id: [
+            place
+            for path in claim.files
+            if path[-1] != "/"
+            for there, places in [files.look(path)]
+            if there
+            for place in places
+        ]
         for claim in claims
     }
-    paths = list(dict.fromkeys(place for places in named.values() for place in places))[:_MOST_MISSING]
+    paths = list(dict.fromkeys(place for places in named.values() for place in places))[
+        :_MOST_MISSING
+    ]
     if not paths or not repository.begun():
         return {}
     seen.at(*repository.files())
     times: dict[str, list[str]] = {}
-    for commit in since.edits(repository.top, paths, min(claim.created for claim in claims if named[claim.id])):
+    for commit in since.edits(
+        repository.top, paths, min(claim.created for claim in claims if named[claim.id])
+    ):
         for change in commit.changes:
             times.setdefault(change.path, []).append(commit.at)
-    told = {claim.id: tuple(place for place in named[claim.id] if any(at > claim.created for at in times.get(place, ()))) for claim in claims}
+    told = {
+        claim.id: tuple(
+            place
+            for place in named[claim.id]
+            if any(at > claim.created for at in times.get(place, ()))
+        )
+        for claim in claims
+    }
     return {id_: places for id_, places in told.items() if places}

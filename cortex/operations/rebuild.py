@@ -27,6 +27,9 @@ def rebuild(vault: Vault, caller: Caller, *, cores: int = 0) -> Rebuilt:
     Example: cortex rebuild --cores 1
     """
     if not 0 <= cores <= _MOST_CORES:
-        raise Invalid(f"--cores {cores} is not between 0 and {_MOST_CORES}", "cortex rebuild takes all, up to four, by itself")
+        raise Invalid(
+            f"--cores {cores} is not between 0 and {_MOST_CORES}",
+            "cortex rebuild takes all, up to four, by itself",
+        )
     with refresh.views(vault, caller.progress, rebuild=True, cores=cores) as now:
         return Rebuilt(now.catalogue.count(), len(now.problems))

@@ -34,7 +34,9 @@ WORDS, RANK = 0.7, 0.3
 _CANDIDATES = 50  # found by words before the ranks are looked at
 _RECORD = "id != CAST(path AS TEXT) AND type NOT IN ('session', 'briefing')"
 _SCOPE = re.compile(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
-_SET_ASIDE_AT = re.compile(r"^(?:superseded|archived|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)", re.MULTILINE)
+_SET_ASIDE_AT = re.compile(
+    r"^(?:superseded|archived|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)", re.MULTILINE
+)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HEAD = 64 * 1024  # bytes of a note that hold its frontmatter
 
@@ -91,15 +93,31 @@ def recall(
     checked(number, MOST, "cortex recall -n 20 …")
     parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
     if type.strip():
-        parsed = parsed._replace(filters=(*parsed.filters, Filter("type", tuple(part.strip() for part in type.split(",") if part.strip()))))
+        parsed = parsed._replace(
+            filters=(
+                *parsed.filters,
+                Filter("type", tuple(part.strip() for part in type.split(",") if part.strip())),
+            )
+        )
     if since:
         parsed = parsed._replace(after=since_of(since, caller.now))
     asked = _Asked(
-        vault, caller, parsed, scope, _project(vault, scope, project, caller), _end_of(as_of, caller.now), checkout.branch_of(caller.cwd), number, all
+        vault,
+        caller,
+        parsed,
+        scope,
+        _project(vault, scope, project, caller),
+        _end_of(as_of, caller.now),
+        checkout.branch_of(caller.cwd),
+        number,
+        all,
     )
     problems = freshen(vault, caller)
     chosen, more, terms = look(vault, caller.progress, lambda now: _chosen(now, asked))
-    pattern = snippets.pattern_of(terms, [piece.text for piece in parsed.pieces if piece.kind == "phrase" and not piece.negated])
+    pattern = snippets.pattern_of(
+        terms,
+        [piece.text for piece in parsed.pieces if piece.kind == "phrase" and not piece.negated],
+    )
     records = tuple(hit(vault, row, score, pattern) for row, score in chosen)
     access.mark(vault, caller, "recall", [one.id for one in records])
     return Recalled(query, scope, records, more, tuple(problems), "" if records else _hint(asked))
@@ -109,9 +127,16 @@ def _project(vault: Vault, scope: str, project: str, caller: Caller) -> str:
     """The one project that is asked for; empty for all."""
     if not _SCOPE.fullmatch(scope):
         raise Invalid(f"there is no scope {scope!r}", f"use one of: {', '.join(SCOPES)}")
-    named = project_here(vault, caller, project) if scope == "project" else project_named(vault, project)
+    named = (
+        project_here(vault, caller, project)
+        if scope == "project"
+        else project_named(vault, project)
+    )
     if scope == "project" and not named:
-        raise Invalid("this folder belongs to no project", "name one: cortex recall --scope project --project NAME")
+        raise Invalid(
+            "this folder belongs to no project",
+            "name one: cortex recall --scope project --project NAME",
+        )
     return named
 
 
@@ -122,7 +147,11 @@ def _end_of(as_of: str, now: str) -> str:
     moment = since_of(as_of, now)
     from datetime import UTC, datetime  # noqa: PLC0415  1 ms, and this is asked rarely
 
-    return f"{as_of.strip()}T23:59:59Z" if _DAY.fullmatch(as_of.strip()) else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (
+        f"{as_of.strip()}T23:59:59Z"
+        if _DAY.fullmatch(as_of.strip())
+        else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    )
 
 
 def _chosen(now: Views, asked: _Asked) -> tuple[list[tuple[Standing, float]], int, list[str]]:
@@ -134,25 +163,45 @@ def _chosen(now: Views, asked: _Asked) -> tuple[list[tuple[Standing, float]], in
         return _by_words(now, asked, where, values)
     if asked.scope in ("meetings", "recent") or asked.scope.startswith("meeting:"):
         latest = f"min(date, {access.seconds(asked.caller.now)}) DESC, path"  # a date that lies in the future counts as now
-        order = "(type = 'meeting') DESC, (type = 'decision') DESC, id" if asked.scope.startswith("meeting:") else latest
-        listed = [(one, 0.0) for one in now.catalogue.standings(f"{where} ORDER BY {order} LIMIT ?", (*values, asked.number))]
+        order = (
+            "(type = 'meeting') DESC, (type = 'decision') DESC, id"
+            if asked.scope.startswith("meeting:")
+            else latest
+        )
+        listed = [
+            (one, 0.0)
+            for one in now.catalogue.standings(
+                f"{where} ORDER BY {order} LIMIT ?", (*values, asked.number)
+            )
+        ]
         return listed, _count(now, where, values) - len(listed), []
     if asked.scope == "open":
-        left = sorted(now.catalogue.standings(where, values), key=lambda one: (*due_order(one.due, asked.caller.now), -one.date, one.path))
+        left = sorted(
+            now.catalogue.standings(where, values),
+            key=lambda one: (*due_order(one.due, asked.caller.now), -one.date, one.path),
+        )
         return _first([(one, 0.0) for one in left], asked.number)
     total = _count(now, where, values)
-    listed, _, _ = _first(_ranked(now, asked, candidates(asked.vault, now, where, values, total)), asked.number)
+    listed, _, _ = _first(
+        _ranked(now, asked, candidates(asked.vault, now, where, values, total)), asked.number
+    )
     return listed, total - len(listed), []
 
 
-def _by_words(now: Views, asked: _Asked, where: str, values: list[object]) -> tuple[list[tuple[Standing, float]], int, list[str]]:
+def _by_words(
+    now: Views, asked: _Asked, where: str, values: list[object]
+) -> tuple[list[tuple[Standing, float]], int, list[str]]:
     from cortex.projections import index  # noqa: PLC0415  only words need Whoosh
 
-    allowed = {row[0] for row in now.catalogue.asked(f"SELECT number FROM note WHERE {where}", values)}
+    allowed = {
+        row[0] for row in now.catalogue.asked(f"SELECT number FROM note WHERE {where}", values)
+    }
     tiers = (CURRENT, SET_ASIDE) if asked.all or asked.as_of else (CURRENT,)
     if not allowed:
         return [], 0, []
-    found, terms = index.search(now.words, asked.query, max(_CANDIDATES, asked.number), tiers, allowed=allowed)
+    found, terms = index.search(
+        now.words, asked.query, max(_CANDIDATES, asked.number), tiers, allowed=allowed
+    )
     if not found:
         return [], 0, terms
     best = max(one.score for one in found) or 1.0
@@ -163,13 +212,21 @@ def _by_words(now: Views, asked: _Asked, where: str, values: list[object]) -> tu
     for one, rank in _ranked(now, asked, standings):
         words = by_number[one.number]
         # What held then is not behind what holds now.
-        scored.append((words.group % 2 if asked.as_of else words.group, WORDS * words.score / best + RANK * rank, one))
+        scored.append(
+            (
+                words.group % 2 if asked.as_of else words.group,
+                WORDS * words.score / best + RANK * rank,
+                one,
+            )
+        )
     scored.sort(key=lambda each: (each[0], -each[1], each[2].path))
     listed, more, _ = _first([(one, score) for _, score, one in scored], asked.number)
     return listed, more, terms
 
 
-def _ranked(now: Views, asked: _Asked, standings: Iterable[Standing]) -> list[tuple[Standing, float]]:
+def _ranked(
+    now: Views, asked: _Asked, standings: Iterable[Standing]
+) -> list[tuple[Standing, float]]:
     return ranked(asked.vault, now, asked.caller, standings, asked.branch)
 
 
@@ -177,10 +234,17 @@ def _condition(now: Views, asked: _Asked) -> tuple[str, list[object]]:
     """The records that are asked for, as an SQL condition."""
     query, scope = asked.query, asked.scope
     if scope.startswith("area:"):
-        query = query._replace(filters=(*query.filters, Filter("tag", (f"area/{scope.partition(':')[2].removeprefix('area/')}",))))
+        query = query._replace(
+            filters=(
+                *query.filters,
+                Filter("tag", (f"area/{scope.partition(':')[2].removeprefix('area/')}",)),
+            )
+        )
     where, values = filters.condition(query)
     clauses = [where, f"tier < {TRAIL}" if asked.all or asked.as_of else f"tier = {CURRENT}"]
-    if not asked.all and not any("session" in one.values for one in query.filters if one.key == "type"):
+    if not asked.all and not any(
+        "session" in one.values for one in query.filters if one.key == "type"
+    ):
         clauses.append(_RECORD)
     if asked.project:
         clauses.append("project = ?")
@@ -201,7 +265,9 @@ def _of_meeting(now: Views, name: str) -> list[int]:
     """A meeting and the notes that came from it."""
     row = naming.one(now.catalogue, name)
     if row.type != "meeting":
-        raise NotFound(f"{row.id} is no meeting but {row.type or 'a note'}", "cortex meetings lists them")
+        raise NotFound(
+            f"{row.id} is no meeting but {row.type or 'a note'}", "cortex meetings lists them"
+        )
     edges = Links(now.catalogue).edges([row.number], ("derived_from",))
     return [row.number, *(edge.source for edge in edges if edge.target == row.number)]
 
@@ -212,7 +278,9 @@ def _then(now: Views, asked: _Asked, where: str, values: list[object]) -> tuple[
     day, seconds = asked.as_of, access.seconds(asked.as_of)
     where, values = f"{where} AND {MADE} <= ?", [*values, seconds]
     later = []
-    for one in now.catalogue.standings(f"{where} AND tier = {SET_ASIDE} AND date > ?", (*values, seconds)):
+    for one in now.catalogue.standings(
+        f"{where} AND tier = {SET_ASIDE} AND date > ?", (*values, seconds)
+    ):
         try:
             head = files.read(asked.vault.root, one.path, _HEAD).decode("utf-8", "replace")
         except (CortexError, OSError):
@@ -227,7 +295,9 @@ def _count(now: Views, where: str, values: list[object]) -> int:
     return int(next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {where}", values))[0])
 
 
-def _first(scored: list[tuple[Standing, float]], number: int) -> tuple[list[tuple[Standing, float]], int, list[str]]:
+def _first(
+    scored: list[tuple[Standing, float]], number: int
+) -> tuple[list[tuple[Standing, float]], int, list[str]]:
     return scored[:number], max(0, len(scored) - number), []
 
 
@@ -237,5 +307,7 @@ def _hint(asked: _Asked) -> str:
     if asked.as_of:
         return f"no record was there by then: {line('recall', '--as-of', asked.caller.now[:10])} shows what holds today"
     return (
-        "cortex status shows which projects and types there are" if asked.scope or asked.project else "cortex save or cortex capture keeps something"
+        "cortex status shows which projects and types there are"
+        if asked.scope or asked.project
+        else "cortex save or cortex capture keeps something"
     )

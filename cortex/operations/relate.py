@@ -67,7 +67,11 @@ def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> 
     """
     said = _kind(kind)
     freshen(vault, caller)
-    return _done(vault, caller, look(vault, caller.progress, lambda now: _relation(now, caller, record, said, other)))
+    return _done(
+        vault,
+        caller,
+        look(vault, caller.progress, lambda now: _relation(now, caller, record, said, other)),
+    )
 
 
 def unrelate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> Related:
@@ -81,7 +85,13 @@ def unrelate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -
     Example: cortex unrelate use-sqlite-k3f7q2 any keep-a-catalogue-m5d2xa
     """
     freshen(vault, caller)
-    return _done(vault, caller, look(vault, caller.progress, lambda now: _removal(now, caller, record, kind_of(kind), other)))
+    return _done(
+        vault,
+        caller,
+        look(
+            vault, caller.progress, lambda now: _removal(now, caller, record, kind_of(kind), other)
+        ),
+    )
 
 
 def _done(vault: Vault, caller: Caller, plan: _Plan) -> Related:
@@ -103,15 +113,27 @@ def _relation(now: Views, caller: Caller, first: str, kind: str, second: str) ->
     if kind not in KINDS:  # an inverse name
         source, kind, target = target, turned(kind), source
     if source.number == target.number:
-        raise Invalid(f"{source.id} cannot be related to itself", "name another note: cortex search finds notes by their words")
+        raise Invalid(
+            f"{source.id} cannot be related to itself",
+            "name another note: cortex search finds notes by their words",
+        )
     record(source)
     links = Links(now.catalogue)
     if says := _saying(links, source, kind, target):
-        return _Plan(Related(source.id, kind, target.id, "unchanged", says.path, "they are related so already"), ())
+        return _Plan(
+            Related(
+                source.id, kind, target.id, "unchanged", says.path, "they are related so already"
+            ),
+            (),
+        )
     if kind == "supersedes":
         refuse_cycle(links, now, source, target)
     name = name_for(links, source, target)
-    hint = f"{line('supersede', target.id, '--by', source.id)} also sets the older one aside" if kind == "supersedes" else ""
+    hint = (
+        f"{line('supersede', target.id, '--by', source.id)} also sets the older one aside"
+        if kind == "supersedes"
+        else ""
+    )
     undo = line("unrelate", word(source.id, source.path), kind, word(target.id, target.path))
     answer = Related(source.id, kind, target.id, "created", source.path, hint, undo=undo)
 
@@ -130,7 +152,10 @@ def _saying(links: Links, source: Row, kind: str, target: Row) -> Row | None:
     if KINDS[kind] == kind:
         same.add(_statement(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
-        if any(number == other.number and _statement(row.number, held, number) in same for held, _, number, _ in links.out(row.number)):
+        if any(
+            number == other.number and _statement(row.number, held, number) in same
+            for held, _, number, _ in links.out(row.number)
+        ):
             return row
     return None
 
@@ -139,12 +164,16 @@ def name_for(links: Links, source: Row, target: Row) -> str:
     """How the source links to the target, so that the link means it and nothing else."""
     name = target.id if target.id != target.path else target.path.removesuffix(".md")
     if _NO_LINK.search(name):
-        raise Invalid(f"{name!r} holds a character that no link can hold", "rename it without [ ] | # ^")
+        raise Invalid(
+            f"{name!r} holds a character that no link can hold", "rename it without [ ] | # ^"
+        )
     if links.resolve(name, source.number) == target.number:
         return name
     whole = f"/{target.path.removesuffix('.md')}"
     if _NO_LINK.search(whole) or links.resolve(whole, source.number) != target.number:
-        raise Conflict(f"{name!r} means another note as well", "cortex doctor names notes that share an id")
+        raise Conflict(
+            f"{name!r} means another note as well", "cortex doctor names notes that share an id"
+        )
     return whole
 
 
@@ -153,7 +182,11 @@ def refuse_cycle(links: Links, now: Views, newer: Row, older: Row) -> None:
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MOST_OLDER:
-        below = [edge for edge in links.edges(level, {"supersedes"}) if edge.source in level and edge.target not in came]
+        below = [
+            edge
+            for edge in links.edges(level, {"supersedes"})
+            if edge.source in level and edge.target not in came
+        ]
         for edge in below:
             came[edge.target] = edge.source
         level = [edge.target for edge in below]
@@ -163,7 +196,10 @@ def refuse_cycle(links: Links, now: Views, newer: Row, older: Row) -> None:
                 chain.append(came[chain[-1]])
             rows = now.catalogue.numbered(chain)
             told = " supersedes ".join([newer.id, *(rows[number].id for number in reversed(chain))])
-            raise Conflict(f"that would close a circle: {told}", f"{line('graph', older.id, '--kind', 'supersedes')} shows them")
+            raise Conflict(
+                f"that would close a circle: {told}",
+                f"{line('graph', older.id, '--kind', 'supersedes')} shows them",
+            )
 
 
 def _removal(now: Views, caller: Caller, first: str, kind: str, second: str) -> _Plan:
@@ -175,26 +211,51 @@ def _removal(now: Views, caller: Caller, first: str, kind: str, second: str) -> 
     edits: list[tuple[str, Edit]] = []
     kinds: list[str] = []
     said_by: dict[tuple[str, Row, Row], None] = {}
-    for row, other in ((source, target), *(((target, source),) if target and target.number != source.number else ())):
+    for row, other in (
+        (source, target),
+        *(((target, source),) if target and target.number != source.number else ()),
+    ):
         said = set()
         for held, name, number, _ in links.out(row.number):
-            same = number == other.number if other else number is None and key_of(name) == key_of(second)
-            if held != LINK and same and (kind == ANY or _statement(row.number, held, number or 0) == wanted):
+            same = (
+                number == other.number
+                if other
+                else number is None and key_of(name) == key_of(second)
+            )
+            if (
+                held != LINK
+                and same
+                and (kind == ANY or _statement(row.number, held, number or 0) == wanted)
+            ):
                 said.add((held, key_of(name)))
         if said:
             edits.append((record(row).path, _without(said, caller.now)))
             kinds += sorted(held for held, _ in said)
-            said_by.update(dict.fromkeys((held, row, other) for held in sorted({held for held, _ in said}) if other))
+            said_by.update(
+                dict.fromkeys(
+                    (held, row, other) for held in sorted({held for held, _ in said}) if other
+                )
+            )
     if not edits:
-        raise _not_named(now, links, source, second) if target is None else _not_related(links, source, kind, target)
+        raise (
+            _not_named(now, links, source, second)
+            if target is None
+            else _not_related(links, source, kind, target)
+        )
     hint = ""
     if target and "supersedes" in (turned(one) or one for one in kinds):
         aside = next((row for row in (target, source) if row.status == "superseded"), None)
         hint = f"{aside.id} is still superseded: {line('restore', aside.id)}" if aside else ""
     told = list(dict.fromkeys(kinds))
-    answer = Related(source.id, ", ".join(told), target.id if target else second, "removed", edits[0][0], hint)
-    if target and all(one in KINDS or turned(one) for one in told):  # to what is gone, and in words of one's own, nobody relates
-        answer = answer._replace(undo=" && ".join(_back(row, kind, other) for kind, row, other in said_by))
+    answer = Related(
+        source.id, ", ".join(told), target.id if target else second, "removed", edits[0][0], hint
+    )
+    if target and all(
+        one in KINDS or turned(one) for one in told
+    ):  # to what is gone, and in words of one's own, nobody relates
+        answer = answer._replace(
+            undo=" && ".join(_back(row, kind, other) for kind, row, other in said_by)
+        )
     return _Plan(answer, tuple(edits))
 
 
@@ -210,23 +271,51 @@ def _statement(source: int, kind: str, target: int) -> tuple[int, str, int]:
 def _not_named(now: Views, links: Links, source: Row, name: str) -> NotFound:
     """Neither a note nor a target of the record is called so, or it says another kind of it."""
     held = sorted(
-        {kind for kind, target, number, _ in links.out(source.number) if kind != LINK and number is None and key_of(target) == key_of(name)}
+        {
+            kind
+            for kind, target, number, _ in links.out(source.number)
+            if kind != LINK and number is None and key_of(target) == key_of(name)
+        }
     )
     near = naming.closest(now.catalogue, name)
-    hint = f"it says {', '.join(held)}" if held else f"did you mean {', '.join(near)}?" if near else f"{line('graph', source.id)} shows what there is"
-    return NotFound(f"there is no note {name!r}, and {source.id} {'says another kind of it' if held else 'names none so'}", hint)
+    hint = (
+        f"it says {', '.join(held)}"
+        if held
+        else f"did you mean {', '.join(near)}?"
+        if near
+        else f"{line('graph', source.id)} shows what there is"
+    )
+    return NotFound(
+        f"there is no note {name!r}, and {source.id} {'says another kind of it' if held else 'names none so'}",
+        hint,
+    )
 
 
 def _not_related(links: Links, source: Row, kind: str, target: Row) -> NotFound:
-    held = sorted({one for one, _, number, _ in links.out(source.number) if number == target.number and one != LINK})
-    back = sorted({one for one, number, _ in links.back(source.number) if number == target.number and one != LINK})
+    held = sorted(
+        {
+            one
+            for one, _, number, _ in links.out(source.number)
+            if number == target.number and one != LINK
+        }
+    )
+    back = sorted(
+        {
+            one
+            for one, number, _ in links.back(source.number)
+            if number == target.number and one != LINK
+        }
+    )
     if held:
         hint = f"it says {', '.join(held)}"
     elif back:
         hint = f"{line('unrelate', target.id, back[0], source.id)} takes back what that one says"
     else:
         hint = f"{line('graph', source.id)} shows what there is"
-    return NotFound(f"{source.id} {'has no relation' if kind == ANY else f'does not say {kind}'} to {target.id}", hint)
+    return NotFound(
+        f"{source.id} {'has no relation' if kind == ANY else f'does not say {kind}'} to {target.id}",
+        hint,
+    )
 
 
 def _without(said: Iterable[tuple[str, str]], now: str) -> Edit:
@@ -238,13 +327,24 @@ def _without(said: Iterable[tuple[str, str]], now: str) -> Edit:
         from cortex.core.relation import target_in  # noqa: PLC0415
 
         held = edits.relations_of(note)
-        kept = [one for one in held if (kind_of(one.get("kind", "")), key_of(target_in(one.get("to", "")))) not in gone]
+        kept = [
+            one
+            for one in held
+            if (kind_of(one.get("kind", "")), key_of(target_in(one.get("to", "")))) not in gone
+        ]
         changed = edits.with_fields(note, {"relations": kept}) if kept != held else note
         for field in ("supersedes", "superseded_by"):
             names: Sequence[str] = note.texts(field)
             left = [name for name in names if (field, key_of(target_in(name))) not in gone]
             if len(left) < len(names):
-                changed = edits.with_fields(changed, {field: left[0] if len(left) == 1 and isinstance(note.fields[field], str) else left})
+                changed = edits.with_fields(
+                    changed,
+                    {
+                        field: left[0]
+                        if len(left) == 1 and isinstance(note.fields[field], str)
+                        else left
+                    },
+                )
         return note if changed is note else edits.touched(changed, now)
 
     return edit

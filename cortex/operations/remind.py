@@ -82,7 +82,16 @@ class _Sentence(NamedTuple):
     created: str
 
 
-def remind(vault: Vault, caller: Caller, prompt: str, *, session: str = "", project: str = "", branch: str = "", number: int = 5) -> Reminded:
+def remind(
+    vault: Vault,
+    caller: Caller,
+    prompt: str,
+    *,
+    session: str = "",
+    project: str = "",
+    branch: str = "",
+    number: int = 5,
+) -> Reminded:
     """Say what the vault knows that bears on a prompt, and nothing when nothing does.
 
     Current records of the project, of no project, and those that are yours everywhere (scope personal or global, also of your own
@@ -111,7 +120,9 @@ def remind(vault: Vault, caller: Caller, prompt: str, *, session: str = "", proj
         try:
             found += _matches(own, caller, asked._replace(own=True), problems)
         except (CortexError, OSError) as error:
-            problems.append(Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor"))
+            problems.append(
+                Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
+            )
     found.sort(key=lambda one: (-one.score, one.standing.path))
     sentences = _sentences(found, number)
     lines, text = _fitted(_doubted(caller, project, sentences, problems))
@@ -125,7 +136,9 @@ def _place(caller: Caller, project: str, branch: str) -> tuple[str, str]:
     """Project and branch that are meant; a hook names both."""
     from cortex.vault import checkout  # noqa: PLC0415
 
-    return project or checkout.project_of(caller.cwd), branch.strip() or checkout.branch_of(caller.cwd)
+    return project or checkout.project_of(caller.cwd), branch.strip() or checkout.branch_of(
+        caller.cwd
+    )
 
 
 def _names(vault: Vault, caller: Caller, project: str) -> list[str]:
@@ -135,7 +148,9 @@ def _names(vault: Vault, caller: Caller, project: str) -> list[str]:
     return names_of(vault, project_here(vault, caller, project))
 
 
-def _told_before(vault: Vault, caller: Caller, session: str, project: str, branch: str) -> frozenset[str]:
+def _told_before(
+    vault: Vault, caller: Caller, session: str, project: str, branch: str
+) -> frozenset[str]:
     """What the session's briefing said, and what it was reminded of. The briefing is asked for once: what is kept later may be
     another one. A session that is known to have begun was given the last one, whatever has changed since; another one may have
     been given what still holds."""
@@ -158,7 +173,10 @@ def _matches(vault: Vault, caller: Caller, asked: _Ask, problems: list[Problem])
         from cortex.projections.bearing import bearing_on  # noqa: PLC0415  Whoosh costs 22 ms, and most prompts ask nothing
 
         chosen = _told_of(catalogue, bearing_on(words, asked.prompt), asked)
-        return [_Match(one.score, vault, standing, _digest_of(catalogue, standing), asked.own) for one, standing in chosen]
+        return [
+            _Match(one.score, vault, standing, _digest_of(catalogue, standing), asked.own)
+            for one, standing in chosen
+        ]
 
     if caller.source == "hook" and (seen := _as_last_seen(vault, at)) is not None:
         return seen
@@ -171,7 +189,9 @@ def _matches(vault: Vault, caller: Caller, asked: _Ask, problems: list[Problem])
     return look(vault, caller.progress, lambda now: at(now.catalogue, now.words))
 
 
-def _as_last_seen(vault: Vault, at: Callable[[Catalogue, str], list[_Match]]) -> list[_Match] | None:
+def _as_last_seen(
+    vault: Vault, at: Callable[[Catalogue, str], list[_Match]]
+) -> list[_Match] | None:
     """As of the last look, however old: a hook may not read what has come since. Each note that is told is compared with its
     file. Nothing when there was no look, or somebody is at it; None when that look left to the next one the words of some notes, few
     enough to wait for."""
@@ -182,7 +202,9 @@ def _as_last_seen(vault: Vault, at: Callable[[Catalogue, str], list[_Match]]) ->
 
     folder = vault.cache()
     try:
-        with lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=_LAST_LOOK_WAIT):
+        with lock(
+            os.path.join(folder, "index.lock"), "search index", shared=True, wait=_LAST_LOOK_WAIT
+        ):
             if sealed_state(folder) is None:
                 return []
             with Catalogue(folder, writable=False) as catalogue:
@@ -195,7 +217,9 @@ def _as_last_seen(vault: Vault, at: Callable[[Catalogue, str], list[_Match]]) ->
         return []  # the next command, or the watcher, builds it anew
 
 
-def _told_of(catalogue: Catalogue, found: Sequence[Bearing], asked: _Ask) -> list[tuple[Bearing, Standing]]:
+def _told_of(
+    catalogue: Catalogue, found: Sequence[Bearing], asked: _Ask
+) -> list[tuple[Bearing, Standing]]:
     """What may be told of notes that bear on the prompt, each once, with its score among them."""
     some = found[:_LOOKED_AT]
     standings = {one.number: one for one in _standings(catalogue, [one.number for one in some])}
@@ -207,10 +231,14 @@ def _told_of(catalogue: Catalogue, found: Sequence[Bearing], asked: _Ask) -> lis
         if standing is not None and standing.type == "action" and one.share < relevance.TO_DO:
             continue
         if standing is not None and _may_be_told(standing, asked):
-            best.setdefault(standing.id, (one._replace(score=_weighed(one, standing, asked.branch)), standing))
+            best.setdefault(
+                standing.id, (one._replace(score=_weighed(one, standing, asked.branch)), standing)
+            )
     least = relevance.beside(one.score for one, _ in best.values())
     ranked = sorted(best.values(), key=lambda pair: (-pair[0].score, pair[1].path))
-    return [pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.said][: asked.number]
+    return [pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.said][
+        : asked.number
+    ]
 
 
 def _weighed(one: Bearing, standing: Standing, branch: str) -> float:
@@ -222,7 +250,11 @@ def _may_be_told(one: Standing, asked: _Ask) -> bool:
     if one.tier != CURRENT or (one.type == "action" and one.status in DONE):
         return False
     everywhere = one.scope in _EVERYWHERE
-    return everywhere or one.type == "preference" if asked.own else everywhere or one.project in ("", *asked.projects)
+    return (
+        everywhere or one.type == "preference"
+        if asked.own
+        else everywhere or one.project in ("", *asked.projects)
+    )
 
 
 def _in_its_place(catalogue: Catalogue, one: Standing) -> Standing | None:
@@ -231,10 +263,23 @@ def _in_its_place(catalogue: Catalogue, one: Standing) -> Standing | None:
 
     links, seen = Links(catalogue), {one.number}
     while one.status == "superseded" and len(seen) < _MOST_STEPS:
-        number = next((number for kind, _, number, _ in links.out(one.number) if kind == "superseded_by" and number), None)
+        number = next(
+            (
+                number
+                for kind, _, number, _ in links.out(one.number)
+                if kind == "superseded_by" and number
+            ),
+            None,
+        )
         if number is None:
-            number = next((source for kind, source, _ in links.back(one.number) if kind == "supersedes"), None)
-        later = next(_standings(catalogue, [number]), None) if number is not None and number not in seen else None
+            number = next(
+                (source for kind, source, _ in links.back(one.number) if kind == "supersedes"), None
+            )
+        later = (
+            next(_standings(catalogue, [number]), None)
+            if number is not None and number not in seen
+            else None
+        )
         if later is None:
             return None
         one = later
@@ -263,18 +308,33 @@ def _sentences(matches: Iterable[_Match], number: int) -> list[_Sentence]:
     return list(chosen.values())
 
 
-def _doubted(caller: Caller, project: str, sentences: list[_Sentence], problems: list[Problem]) -> list[Line]:
+def _doubted(
+    caller: Caller, project: str, sentences: list[_Sentence], problems: list[Problem]
+) -> list[Line]:
     """The lines, marked as a briefing would mark them where the project's files or git contradict a record of it."""
     from cortex.vault import checkout  # noqa: PLC0415
 
     lines = [one.line for one in sentences]
-    asked = [one for one in sentences if not one.match.owned and one.match.standing.scope not in _EVERYWHERE and one.line.type not in _UNCLAIMED]
+    asked = [
+        one
+        for one in sentences
+        if not one.match.owned
+        and one.match.standing.scope not in _EVERYWHERE
+        and one.line.type not in _UNCLAIMED
+    ]
     if not asked or project != checkout.project_of(caller.cwd):
         return lines
     from cortex.core.claim import claim_of  # noqa: PLC0415  10 ms, once something is told
 
     claims = [
-        claim_of(one.line.id, one.line.title, one.body, one.match.standing.branch, one.created, rejected=one.line.type == "rejection")
+        claim_of(
+            one.line.id,
+            one.line.title,
+            one.body,
+            one.match.standing.branch,
+            one.created,
+            rejected=one.line.type == "rejection",
+        )
         for one in asked[:_MOST_CLAIMS]
     ]
     if not any(claim.files or claim.packages or claim.branch for claim in claims):
@@ -286,7 +346,11 @@ def _doubted(caller: Caller, project: str, sentences: list[_Sentence], problems:
     problems += found.problems
     from cortex.core.brief_text import harmless  # noqa: PLC0415  loaded when the lines were made
 
-    why = {id_: harmless(f"was true on {one.date}: {found.doubts[id_].why}", _LONGEST_TITLE) for one in lines if (id_ := one.id) in found.doubts}
+    why = {
+        id_: harmless(f"was true on {one.date}: {found.doubts[id_].why}", _LONGEST_TITLE)
+        for one in lines
+        if (id_ := one.id) in found.doubts
+    }
     return [one._replace(doubt=why.get(one.id, "")) for one in lines]
 
 
@@ -295,7 +359,9 @@ def _fitted(lines: Iterable[Line]) -> tuple[tuple[Line, ...], str]:
     fitting: list[Line] = []
     text = ""
     for line in lines:
-        longer = injected.framed(injected.MEMORY, "\n".join([_HEAD, *map(_written, [*fitting, line])]))
+        longer = injected.framed(
+            injected.MEMORY, "\n".join([_HEAD, *map(_written, [*fitting, line])])
+        )
         if len(longer) > MOST_CHARACTERS:
             break
         fitting, text = [*fitting, line], longer
@@ -321,13 +387,27 @@ def _sentence(match: _Match) -> _Sentence | None:
         from cortex.core.card import card_of  # noqa: PLC0415  reading YAML costs 25 ms
 
         card = card_of(one.path, data[:MAX_NOTE_BYTES], one.date)
-        if card.tier != CURRENT or card.id != one.id or (card.type == "action" and card.status in DONE):
+        if (
+            card.tier != CURRENT
+            or card.id != one.id
+            or (card.type == "action" and card.status in DONE)
+        ):
             return None
         title, type_, created, confidence = card.title, card.type, card.created, card.confidence
     title, body = harmless(title, _LONGEST_TITLE), parts_of(decoded(data)).body
     gist = harmless(told(title, body), _LONGEST_GIST)
-    sure = "" if confidence is None or confidence >= _UNSURE else f"{' ' if gist else ''}(confidence {confidence:g})"
-    line = Line(harmless(one.id), title, gist + sure, harmless(type_), harmless((created or _day(one.date))[:10]))
+    sure = (
+        ""
+        if confidence is None or confidence >= _UNSURE
+        else f"{' ' if gist else ''}(confidence {confidence:g})"
+    )
+    line = Line(
+        harmless(one.id),
+        title,
+        gist + sure,
+        harmless(type_),
+        harmless((created or _day(one.date))[:10]),
+    )
     return _Sentence(line, match, body, created)
 
 

@@ -39,7 +39,9 @@ def resolve_for_person(root: str) -> tuple[tuple[Resolved, ...], tuple[Problem, 
         return (), ()
     how, at = checkout.under_way(root) or "stash", git.head(root)
     last = merging.remembered(root)
-    known = merging.begun(root) or (last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None)
+    known = merging.begun(root) or (
+        last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
+    )
     decided, waiting = resolve_unmerged(root, known or Begun(how, "", {}, at))
     if not waiting and merging.begun(root) is None:
         merging.forget(root)
@@ -66,8 +68,13 @@ def check_own_merge(root: str, mine: Begun) -> tuple[list[Resolved], list[Proble
     """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
     resolved: Sequence[Resolved] = ()
     problems: Sequence[Problem] = ()
-    if mine.ours and git.attempt(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code == 0:
-        ours, theirs = (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
+    if (
+        mine.ours
+        and git.attempt(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code == 0
+    ):
+        ours, theirs = (
+            (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
+        )
         resolved, problems = repair_merge(root, merging.between(root, ours, theirs))
     merging.forget(root)
     return [*resolved], [*problems]
@@ -87,9 +94,14 @@ def merged_by(root: str, commits: Commits, result: str) -> MergeCommit | None:
     made = (_changed(root, commits.ours, result), _changed(root, commits.theirs, result))
     if not _suspects(versions, made):
         return None
-    paths = {path: made[0][path][1] if path in made[0] else ours for path, (_, ours, _) in versions.items()}
+    paths = {
+        path: made[0][path][1] if path in made[0] else ours
+        for path, (_, ours, _) in versions.items()
+    }
     paths |= {path: new for changed in made for path, (_, new) in changed.items()}
-    text = objects.blobs(root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob])
+    text = objects.blobs(
+        root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob]
+    )
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
     return MergeCommit(_sides(versions, text), tree, not made[0])
 
@@ -100,13 +112,23 @@ def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tup
     merged = merged_by(root, commits, "HEAD")
     if merged is None:
         return (), ()
-    outcome = repair(merged.sides, merged.result, MergeContext(merge=merge_notes, is_taken=lambda path: files.exists(root, path)))
+    outcome = repair(
+        merged.sides,
+        merged.result,
+        MergeContext(merge=merge_notes, is_taken=lambda path: files.exists(root, path)),
+    )
     resolved, problems = list(outcome.resolved), []
     for action in outcome.actions:
         now = _in_work_tree(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
-            problems.append(Problem(action.path, "was changed after a merge that mixed it with another note", f"cortex history {action.path}"))
+            problems.append(
+                Problem(
+                    action.path,
+                    "was changed after a merge that mixed it with another note",
+                    f"cortex history {action.path}",
+                )
+            )
         elif isinstance(action, Remove):
             _remove(root, action.path)
         elif action.data is not None:
@@ -121,7 +143,9 @@ def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         merged = merge_record(base, ours, theirs, merge_file)
     except Invalid:
         return ours, False
-    return merged.data, merged.clean or not conflicts(merged.data) - conflicts(ours) - conflicts(theirs)
+    return merged.data, merged.clean or not conflicts(merged.data) - conflicts(ours) - conflicts(
+        theirs
+    )
 
 
 def resolve_unmerged(root: str, mine: Begun) -> tuple[list[Resolved], list[Problem]]:
@@ -130,7 +154,11 @@ def resolve_unmerged(root: str, mine: Begun) -> tuple[list[Resolved], list[Probl
     if not stages and not mine.waiting:
         return [], []
     unmerged, foreign = _unmerged(root, stages)
-    tracked = frozenset(git.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0")) if stages else frozenset()
+    tracked = (
+        frozenset(git.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0"))
+        if stages
+        else frozenset()
+    )
     context = MergeContext(
         merge=merge_notes,
         open=mine.waiting,
@@ -139,9 +167,19 @@ def resolve_unmerged(root: str, mine: Begun) -> tuple[list[Resolved], list[Probl
     )
     outcome = resolve(unmerged, _sides_of(root, mine.how, stages), context)
     left = _carry_out(root, mine, outcome)
-    problems = [Problem(path, "git could not merge it, and it is not in the vault", "mend it, then git add it") for path in foreign]
+    problems = [
+        Problem(
+            path, "git could not merge it, and it is not in the vault", "mend it, then git add it"
+        )
+        for path in foreign
+    ]
     asked = [action for action in outcome.actions if isinstance(action, Ask)]
-    problems += [Problem(ask.path, _why(ask), "choose the lines to keep and delete the markers, then cortex sync") for ask in asked]
+    problems += [
+        Problem(
+            ask.path, _why(ask), "choose the lines to keep and delete the markers, then cortex sync"
+        )
+        for ask in asked
+    ]
     merging.remember(root, mine._replace(waiting=left))
     return list(outcome.resolved), problems
 
@@ -157,11 +195,35 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
     plain: dict[bytes, bool] = {}
     for stage in stages:
         plain[stage.path] = plain.get(stage.path, True) and stage.mode.startswith(b"100")
-    own = {os.fsdecode(path[len(prefix) :]): is_plain for path, is_plain in plain.items() if path.startswith(prefix)}
-    texts = objects.blobs(root, [stage.blob for stage in stages if stage.mode.startswith(b"100") and stage.path.startswith(prefix)])
-    staged = {path: frozenset(texts[one.blob] for one in stages if one.path == prefix + os.fsencode(path) and one.blob in texts) for path in own}
+    own = {
+        os.fsdecode(path[len(prefix) :]): is_plain
+        for path, is_plain in plain.items()
+        if path.startswith(prefix)
+    }
+    texts = objects.blobs(
+        root,
+        [
+            stage.blob
+            for stage in stages
+            if stage.mode.startswith(b"100") and stage.path.startswith(prefix)
+        ],
+    )
+    staged = {
+        path: frozenset(
+            texts[one.blob]
+            for one in stages
+            if one.path == prefix + os.fsencode(path) and one.blob in texts
+        )
+        for path in own
+    }
     found = [
-        Unmerged(path, _in_work_tree(root, path), is_plain, frozenset(map(note_id, staged[path])) - {""}, staged[path])
+        Unmerged(
+            path,
+            _in_work_tree(root, path),
+            is_plain,
+            frozenset(map(note_id, staged[path])) - {""},
+            staged[path],
+        )
         for path, is_plain in sorted(own.items())
     ]
     return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
@@ -171,37 +233,73 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
     """The versions of the notes that an operation under way merges. From the commits where they are known: the stages of a
     path that git takes for a rename hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
-    own = [stage for stage in stages if stage.path.startswith(prefix) and stage.mode.startswith(b"100")]
+    own = [
+        stage for stage in stages if stage.path.startswith(prefix) and stage.mode.startswith(b"100")
+    ]
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
     events = {_name(path) for path in paths if is_event_path(path)}
     merged = merging.commits_of(root, how) if own else None
     versions = _versions(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
-    if made_up and (merged is None or how in ("stash", "am")):  # unknown, or another stash than the last one
+    if made_up and (
+        merged is None or how in ("stash", "am")
+    ):  # unknown, or another stash than the last one
         text = objects.blobs(root, [stage.blob for stage in own])
-        base, ours, theirs = ({os.fsdecode(one.path[len(prefix) :]): text[one.blob] for one in own if one.number == number} for number in (1, 2, 3))
-        return MergeSides(base, _moved_elsewhere(root, MergeSides(base, ours, theirs)) | ours, theirs)
+        base, ours, theirs = (
+            {
+                os.fsdecode(one.path[len(prefix) :]): text[one.blob]
+                for one in own
+                if one.number == number
+            }
+            for number in (1, 2, 3)
+        )
+        return MergeSides(
+            base, _moved_elsewhere(root, MergeSides(base, ours, theirs)) | ours, theirs
+        )
     wanted = {
         path: row
         for path, row in versions.items()
-        if path in paths or (_name(path) in events if is_event_path(path) else path.endswith(".md") and not path.startswith("briefings/"))
+        if path in paths
+        or (
+            _name(path) in events
+            if is_event_path(path)
+            else path.endswith(".md") and not path.startswith("briefings/")
+        )
     }
-    sides = _sides(wanted, objects.blobs(root, [blob for row in wanted.values() for blob in row if blob]))
+    sides = _sides(
+        wanted, objects.blobs(root, [blob for row in wanted.values() for blob in row if blob])
+    )
     if how != "stash":
         return sides
     # A stash leaves files behind that git does not know, such as the new name of a note that was moved.
-    untracked = {path: _in_work_tree(root, path) for path in objects.untracked(root) if path.endswith(".md") and not is_event_path(path)}
-    return sides._replace(theirs={**{path: data for path, data in untracked.items() if data is not None}, **sides.theirs})
+    untracked = {
+        path: _in_work_tree(root, path)
+        for path in objects.untracked(root)
+        if path.endswith(".md") and not is_event_path(path)
+    }
+    return sides._replace(
+        theirs={
+            **{path: data for path, data in untracked.items() if data is not None},
+            **sides.theirs,
+        }
+    )
 
 
 def _moved_elsewhere(root: str, sides: MergeSides) -> dict[str, bytes]:
     """Where HEAD has the notes that `sides` knows of theirs alone: a patch does not say that we have moved one."""
-    ids = {id_ for tree in (sides.base, sides.theirs) for path, data in tree.items() if not is_event_path(path) and (id_ := note_id(data))}
+    ids = {
+        id_
+        for tree in (sides.base, sides.theirs)
+        for path, data in tree.items()
+        if not is_event_path(path) and (id_ := note_id(data))
+    }
     ids -= {note_id(data) for data in sides.ours.values()}
     if not ids:
         return {}
     words = [word for id_ in sorted(ids) for word in ("-e", f"id: {id_}")]
-    listed = git.attempt(root, ["grep", "-l", "-z", "-F", *words, "HEAD", "--", "."], timeout=60.0).output.split(b"\0")
+    listed = git.attempt(
+        root, ["grep", "-l", "-z", "-F", *words, "HEAD", "--", "."], timeout=60.0
+    ).output.split(b"\0")
     paths = [os.fsdecode(name).partition(":")[2] for name in listed if name.endswith(b".md")]
     texts = {path: objects.text_at(root, "HEAD", path) for path in paths if not is_event_path(path)}
     return {path: data for path, data in texts.items() if data is not None and note_id(data) in ids}
@@ -224,14 +322,23 @@ def _versions(root: str, merged: Commits, unmerged: Collection[str] = ()) -> dic
     """The blobs of every path below the vault that differs between base and one of the sides. Of several bases, as after
     merges crosswise, that which one side left alone counts. A path that both sides have as one of the bases has it is left
     out, unless it is among the `unmerged`: git merges the bases first, and may see in them what neither side did."""
-    changes = [(_changed(root, base, merged.ours), _changed(root, base, merged.theirs)) for base in merged.bases]
+    changes = [
+        (_changed(root, base, merged.ours), _changed(root, base, merged.theirs))
+        for base in merged.bases
+    ]
     found: dict[str, _Row] = {}
     for path in {path for pair in changes for changed in pair for path in changed}:
         rows: list[_Row] = []
         for ours, theirs in changes:
             if path in ours or path in theirs:
                 was = ours[path][0] if path in ours else theirs[path][0]
-                rows.append((was, ours[path][1] if path in ours else was, theirs[path][1] if path in theirs else was))
+                rows.append(
+                    (
+                        was,
+                        ours[path][1] if path in ours else was,
+                        theirs[path][1] if path in theirs else was,
+                    )
+                )
             elif path not in unmerged:
                 break  # this base, ours and theirs are one here
         else:
@@ -239,7 +346,9 @@ def _versions(root: str, merged: Commits, unmerged: Collection[str] = ()) -> dic
     return found
 
 
-def _suspects(versions: dict[str, _Row], made: tuple[dict[str, tuple[str | None, str | None]], ...]) -> bool:
+def _suspects(
+    versions: dict[str, _Row], made: tuple[dict[str, tuple[str | None, str | None]], ...]
+) -> bool:
     """Whether git's merge has to be looked at note by note: a path that one side alone changed came out otherwise, one that
     both changed is gone or merged of both, both sides moved a note, or one added a note whose name does not tell its id."""
     for path, (base, ours, theirs) in versions.items():
@@ -260,13 +369,20 @@ def _suspects(versions: dict[str, _Row], made: tuple[dict[str, tuple[str | None,
 def _changed(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
     """The regular files below the vault that differ between two commits: vault path -> blob in each, None where it has none."""
     prefix = objects.prefix(root)
-    raw = git.run(root, ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", one, other, "--", "."], timeout=60.0)
+    raw = git.run(
+        root,
+        ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", one, other, "--", "."],
+        timeout=60.0,
+    )
     fields = raw.split(b"\0")
     found: dict[str, tuple[str | None, str | None]] = {}
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old, new, _ = meta.removeprefix(b":").split(b" ")
         if path.startswith(prefix):
-            pair = (old.decode() if old_mode.startswith(b"100") else None, new.decode() if new_mode.startswith(b"100") else None)
+            pair = (
+                old.decode() if old_mode.startswith(b"100") else None,
+                new.decode() if new_mode.startswith(b"100") else None,
+            )
             found[os.fsdecode(path[len(prefix) :])] = pair
     return found
 
@@ -283,7 +399,9 @@ def _carry_out(root: str, mine: Begun, outcome: Outcome) -> dict[str, OpenConfli
             if action.data is None and before is not None:
                 left[action.path] = before
             else:
-                left[action.path] = OpenConflict(digest(now), digest(now if action.data is None else action.data), action.removes)
+                left[action.path] = OpenConflict(
+                    digest(now), digest(now if action.data is None else action.data), action.removes
+                )
         elif isinstance(action, Write):
             _write(root, action.path, action.data)
             done.append(action.path)
@@ -327,7 +445,11 @@ def _in_work_tree(root: str, path: str) -> bytes | None:
 
 def same_text(one: bytes | None, other: bytes | None) -> bool:
     """Whether two texts are equal but for their line ends, which git may have changed on checkout."""
-    return one == other or (one is not None and other is not None and one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n"))
+    return one == other or (
+        one is not None
+        and other is not None
+        and one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
+    )
 
 
 def _name(path: str) -> str:

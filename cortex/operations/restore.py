@@ -66,7 +66,10 @@ def restore(vault: Vault, caller: Caller, ids: str) -> Restored:
     """
     names = ids.split()
     if not names:
-        raise Invalid("there is nothing to restore", "cortex restore ID; cortex search --all finds what was set aside")
+        raise Invalid(
+            "there is nothing to restore",
+            "cortex restore ID; cortex search --all finds what was set aside",
+        )
     problems = freshen(vault, caller)
     there = look(vault, caller.progress, lambda now: _all_found(now, ids.strip(), names))
     records = []
@@ -77,7 +80,15 @@ def restore(vault: Vault, caller: Caller, ids: str) -> Restored:
             if len(there) == 1:
                 raise
             hint = error.hint if isinstance(error, CortexError) else "check its permissions"
-            records.append(Changed(held.row.id if held else name, held.row.path if held else "", REFUSED, "", f"{error}; {hint}"))
+            records.append(
+                Changed(
+                    held.row.id if held else name,
+                    held.row.path if held else "",
+                    REFUSED,
+                    "",
+                    f"{error}; {hint}",
+                )
+            )
     if any(one.outcome == "restored" for one in records):
         problems += heal_by_the_way(vault, caller)
     return Restored(tuple(records), tuple(problems))
@@ -113,7 +124,11 @@ def _restored(vault: Vault, caller: Caller, name: str, held: _Back | None) -> Ch
         status = note.get("status").lower()
         if status not in ASIDE:
             return note
-        undo[:] = [aside_again(status, edits.word(row.id, row.path), word, one_line(note.get(f"{status}_because")))]
+        undo[:] = [
+            aside_again(
+                status, edits.word(row.id, row.path), word, one_line(note.get(f"{status}_because"))
+            )
+        ]
         back = back_a_step(note)
         left[:] = [back.get("status")]
         return touched(back, caller.now)
@@ -124,11 +139,17 @@ def _restored(vault: Vault, caller: Caller, name: str, held: _Back | None) -> Ch
         if held.by is None:
             hint = f"there is no {held.said} any more, which held in its place"
         elif not edits.is_record(held.by):
-            hint = f"{held.by.path} held in its place, and stays as it is: Cortex does not write there"
+            hint = (
+                f"{held.by.path} held in its place, and stays as it is: Cortex does not write there"
+            )
         else:
             stem = row.path.removesuffix(".md")
             meant = {one.casefold() for one in (row.id, stem, f"/{stem}", stem.rpartition("/")[2])}
-            edits.apply(vault, held.by.path, letting_go(lambda one: one.removesuffix(".md").casefold() in meant, caller.now))
+            edits.apply(
+                vault,
+                held.by.path,
+                letting_go(lambda one: one.removesuffix(".md").casefold() in meant, caller.now),
+            )
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", f"its status is {row.status or 'active'}")
     if left[0] in ASIDE:
@@ -143,7 +164,9 @@ def _from_git(vault: Vault, caller: Caller, name: str) -> Changed | None:
         known = history(vault, caller, name, number=_MOST)
     except NotFound as error:
         near = look(vault, caller.progress, lambda now: naming.closest(now.catalogue, name))
-        raise NotFound(error.message, f"did you mean {', '.join(near)}?" if near else error.hint) from error
+        raise NotFound(
+            error.message, f"did you mean {', '.join(near)}?" if near else error.hint
+        ) from error
     last = next((version for version in known.versions if version.blob), None)
     if last is None:
         return None
@@ -153,12 +176,17 @@ def _from_git(vault: Vault, caller: Caller, name: str) -> Changed | None:
     named, _ = notes.read(data, last.path).provenance()
     later = 0
     for text in sorted(known.texts):
-        if text.event not in named and (grown := _grown(vault, known.id, text.path, last.path, data)[1]) != data:
+        if (
+            text.event not in named
+            and (grown := _grown(vault, known.id, text.path, last.path, data)[1]) != data
+        ):
             data, later = grown, later + 1
     data, kept = _with_kept(vault, caller, known.id, last.path, data)
     later += kept
     more = f", and {later} later event{'' if later == 1 else 's'}" if later else ""
-    return _put(vault, known.id or last.path, last.path, data, f"as git had it in {last.commit[:10]}{more}")
+    return _put(
+        vault, known.id or last.path, last.path, data, f"as git had it in {last.commit[:10]}{more}"
+    )
 
 
 def _from_events(vault: Vault, caller: Caller, name: str) -> Changed:
@@ -168,7 +196,10 @@ def _from_events(vault: Vault, caller: Caller, name: str) -> Changed:
     for text in sorted(known.texts):
         path, data = _grown(vault, known.id, text.path, path, data)
     if not path:
-        raise NotFound(f"no event makes {known.id} again", f"{line('history', known.id)} shows what is kept of it")
+        raise NotFound(
+            f"no event makes {known.id} again",
+            f"{line('history', known.id)} shows what is kept of it",
+        )
     data, _ = _with_kept(vault, caller, known.id, path, data)
     return _put(vault, known.id, path, data, "as its events say; no commit had it")
 
@@ -181,7 +212,9 @@ def _with_kept(vault: Vault, caller: Caller, id_: str, path: str, data: bytes) -
     if not id_ or not held or note.problems or held[1] in named or held[1] < max(named, default=""):
         return data, 0
     event = _event(vault, held[0])
-    return (notes.write(with_removed(note, event)), 1) if event and event.source == EDIT else (data, 0)
+    return (
+        (notes.write(with_removed(note, event)), 1) if event and event.source == EDIT else (data, 0)
+    )
 
 
 def _grown(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> tuple[str, bytes]:
@@ -217,7 +250,13 @@ def _put(vault: Vault, id_: str, path: str, data: bytes, how: str) -> Changed:
     try:
         files.publish(vault.root, path, data)
     except FileExistsError:
-        raise Conflict(f"{path} is taken by another note", f"move that one, then {line('restore', id_)}") from None
+        raise Conflict(
+            f"{path} is taken by another note", f"move that one, then {line('restore', id_)}"
+        ) from None
     status = notes.read(data, path).get("status").lower()
-    hint = f"{how}; it is {status}: {line('restore', id_)} makes it current" if status in ASIDE else how
+    hint = (
+        f"{how}; it is {status}: {line('restore', id_)} makes it current"
+        if status in ASIDE
+        else how
+    )
     return Changed(id_, path, "restored", line("delete", id_, "--hard", "--yes"), hint)

@@ -41,18 +41,31 @@ def archive(vault: Vault, caller: Caller, id: str, *, reason: str = "") -> Chang
     def edit(note: Note) -> Note:
         status = note.get("status").lower()
         if status == "superseded":
-            raise Invalid(f"{row.id} is superseded, and so set aside already", f"{back}, then archive it")
+            raise Invalid(
+                f"{row.id} is superseded, and so set aside already", f"{back}, then archive it"
+            )
         if status == "archived" and why in ("", note.get("archived_because")):
             return note
         at = note.get("archived_at") or caller.now
-        return touched(set_aside(note, "archived", {"archived_at": at, "archived_because": why or note.get("archived_because")}), caller.now)
+        return touched(
+            set_aside(
+                note,
+                "archived",
+                {"archived_at": at, "archived_because": why or note.get("archived_because")},
+            ),
+            caller.now,
+        )
 
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    return Changed(row.id, row.path, "archived", back, problems=(*problems, *heal_by_the_way(vault, caller)))
+    return Changed(
+        row.id, row.path, "archived", back, problems=(*problems, *heal_by_the_way(vault, caller))
+    )
 
 
-def delete(vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bool = False) -> Changed:
+def delete(
+    vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bool = False
+) -> Changed:
     """Delete a record. Its file stays, with the status `deleted`; it drops out of all answers that do not ask for it.
 
     `cortex restore ID` brings it back, `cortex show ID` still shows it. Notes that link to it are named. With --hard
@@ -68,7 +81,9 @@ def delete(vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bo
     problems = freshen(vault, caller)
     row, links, kept = look(vault, caller.progress, lambda now: _linked(now, id))
     if hard:
-        return _removed(vault, caller, row, links, kept, sure=yes)._replace(problems=(*problems, *heal_by_the_way(vault, caller)))
+        return _removed(vault, caller, row, links, kept, sure=yes)._replace(
+            problems=(*problems, *heal_by_the_way(vault, caller))
+        )
 
     def edit(note: Note) -> Note:
         if note.get("status").lower() == "deleted":
@@ -78,7 +93,14 @@ def delete(vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bo
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", links=links, problems=tuple(problems))
     back = line("restore", edits.word(row.id, row.path))
-    return Changed(row.id, row.path, "deleted", back, links=links, problems=(*problems, *heal_by_the_way(vault, caller)))
+    return Changed(
+        row.id,
+        row.path,
+        "deleted",
+        back,
+        links=links,
+        problems=(*problems, *heal_by_the_way(vault, caller)),
+    )
 
 
 def aside_again(status: str, name: str, by: str, reason: str = "") -> str:
@@ -94,26 +116,48 @@ def in_its_place(now: Views, row: Row) -> tuple[str, Row | None, str]:
     """What holds in the place of a superseded record: the name that it says, the note of that name, and the word by which
     `cortex supersede` takes it; the last is empty where that would refuse it."""
     links = Links(now.catalogue)
-    said, number = next(((target, number) for kind, target, number, _ in links.out(row.number) if kind == "superseded_by"), ("", None))
+    said, number = next(
+        (
+            (target, number)
+            for kind, target, number, _ in links.out(row.number)
+            if kind == "superseded_by"
+        ),
+        ("", None),
+    )
     by = now.catalogue.numbered([number]).get(number) if number else None
-    takes = by is not None and by.number != row.number and edits.is_record(by) and by.status not in ("superseded", "deleted")
+    takes = (
+        by is not None
+        and by.number != row.number
+        and edits.is_record(by)
+        and by.status not in ("superseded", "deleted")
+    )
     return said, by, edits.word(by.id, by.path) if by and takes else ""
 
 
 def _linked(now: Views, name: str) -> tuple[Row, tuple[str, ...], str]:
     """The record, the paths of current notes that link to it, and the latest event that keeps what it said when it was removed before."""
     row = edits.record(naming.one(now.catalogue, name))
-    sources = now.catalogue.numbered(number for _, number, _ in Links(now.catalogue).back(row.number) if number != row.number)
-    return row, tuple(sorted(one.path for one in sources.values() if one.tier == 0))[:_MOST_LINKS], (removed(now.catalogue, row.id) or ("", ""))[1]
+    sources = now.catalogue.numbered(
+        number for _, number, _ in Links(now.catalogue).back(row.number) if number != row.number
+    )
+    return (
+        row,
+        tuple(sorted(one.path for one in sources.values() if one.tier == 0))[:_MOST_LINKS],
+        (removed(now.catalogue, row.id) or ("", ""))[1],
+    )
 
 
-def _removed(vault: Vault, caller: Caller, row: Row, links: tuple[str, ...], kept: str, *, sure: bool) -> Changed:
+def _removed(
+    vault: Vault, caller: Caller, row: Row, links: tuple[str, ...], kept: str, *, sure: bool
+) -> Changed:
     if busy := checkout.under_way(vault.root):
         raise Conflict(f"git is in the middle of a {busy}", "end it first: git status says how")
     data = files.read(vault.root, row.path)
     in_git = objects.committed(vault.root, [row.path]).get(row.path)
     note = notes.read(data, row.path)
-    comes_back = in_git == data or ((in_git is None or note.get("topic") != "") and said_last(vault, note))
+    comes_back = in_git == data or (
+        (in_git is None or note.get("topic") != "") and said_last(vault, note)
+    )
     if kept > max(note.provenance()[0], default=""):  # restore would take that one for the latest
         comes_back = False
     session = note.get("type") == "session"  # what its events say together is its text
@@ -131,9 +175,16 @@ def _removed(vault: Vault, caller: Caller, row: Row, links: tuple[str, ...], kep
     else:
         back, where = "", "git does not have these bytes, and no event holds its text"
     if not sure:
-        raise Invalid(f"--hard removes {row.path}: {where}", line("delete", edits.word(row.id, row.path), "--hard", "--yes"))
+        raise Invalid(
+            f"--hard removes {row.path}: {where}",
+            line("delete", edits.word(row.id, row.path), "--hard", "--yes"),
+        )
     if keeps:
         event = keep_removed(vault, caller, note)
-        where = where if back else f"nothing makes it again as it was; what it said stays in an event: {line('show', event)}"
+        where = (
+            where
+            if back
+            else f"nothing makes it again as it was; what it said stays in an event: {line('show', event)}"
+        )
     edits.remove(vault, row.path, data)
     return Changed(row.id, row.path, "removed", back, where, links)

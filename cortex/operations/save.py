@@ -107,27 +107,51 @@ def save(
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
     id_ = note.get("id") or path
-    suggested = "" if note.get("topic") else topics.suggest(note.get("type"), event.title, event.text)
+    suggested = (
+        "" if note.get("topic") else topics.suggest(note.get("type"), event.title, event.text)
+    )
     alike = _similar(vault, event, id_) if outcome == "created" else ()
-    return Saved(id_, path, outcome, note.get("topic"), suggested, event.id, alike, _remark(note, event), done.problems)
+    return Saved(
+        id_,
+        path,
+        outcome,
+        note.get("topic"),
+        suggested,
+        event.id,
+        alike,
+        _remark(note, event),
+        done.problems,
+    )
 
 
 def _observation(event: Event) -> Event:
     """The event, made whole; `Invalid` when it cannot be saved."""
     if not event.title:
-        raise Invalid("a save needs a title", 'cortex save "What it is, in a line" --why "the reason"')
+        raise Invalid(
+            "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'
+        )
     if event.record and not is_type(event.record):
         raise Invalid(
-            f"{shorten(event.record, 50)!r} is no type of record", "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
+            f"{shorten(event.record, 50)!r} is no type of record",
+            "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha",
         )
     if event.scope and event.scope not in SCOPES:
-        raise Invalid(f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}")
+        raise Invalid(
+            f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
+        )
     if event.scope == "project" and not event.project:
-        raise Invalid("there is no project here that it could be of", "name it with --project, or use --scope personal")
+        raise Invalid(
+            "there is no project here that it could be of",
+            "name it with --project, or use --scope personal",
+        )
     text = event.text or event.title
     if len(event.title) > SAVED_TITLE_LIMIT:
         text = f"{event.title}\n\n{event.text}" if event.text else text
-    event = event._replace(text=text, title=shorten(event.title, SAVED_TITLE_LIMIT), scope=event.scope or scope_of(event.project))
+    event = event._replace(
+        text=text,
+        title=shorten(event.title, SAVED_TITLE_LIMIT),
+        scope=event.scope or scope_of(event.project),
+    )
     events.check(event)
     return event
 
@@ -139,7 +163,9 @@ def _behind_the_last(vault: Vault, caller: Caller, event: Event) -> Event:
         return event
     of = (event.project, event.scope, event.topic)
     path = topics.path(*of)
-    with suppress(CortexError, OSError):  # whoever normalizes the event says what is wrong, and keeps it
+    with suppress(
+        CortexError, OSError
+    ):  # whoever normalizes the event says what is wrong, and keeps it
         there = topic_at(vault, event)
         if there is None:
             held = known(vault, caller)
@@ -151,10 +177,15 @@ def _behind_the_last(vault: Vault, caller: Caller, event: Event) -> Event:
         return event
     if note.get("id") in event.supersedes:
         raise Invalid(
-            f"the topic {event.topic} is of the record that this is to supersede", "save it without --supersedes: it says anew what that record says"
+            f"the topic {event.topic} is of the record that this is to supersede",
+            "save it without --supersedes: it says anew what that record says",
         )
     last = events.latest(note.provenance()[0])
-    return event._replace(id=events.id_after(last, b"\1" + caller.random(4))) if last >= event.id else event
+    return (
+        event._replace(id=events.id_after(last, b"\1" + caller.random(4)))
+        if last >= event.id
+        else event
+    )
 
 
 def _title(title: str) -> str:
@@ -167,18 +198,31 @@ def _text(body: str, what: str, why: str, where: str, learned: str) -> str:
     said = [f"**{name}.** {text.strip()}" for name, text in parts.items() if text.strip()]
     if body.strip() and said:
         raise Invalid(
-            "--body is the whole text: --what, --why, --where and --learned cannot stand beside it", "put them into the body, or leave it out"
+            "--body is the whole text: --what, --why, --where and --learned cannot stand beside it",
+            "put them into the body, or leave it out",
         )
     return body if body.strip() else "\n\n".join(said)
 
 
-def _related(vault: Vault, caller: Caller, event: Event, derived_from: str, supersedes: str) -> Event:
+def _related(
+    vault: Vault, caller: Caller, event: Event, derived_from: str, supersedes: str
+) -> Event:
     """The event with the ids of the records that these names mean."""
 
     def ids(now: Views, names: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(edits.record(naming.one(now.catalogue, name)).id for name in names.replace(",", " ").split()))
+        return tuple(
+            dict.fromkeys(
+                edits.record(naming.one(now.catalogue, name)).id
+                for name in names.replace(",", " ").split()
+            )
+        )
 
-    old, sources = look(vault, caller.progress, lambda now: (ids(now, supersedes), ids(now, derived_from)), words=False)
+    old, sources = look(
+        vault,
+        caller.progress,
+        lambda now: (ids(now, supersedes), ids(now, derived_from)),
+        words=False,
+    )
     return event._replace(supersedes=old, derived_from=sources)
 
 
@@ -195,13 +239,26 @@ def _similar(vault: Vault, event: Event, id_: str) -> tuple[Similar, ...]:
             with Catalogue(folder, writable=False) as catalogue:
                 asked = f"project = ? AND tier = 0 AND id != ? AND ({where}) ORDER BY date DESC LIMIT {_CANDIDATES}"
                 rows = list(catalogue.rows(asked, (event.project, id_, *words)))
-    alike = [Similar(row.id, row.title, round(similarity(event.title, row.title), 3)) for row in rows if row.id != row.path]
-    return tuple(sorted((one for one in alike if one.similarity >= SUGGESTED), key=lambda one: (-one.similarity, one.id))[:_SHOWN])
+    alike = [
+        Similar(row.id, row.title, round(similarity(event.title, row.title), 3))
+        for row in rows
+        if row.id != row.path
+    ]
+    return tuple(
+        sorted(
+            (one for one in alike if one.similarity >= SUGGESTED),
+            key=lambda one: (-one.similarity, one.id),
+        )[:_SHOWN]
+    )
 
 
 def _remark(note: notes.Note, event: Event) -> str:
     """What a caller would not expect of the record it has just saved."""
-    if note.get("topic") and events.latest(note.provenance()[0]) != event.id and not any(says(record_of(note), one) for one in records_of(event)):
+    if (
+        note.get("topic")
+        and events.latest(note.provenance()[0]) != event.id
+        and not any(says(record_of(note), one) for one in records_of(event))
+    ):
         return f"a later text stands there: {line('history', note.get('id'))} shows both"
     if note.get("status").lower() == "superseded":
         by = target_in(note.get("superseded_by"))

@@ -58,7 +58,18 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> Score
     answer = importance.score(held, moment)
     parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
     last = "" if held.used is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(held.used))
-    return Scored(row.id, row.title, round(answer.score, 6), parts, row.path, row.type, row.status, held.uses, last, _fate(row, held, moment))
+    return Scored(
+        row.id,
+        row.title,
+        round(answer.score, 6),
+        parts,
+        row.path,
+        row.type,
+        row.status,
+        held.uses,
+        last,
+        _fate(row, held, moment),
+    )
 
 
 def _fate(row: Row, held: Signals, moment: int) -> str:

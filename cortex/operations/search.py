@@ -55,7 +55,15 @@ class _Part(NamedTuple):
     problems: list[Problem]
 
 
-def search(vault: Vault, caller: Caller, query: str, *, number: int = 10, all: bool = False, whose: str = "") -> Found:
+def search(
+    vault: Vault,
+    caller: Caller,
+    query: str,
+    *,
+    number: int = 10,
+    all: bool = False,
+    whose: str = "",
+) -> Found:
     """Find notes by their words, best first.
 
     Notes that hold all words come first, then, when these are few, notes that hold some. Archived records come behind
@@ -88,7 +96,13 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10, all: b
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
-            problems.append(Problem(one.root, f"your own vault was not searched: {error}", command.line("--vault", one.root, "doctor")))
+            problems.append(
+                Problem(
+                    one.root,
+                    f"your own vault was not searched: {error}",
+                    command.line("--vault", one.root, "doctor"),
+                )
+            )
     ranked = _merged(parts, number)
     terms = next((part.terms for part in parts if part.terms), [])
     phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
@@ -97,11 +111,27 @@ def search(vault: Vault, caller: Caller, query: str, *, number: int = 10, all: b
     dropped = sum(part.dropped for part in parts)
     problems = [*(problem for part in parts for problem in part.problems), *problems]
     if asked.cut:
-        problems.insert(0, Problem("query", f"only its first {queries.MOST_PIECES} words are searched", "ask with fewer words"))
+        problems.insert(
+            0,
+            Problem(
+                "query",
+                f"only its first {queries.MOST_PIECES} words are searched",
+                "ask with fewer words",
+            ),
+        )
     for part in parts:
-        access.mark(part.vault, caller, "search", [one.row.id for held, one in ranked if held is part])
+        access.mark(
+            part.vault, caller, "search", [one.row.id for held, one in ranked if held is part]
+        )
     personal = next((part.vault.root for part in parts if part.whose == "personal"), "")
-    return Found(query, hits, tuple(problems), _hint(asked, terms, query, dropped, bool(hits)), dropped, personal)
+    return Found(
+        query,
+        hits,
+        tuple(problems),
+        _hint(asked, terms, query, dropped, bool(hits)),
+        dropped,
+        personal,
+    )
 
 
 def _with_all(query: str) -> str:
@@ -109,7 +139,11 @@ def _with_all(query: str) -> str:
     if len(query) > _LONGEST_COMMAND:
         return "cortex search --all …"
     words = query.split()
-    return command.line("search", "--all", *(words if all(command.quoted(word) == word for word in words) else [query]))
+    return command.line(
+        "search",
+        "--all",
+        *(words if all(command.quoted(word) == word for word in words) else [query]),
+    )
 
 
 def _vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Problem]]:
@@ -121,15 +155,23 @@ def _vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Pro
     own, problem = personal_vault(vault), personal_problem(vault)
     if whose == "personal":
         if own is None:
-            message = f"{problem.where} {problem.message}" if problem else "you have no vault of your own beside this one"
+            message = (
+                f"{problem.where} {problem.message}"
+                if problem
+                else "you have no vault of your own beside this one"
+            )
             raise NotFound(message, "cortex init DIR --default makes DIR your own vault")
         return [(own, "personal")], []
     return [(vault, "project"), *([(own, "personal")] if own else [])], [problem] if problem else []
 
 
-def _part(vault: Vault, whose: str, caller: Caller, asked: Query, limit: int, *, every: bool) -> _Part:
+def _part(
+    vault: Vault, whose: str, caller: Caller, asked: Query, limit: int, *, every: bool
+) -> _Part:
     problems = freshen(vault, caller)
-    ranked, terms, dropped, known = look(vault, caller.progress, lambda now: (*_best(now, asked, limit, every=every), now.problems))
+    ranked, terms, dropped, known = look(
+        vault, caller.progress, lambda now: (*_best(now, asked, limit, every=every), now.problems)
+    )
     problems += known
     if whose == "personal":
         problems = _away(vault, problems)
@@ -139,7 +181,13 @@ def _part(vault: Vault, whose: str, caller: Caller, asked: Query, limit: int, *,
 def _away(vault: Vault, problems: list[Problem]) -> list[Problem]:
     """The problems of a vault that is not the one people work in: where they are, in one line."""
     if len(problems) > 1:
-        return [Problem(vault.root, f"{len(problems)} problems in your own vault", command.line("--vault", vault.root, "doctor"))]
+        return [
+            Problem(
+                vault.root,
+                f"{len(problems)} problems in your own vault",
+                command.line("--vault", vault.root, "doctor"),
+            )
+        ]
     return [problem._replace(where=f"{vault.root}/{problem.where}") for problem in problems]
 
 
@@ -151,7 +199,9 @@ def _is_full(part: _Part, limit: int) -> bool:
 def _merged(parts: list[_Part], limit: int) -> list[tuple[_Part, _Ranked]]:
     """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault has word for word from
     another, a promoted record, is shown once, where it ranks first."""
-    ordered = sorted(((part, one) for part in parts for one in part.ranked), key=lambda pair: pair[1].group)
+    ordered = sorted(
+        ((part, one) for part in parts for one in part.ranked), key=lambda pair: pair[1].group
+    )
     if len(parts) < 2:
         return ordered[:limit]
     kept: dict[object, tuple[_Part, _Ranked]] = {}
@@ -162,7 +212,9 @@ def _merged(parts: list[_Part], limit: int) -> list[tuple[_Part, _Ranked]]:
     return list(kept.values())[:limit]
 
 
-def _best(now: Views, asked: Query, limit: int, *, every: bool) -> tuple[list[_Ranked], list[str], int]:
+def _best(
+    now: Views, asked: Query, limit: int, *, every: bool
+) -> tuple[list[_Ranked], list[str], int]:
     """The best notes, the terms that were looked for, and how many of the best were dropped because they are superseded or deleted.
     Events come last, without those whose records are among the notes before them, or dropped."""
     told: set[str] = set()
@@ -170,17 +222,25 @@ def _best(now: Views, asked: Query, limit: int, *, every: bool) -> tuple[list[_R
     kept = _in_order(now, asked, scored)[:limit]
     dropped = 0 if every else sum(_is_dropped(one) for one in kept)
     if dropped:
-        gone = list(now.catalogue.asked(f"SELECT number, events FROM note WHERE tier = {SET_ASIDE} AND {_DROPPED}", DROPPED))
+        gone = list(
+            now.catalogue.asked(
+                f"SELECT number, events FROM note WHERE tier = {SET_ASIDE} AND {_DROPPED}", DROPPED
+            )
+        )
         told = {event for _, events in gone if events for event in events.split("\n")}
         if len(scored) >= limit or sum(one.group <= 2 * SET_ASIDE for one in scored) >= _NOT_FEW:
             # Others take their places: asked again without them. In any other case they kept nobody out.
-            scored, _ = _scored(now, asked, limit, (CURRENT, SET_ASIDE), {number for number, _ in gone})
+            scored, _ = _scored(
+                now, asked, limit, (CURRENT, SET_ASIDE), {number for number, _ in gone}
+            )
             kept = _in_order(now, asked, scored)[:limit]
         else:
             kept = [one for one in kept if not _is_dropped(one)]
     if len(kept) < limit:
         told |= {event for one in kept for event in one.row.events}
-        scored, more_terms = _scored(now, asked, limit - len(kept), (TRAIL,), now.catalogue.events(told))
+        scored, more_terms = _scored(
+            now, asked, limit - len(kept), (TRAIL,), now.catalogue.events(told)
+        )
         kept += _in_order(now, asked, scored)[: limit - len(kept)]
         terms = terms or more_terms
     return kept, terms, dropped
@@ -190,13 +250,19 @@ def _is_dropped(one: _Ranked) -> bool:
     return one.row.tier == SET_ASIDE and one.row.status in DROPPED
 
 
-def _scored(now: Views, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]) -> tuple[list[Scored], list[str]]:
+def _scored(
+    now: Views, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
+) -> tuple[list[Scored], list[str]]:
     where, values = filters.condition(asked)
     if not asked.pieces:
         marks = ",".join(map(str, tiers))
         order = "ORDER BY tier, date DESC, path LIMIT ?"
-        newest = now.catalogue.rows(f"{where} AND tier IN ({marks}) {order}", (*values, limit + len(without)))
-        return [Scored(2 * row.tier, 0.0, row.number) for row in newest if row.number not in without], []
+        newest = now.catalogue.rows(
+            f"{where} AND tier IN ({marks}) {order}", (*values, limit + len(without))
+        )
+        return [
+            Scored(2 * row.tier, 0.0, row.number) for row in newest if row.number not in without
+        ], []
     from cortex.projections import index  # noqa: PLC0415  a query of filters alone needs no Whoosh
 
     allowed = None if where == "1" else {row.number for row in now.catalogue.rows(where, values)}
@@ -207,7 +273,10 @@ def _in_order(now: Views, asked: Query, scored: list[Scored]) -> list[_Ranked]:
     """Without words there is no score, and the newest come first."""
     rows = now.catalogue.numbered(one.number for one in scored)
     ranked = [_Ranked(one.group, rows[one.number], one.score) for one in scored]
-    return sorted(ranked, key=lambda one: (one.group, -one.score, 0 if asked.pieces else -one.row.date, one.row.path))
+    return sorted(
+        ranked,
+        key=lambda one: (one.group, -one.score, 0 if asked.pieces else -one.row.date, one.row.path),
+    )
 
 
 def _hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:
@@ -218,5 +287,7 @@ def _hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool)
     if asked.pieces and not terms:
         return "its words are too common to be looked for; add one that is not"
     if asked.filters or asked.after is not None or asked.before is not None:
-        return "try it without the filters, or cortex status to see which types and projects there are"
+        return (
+            "try it without the filters, or cortex status to see which types and projects there are"
+        )
     return "try other words, or the beginning of one: cortex search 'merg*'"

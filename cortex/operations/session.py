@@ -18,7 +18,15 @@ from cortex.operations.capture import capture, new_id
 from cortex.operations.freshen import freshen
 from cortex.operations.here import project_named
 from cortex.operations.live import SESSION, last_of, live
-from cortex.operations.session_list import Listed, SessionHit, SessionShown, hits_of, listed, shown_whole, text_of
+from cortex.operations.session_list import (
+    Listed,
+    SessionHit,
+    SessionShown,
+    hits_of,
+    listed,
+    shown_whole,
+    text_of,
+)
 from cortex.operations.session_name import names_of, one_session, only_live
 from cortex.projections.catalogue import Row
 from cortex.projections.refresh import Views, look
@@ -47,7 +55,9 @@ class Ended(NamedTuple):
     id: str
     name: str
     path: str
-    outcome: str  # ended; updated when it had been before; captured when its note cannot be written yet
+    outcome: (
+        str  # ended; updated when it had been before; captured when its note cannot be written yet
+    )
     event: str
     problems: tuple[Problem, ...]
 
@@ -96,7 +106,10 @@ def session(
     if action not in ACTIONS:
         raise Invalid(f"there is no {action!r} of sessions", f"cortex session {'|'.join(ACTIONS)}")
     if len(name) > _LONGEST_NAME:
-        raise Invalid(f"a name of {len(name)} characters is too long for a session", f"use at most {_LONGEST_NAME}")
+        raise Invalid(
+            f"a name of {len(name)} characters is too long for a session",
+            f"use at most {_LONGEST_NAME}",
+        )
     if action == "list":
         return listed(vault, caller, project_named(vault, project), since, number)
     if action == "show":
@@ -107,7 +120,9 @@ def session(
         return _start(vault, caller, name, project, goal)
     if orphans:
         if name:
-            raise Invalid("--orphans closes all orphans, and a name ends one session", "give one of the two")
+            raise Invalid(
+                "--orphans closes all orphans, and a name ends one session", "give one of the two"
+            )
         return _close_orphans(vault, caller)
     parts = {
         "goal": goal, "instructions": instructions, "discoveries": discoveries, "accomplished": accomplished, "next_steps": next_steps,
@@ -121,19 +136,41 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     if name:  # a session that goes on
         freshen(vault, caller)
         held = look(vault, caller.progress, lambda now: next(_named_so(now, name), None))
-        id_ = _id_behind(caller, events.latest(held.events), beyond=held.status == "done") if held else id_
-    name = name or f"s-{caller.now[:10].replace('-', '')}-{base32(int.from_bytes(caller.random(4), 'big'), 6)}"
-    captured = capture(vault, caller, goal.strip() or sessions.NO_GOAL, type=sessions.START, session=name, project=project, id=id_)
+        id_ = (
+            _id_behind(caller, events.latest(held.events), beyond=held.status == "done")
+            if held
+            else id_
+        )
+    name = (
+        name
+        or f"s-{caller.now[:10].replace('-', '')}-{base32(int.from_bytes(caller.random(4), 'big'), 6)}"
+    )
+    captured = capture(
+        vault,
+        caller,
+        goal.strip() or sessions.NO_GOAL,
+        type=sessions.START,
+        session=name,
+        project=project,
+        id=id_,
+    )
     problems = freshen(vault, caller)
 
     def asked(now: Views) -> tuple[Row | None, list[str]]:
         row = next(_named_so(now, name), None)
-        others = [one.row for one in live(now.catalogue, caller.now) if row and one.row.project == row.project and one.row.id != row.id]
+        others = [
+            one.row
+            for one in live(now.catalogue, caller.now)
+            if row and one.row.project == row.project and one.row.id != row.id
+        ]
         return row, list(names_of(now.catalogue, others).values())
 
     row, others = look(vault, caller.progress, asked)
     if row is None:
-        raise CortexError(f"{captured.id} was captured, and no note came of it", "cortex doctor says why; cortex normalize tries again")
+        raise CortexError(
+            f"{captured.id} was captured, and no note came of it",
+            "cortex doctor says why; cortex normalize tries again",
+        )
     outcome = "resumed" if len(row.events) > 1 else "started"
     return Started(row.id, name, row.path, outcome, captured.id, tuple(others), tuple(problems))
 
@@ -152,36 +189,75 @@ def _id_behind(caller: Caller, last: str, *, beyond: bool = False) -> str:
     return drawn if drawn > last else events.id_after(last, caller.random(2))
 
 
-def _end(vault: Vault, caller: Caller, name: str, parts: dict[str, str], *, summary: str, project: str) -> Ended:
+def _end(
+    vault: Vault, caller: Caller, name: str, parts: dict[str, str], *, summary: str, project: str
+) -> Ended:
     problems = freshen(vault, caller)
-    row, named, start, ended = look(vault, caller.progress, lambda now: _to_end(vault, caller, now, name=name, project=project))
+    row, named, start, ended = look(
+        vault, caller.progress, lambda now: _to_end(vault, caller, now, name=name, project=project)
+    )
     if any(text.strip() for text in parts.values()):
         parts = parts | {"goal": parts["goal"] if parts["goal"].strip() else start}
     told = "\n\n".join(text for text in (summary.strip(), sessions.composed(parts)) if text)
     id_ = _id_behind(caller, max(ended, events.latest(row.events)))
-    captured = capture(vault, caller, told or sessions.NO_SUMMARY, type=sessions.END, session=named, project=row.project, id=id_)
+    captured = capture(
+        vault,
+        caller,
+        told or sessions.NO_SUMMARY,
+        type=sessions.END,
+        session=named,
+        project=row.project,
+        id=id_,
+    )
     problems += freshen(vault, caller)
-    outcome = "captured" if any(captured.id in one.where for one in problems) else "updated" if ended else "ended"
+    outcome = (
+        "captured"
+        if any(captured.id in one.where for one in problems)
+        else "updated"
+        if ended
+        else "ended"
+    )
     return Ended(row.id, named, row.path, outcome, captured.id, tuple(problems))
 
 
-def _to_end(vault: Vault, caller: Caller, now: Views, *, name: str, project: str) -> tuple[Row, str, str, str]:
+def _to_end(
+    vault: Vault, caller: Caller, now: Views, *, name: str, project: str
+) -> tuple[Row, str, str, str]:
     """The session that is to be ended, its name, the goal with which it began, and the event that ended it before."""
     catalogue = now.catalogue
     row = one_session(catalogue, name) if name else only_live(vault, caller, catalogue, project)
     if project and row.project != project:
-        raise Invalid(f"{name} is a session of {row.project or 'no project'}, not of {project}", line("session", "end", name))
+        raise Invalid(
+            f"{name} is a session of {row.project or 'no project'}, not of {project}",
+            line("session", "end", name),
+        )
     named = name if sessions.id_of(name) == row.id else names_of(catalogue, [row])[row.number]
     if sessions.id_of(named) != row.id:
         raise Invalid(
-            f"{row.path} does not say which session it is of", "give the session's own name; cortex doctor says what is wrong with the note"
+            f"{row.path} does not say which session it is of",
+            "give the session's own name; cortex doctor says what is wrong with the note",
         )
     ids = list(
-        catalogue.asked("SELECT id, path, type FROM note WHERE session = ? AND tier = 2 AND type IN (?, ?)", (named, sessions.START, sessions.END))
+        catalogue.asked(
+            "SELECT id, path, type FROM note WHERE session = ? AND tier = 2 AND type IN (?, ?)",
+            (named, sessions.START, sessions.END),
+        )
     )
     goals = [text_of(vault, path) for _, path, type_ in sorted(ids) if type_ == sessions.START]
     goal = next((text for text in reversed(goals) if text and text != sessions.NO_GOAL), "")
-    return row, named, goal, max((str(id_) for id_, _, type_ in ids if type_ == sessions.END and events.is_event_id(str(id_))), default="")
+    return (
+        row,
+        named,
+        goal,
+        max(
+            (
+                str(id_)
+                for id_, _, type_ in ids
+                if type_ == sessions.END and events.is_event_id(str(id_))
+            ),
+            default="",
+        ),
+    )
 
 
 def _close_orphans(vault: Vault, caller: Caller) -> Closed:
@@ -189,13 +265,28 @@ def _close_orphans(vault: Vault, caller: Caller) -> Closed:
     and two clones that close it write the same."""
     problems = freshen(vault, caller)
 
-    held = look(vault, caller.progress, lambda now: [one for one in live(now.catalogue, caller.now) if one.orphan])
-    mine = [one.row for one in held if one.row.id != one.row.path and one.last]  # what a person wrote without an id is theirs
-    _, more = edits.apply_all(vault, caller, [(edits.record(row).path, _closing(row)) for row in mine])
+    held = look(
+        vault,
+        caller.progress,
+        lambda now: [one for one in live(now.catalogue, caller.now) if one.orphan],
+    )
+    mine = [
+        one.row for one in held if one.row.id != one.row.path and one.last
+    ]  # what a person wrote without an id is theirs
+    _, more = edits.apply_all(
+        vault, caller, [(edits.record(row).path, _closing(row)) for row in mine]
+    )
     if not mine:
         return Closed((), tuple(problems))
     records = look(
-        vault, caller.progress, lambda now: hits_of(vault, caller, now.catalogue, [row for one in mine if (row := now.catalogue.at(one.path))])
+        vault,
+        caller.progress,
+        lambda now: hits_of(
+            vault,
+            caller,
+            now.catalogue,
+            [row for one in mine if (row := now.catalogue.at(one.path))],
+        ),
     )
     return Closed(tuple(records), (*problems, *more))
 
@@ -204,6 +295,8 @@ def _closing(row: Row) -> edits.Edit:
     def closed(note: Note) -> Note:
         if note.get("status") != "open" or note.provenance()[0] != row.events:
             return note  # it was ended, or moved on, just now
-        return with_fields(note, {"status": "done", "ended": last_of(row), "closed": sessions.NO_END})
+        return with_fields(
+            note, {"status": "done", "ended": last_of(row), "closed": sessions.NO_END}
+        )
 
     return closed

@@ -90,9 +90,15 @@ def listed(vault: Vault, caller: Caller, project: str, since: str, number: int) 
             where, values = f"{where} AND project = ?", [project]
         if moment is not None:
             where, values = f"{where} AND date >= ?", [*values, moment]
-        total = int(next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {where}", values))[0])
+        total = int(
+            next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {where}", values))[0]
+        )
         living = "(status = 'open' AND tier = 0)"
-        rows = list(now.catalogue.rows(f"{where} ORDER BY {living} DESC, date DESC, path LIMIT ?", (*values, number)))
+        rows = list(
+            now.catalogue.rows(
+                f"{where} ORDER BY {living} DESC, date DESC, path LIMIT ?", (*values, number)
+            )
+        )
         return hits_of(vault, caller, now.catalogue, rows), total
 
     records, total = look(vault, caller.progress, asked)
@@ -107,7 +113,8 @@ def shown_whole(vault: Vault, caller: Caller, name: str) -> SessionShown:
         (shown,) = hits_of(vault, caller, now.catalogue, [row])
         prompts = list(
             now.catalogue.asked(
-                "SELECT id, path FROM note WHERE session = ? AND tier = 2 AND type = 'prompt' ORDER BY id DESC LIMIT ?", (shown.name, _MOST_SHOWN)
+                "SELECT id, path FROM note WHERE session = ? AND tier = 2 AND type = 'prompt' ORDER BY id DESC LIMIT ?",
+                (shown.name, _MOST_SHOWN),
             )
         )
         where = "session = ? AND tier < 2 AND type != 'session' ORDER BY date DESC, path LIMIT ?"
@@ -115,9 +122,20 @@ def shown_whole(vault: Vault, caller: Caller, name: str) -> SessionShown:
 
     row, shown, asked_, standings = look(vault, caller.progress, asked)
     note = _note(vault, row)
-    told = [f"{events.time_of(turn.id)} {turn.type}: {turn.gist}" for turn in sessions.turns(note)] if note else []
-    prompts = tuple(Prompt(id_, events.time_of(id_), shorten(text_of(vault, path), _PROMPT_LIMIT)) for id_, path in reversed(asked_))
-    more = max(0, shown.prompts - len(prompts)) + max(0, len(told) - _MOST_SHOWN) + max(0, shown.records - len(standings))
+    told = (
+        [f"{events.time_of(turn.id)} {turn.type}: {turn.gist}" for turn in sessions.turns(note)]
+        if note
+        else []
+    )
+    prompts = tuple(
+        Prompt(id_, events.time_of(id_), shorten(text_of(vault, path), _PROMPT_LIMIT))
+        for id_, path in reversed(asked_)
+    )
+    more = (
+        max(0, shown.prompts - len(prompts))
+        + max(0, len(told) - _MOST_SHOWN)
+        + max(0, shown.records - len(standings))
+    )
     access.mark(vault, caller, "show", [row.id])
     return SessionShown(
         shown,
@@ -130,7 +148,9 @@ def shown_whole(vault: Vault, caller: Caller, name: str) -> SessionShown:
     )
 
 
-def hits_of(vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[Row]) -> list[SessionHit]:
+def hits_of(
+    vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[Row]
+) -> list[SessionHit]:
     """Sessions with what the catalogue and their notes say of them."""
     living = {one.row.number: one for one in live(catalogue, caller.now)}
     names = names_of(catalogue, rows)
@@ -139,7 +159,8 @@ def hits_of(vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[Row])
         name = names[row.number]
         counted = dict(
             catalogue.asked(
-                "SELECT CASE WHEN tier < 2 THEN '' ELSE type END, count(*) FROM note WHERE session = ? AND type != 'session' GROUP BY 1", (name,)
+                "SELECT CASE WHEN tier < 2 THEN '' ELSE type END, count(*) FROM note WHERE session = ? AND type != 'session' GROUP BY 1",
+                (name,),
             )
         )
         note = _note(vault, row)
@@ -160,7 +181,11 @@ def _gist(note: Note) -> str:
     if told := sessions.gist(sessions.summary_of(note), _GIST_LIMIT):
         return told
     turns = list(sessions.turns(note))
-    said = [turn.gist for turn in turns if turn.type != "prompt" and turn.gist not in (sessions.NO_GOAL, sessions.NO_SUMMARY)]
+    said = [
+        turn.gist
+        for turn in turns
+        if turn.type != "prompt" and turn.gist not in (sessions.NO_GOAL, sessions.NO_SUMMARY)
+    ]
     return shorten((said or [turn.gist for turn in turns] or [""])[-1], _GIST_LIMIT)
 
 
@@ -174,7 +199,11 @@ def _note(vault: Vault, row: Row) -> Note | None:
 def text_of(vault: Vault, path: object) -> str:
     """What an event holds, from its path as the catalogue has it."""
     try:
-        held = files.read(vault.root, path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else str(path), MAX_NOTE_BYTES)
+        held = files.read(
+            vault.root,
+            path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else str(path),
+            MAX_NOTE_BYTES,
+        )
     except (CortexError, OSError):
         return ""
     return (events.raw_content(notes.read(held).text) or "").strip()

@@ -55,7 +55,16 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
     access.mark(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
     return Shown(
-        row.id, row.path, row.title, row.type, row.status, text, notes.read(data, row.path).problems, cut, whose, os.path.join(vault.root, row.path)
+        row.id,
+        row.path,
+        row.title,
+        row.type,
+        row.status,
+        text,
+        notes.read(data, row.path).problems,
+        cut,
+        whose,
+        os.path.join(vault.root, row.path),
     )
 
 
@@ -72,4 +81,6 @@ def _own(vault: Vault, caller: Caller, note: str, missing: NotFound) -> tuple[Va
     except Conflict:
         raise
     except (CortexError, OSError) as error:
-        raise NotFound(missing.message, f"{missing.hint}; your own vault could not be looked in: {error}") from error
+        raise NotFound(
+            missing.message, f"{missing.hint}; your own vault could not be looked in: {error}"
+        ) from error

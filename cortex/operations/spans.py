@@ -14,7 +14,10 @@ def since_of(text: str, now: str) -> int:
     except Invalid:
         parsed = Query((), ())
     if parsed.after is None or parsed.pieces or parsed.filters:
-        raise Invalid(f"{text!r} is neither a date nor a span", "write 2026-11-20, 2026-11, or a span such as 7d, 2w, 3m")
+        raise Invalid(
+            f"{text!r} is neither a date nor a span",
+            "write 2026-11-20, 2026-11, or a span such as 7d, 2w, 3m",
+        )
     return parsed.after
 
 

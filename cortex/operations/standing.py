@@ -17,11 +17,15 @@ from cortex.vault.find import Vault
 # Of more records than these only some are ranked: half of them the last changed, half those from which time takes nothing,
 # and those that were used last. About 20 µs a record.
 MOST_RANKED, MOST_USED = 1000, 200
-_ENDURING = f"(pinned = 1 OR type IN {tuple(sorted(importance.IMMORTAL))})"  # SQL, as `importance.endures`
+_ENDURING = (
+    f"(pinned = 1 OR type IN {tuple(sorted(importance.IMMORTAL))})"  # SQL, as `importance.endures`
+)
 _DATE = attrgetter("date")
 
 
-def candidates(vault: Vault, now: Views, where: str, values: Sequence[object], total: int) -> Iterator[Standing]:
+def candidates(
+    vault: Vault, now: Views, where: str, values: Sequence[object], total: int
+) -> Iterator[Standing]:
     """Of the `total` notes for which a condition holds those that may matter most, to be ranked. What is pinned is always among
     them, then the newest of what endures. `where` is never a user's text."""
     if total <= MOST_RANKED:
@@ -34,31 +38,52 @@ def candidates(vault: Vault, now: Views, where: str, values: Sequence[object], t
         (first.format(f"{where} AND {_ENDURING}", "pinned DESC,"), half),
         (f"({where} AND id IN ({','.join('?' * len(used))}))", *(id_ for id_, _ in used)),
     )
-    return now.catalogue.standings(f"({' OR '.join(part for part, *_ in parts)})", [one for _, *more in parts for one in (*values, *more)])
+    return now.catalogue.standings(
+        f"({' OR '.join(part for part, *_ in parts)})",
+        [one for _, *more in parts for one in (*values, *more)],
+    )
 
 
-def signals(vault: Vault, now: Views, where: str = "tier < 2", values: Sequence[object] = (), *, branch: str = "") -> dict[int, Signals]:
+def signals(
+    vault: Vault,
+    now: Views,
+    where: str = "tier < 2",
+    values: Sequence[object] = (),
+    *,
+    branch: str = "",
+) -> dict[int, Signals]:
     """The signals of the notes for which an SQL condition over `Standing` holds, by number. `branch` is the one that counts as
     current. `where` is never a user's text."""
     return signals_of(vault, now, now.catalogue.standings(where, values), branch)
 
 
-def signals_of(vault: Vault, now: Views, standings: Iterable[Standing], branch: str = "") -> dict[int, Signals]:
+def signals_of(
+    vault: Vault, now: Views, standings: Iterable[Standing], branch: str = ""
+) -> dict[int, Signals]:
     """As `signals`, of notes that somebody has in hand already."""
     return {one.number: held for one, held in _known(vault, now, standings, branch, created_of)}
 
 
-def ranked(vault: Vault, now: Views, caller: Caller, standings: Iterable[Standing], branch: str = "") -> list[tuple[Standing, float]]:
+def ranked(
+    vault: Vault, now: Views, caller: Caller, standings: Iterable[Standing], branch: str = ""
+) -> list[tuple[Standing, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
     moment, rank = access.seconds(caller.now), importance.rank
     # A rank does not ask when a note was made.
-    scored = [(-rank(held, moment), -min(one.date, moment), one.path, one) for one, held in _known(vault, now, standings, branch, _DATE)]
+    scored = [
+        (-rank(held, moment), -min(one.date, moment), one.path, one)
+        for one, held in _known(vault, now, standings, branch, _DATE)
+    ]
     scored.sort()
     return [(one, -negative) for negative, _, _, one in scored]
 
 
 def _known(
-    vault: Vault, now: Views, standings: Iterable[Standing], branch: str, created: Callable[[Standing], int]
+    vault: Vault,
+    now: Views,
+    standings: Iterable[Standing],
+    branch: str,
+    created: Callable[[Standing], int],
 ) -> Iterator[tuple[Standing, Signals]]:
     used, incoming = access.counts(vault), in_degree(now.catalogue)
     most_incoming = max(incoming.values(), default=0)

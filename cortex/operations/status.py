@@ -18,7 +18,9 @@ from cortex.vault.waiting import waiting
 
 _RECENT, _FEW, _MOST = 5, 5, 12  # notes, things that want a look, kinds of things
 _FAILED = 20
-STALE = 30 * 24 * 3600  # seconds without a change after which what is open is asked about; seed 000 leaves the number open
+STALE = (
+    30 * 24 * 3600
+)  # seconds without a change after which what is open is asked about; seed 000 leaves the number open
 _OPEN = f"tier = 0 AND {IS_OPEN}"
 _T = TypeVar("_T")
 
@@ -55,7 +57,9 @@ class Status(NamedTuple):
     overdue: tuple[Recent, ...]  # open actions that were due before today, the longest first
     stale: tuple[Recent, ...]  # open, and unchanged for 30 days; the longest first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
-    orphans: tuple[str, ...]  # those of them without an event for a day: cortex session end --orphans
+    orphans: tuple[
+        str, ...
+    ]  # those of them without an event for a day: cortex session end --orphans
     more: dict[str, int]
 
 
@@ -94,22 +98,41 @@ def _status(vault: Vault, now: Views, at: str) -> Status:
         statuses=_most("statuses", statuses, more),
         set_aside=sum(statuses.get(name, 0) for name in ASIDE),
         topics=_number(
-            catalogue, "SELECT count(DISTINCT project || char(10) || scope || char(10) || topic) FROM note WHERE tier = 0 AND topic != ''"
+            catalogue,
+            "SELECT count(DISTINCT project || char(10) || scope || char(10) || topic) FROM note WHERE tier = 0 AND topic != ''",
         ),
-        open=_most("open", dict(catalogue.asked(f"SELECT project, count(*) FROM note WHERE {_OPEN} GROUP BY 1 ORDER BY 2 DESC, 1")), more),
-        overdue=_listed(catalogue, "overdue", (f"{_OPEN} AND {is_due}", "due, path", at[:10]), more),
-        stale=_listed(catalogue, "stale", (f"{_OPEN} AND date < ?", "date, path", seconds(at) - STALE), more),
+        open=_most(
+            "open",
+            dict(
+                catalogue.asked(
+                    f"SELECT project, count(*) FROM note WHERE {_OPEN} GROUP BY 1 ORDER BY 2 DESC, 1"
+                )
+            ),
+            more,
+        ),
+        overdue=_listed(
+            catalogue, "overdue", (f"{_OPEN} AND {is_due}", "due, path", at[:10]), more
+        ),
+        stale=_listed(
+            catalogue, "stale", (f"{_OPEN} AND date < ?", "date, path", seconds(at) - STALE), more
+        ),
         live=tuple(_bounded("live", [one.row.id for one in living if not one.orphan], _FEW, more)),
-        orphans=tuple(_bounded("orphans", [one.row.id for one in living if one.orphan], _FEW, more)),
+        orphans=tuple(
+            _bounded("orphans", [one.row.id for one in living if one.orphan], _FEW, more)
+        ),
         more=more,
     )
 
 
-def _listed(catalogue: Catalogue, name: str, condition: tuple[str, str, object], more: dict[str, int]) -> tuple[Recent, ...]:
+def _listed(
+    catalogue: Catalogue, name: str, condition: tuple[str, str, object], more: dict[str, int]
+) -> tuple[Recent, ...]:
     """The first notes for which a condition of one value holds, in its order."""
     where, order, value = condition
     rows = list(catalogue.standings(f"{where} ORDER BY {order} LIMIT ?", (value, _FEW)))
-    if len(rows) == _FEW and (left := _number(catalogue, f"SELECT count(*) FROM note WHERE {where}", value) - _FEW):
+    if len(rows) == _FEW and (
+        left := _number(catalogue, f"SELECT count(*) FROM note WHERE {where}", value) - _FEW
+    ):
         more[name] = left
     return tuple(_named(row) for row in rows)
 

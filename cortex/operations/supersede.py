@@ -42,15 +42,25 @@ def supersede(vault: Vault, caller: Caller, old: str, *, by: str = "", reason: s
     problems = freshen(vault, caller)
     one, new, name = look(vault, caller.progress, lambda now: _pair(now, old, by))
     # The old one first: what it says is what holds. A crash here leaves one that `doctor` names with this very command.
-    steps = [(one.path, retiring(one.id, new.id if new else "", one_line(clean(reason)), caller.now))]
+    steps = [
+        (one.path, retiring(one.id, new.id if new else "", one_line(clean(reason)), caller.now))
+    ]
     if new:
         replace = replacing(name, caller.now)
-        replace(parse(files.read(vault.root, new.path), new.path))  # what cannot be done is told before anything is
+        replace(
+            parse(files.read(vault.root, new.path), new.path)
+        )  # what cannot be done is told before anything is
         steps.append((new.path, replace))
     changed, healed = edits.apply_all(vault, caller, steps)
     if not changed:
         return Changed(one.id, one.path, "unchanged", "", problems=tuple(problems))
-    return Changed(one.id, one.path, "superseded", line("restore", edits.word(one.id, one.path)), problems=(*problems, *healed))
+    return Changed(
+        one.id,
+        one.path,
+        "superseded",
+        line("restore", edits.word(one.id, one.path)),
+        problems=(*problems, *healed),
+    )
 
 
 def retiring(id_: str, by: str, reason: str, now: str) -> Edit:
@@ -60,7 +70,10 @@ def retiring(id_: str, by: str, reason: str, now: str) -> Edit:
         held = target_in(note.get("superseded_by"))
         if note.get("status").lower() == "superseded":
             if by and held and key_of(held) != key_of(by):
-                raise Conflict(f"{id_} is superseded by {held} already", f"{line('restore', id_)}, then supersede it anew")
+                raise Conflict(
+                    f"{id_} is superseded by {held} already",
+                    f"{line('restore', id_)}, then supersede it anew",
+                )
             if (not by or held) and reason in ("", note.get("superseded_because")):
                 return note
         said = {
@@ -132,13 +145,20 @@ def half_done(catalogue: Catalogue) -> list[Problem]:
         # What is somebody's own note need not say so: nobody but they write there.
         if not new or old in in_rings or new in unread:
             continue
-        if edits.is_record(rows[new]) and not any(kind == SUPERSEDES and target == old for kind, _, target, _ in outs.get(new, ())):
+        if edits.is_record(rows[new]) and not any(
+            kind == SUPERSEDES and target == old for kind, _, target, _ in outs.get(new, ())
+        ):
             message = f"is superseded by {rows[new].id}, which does not say so"
             found.append(
                 Problem(
                     rows[old].path,
                     message,
-                    line("supersede", edits.word(rows[old].id, rows[old].path), "--by", edits.word(rows[new].id, rows[new].path)),
+                    line(
+                        "supersede",
+                        edits.word(rows[old].id, rows[old].path),
+                        "--by",
+                        edits.word(rows[new].id, rows[new].path),
+                    ),
                 )
             )
     return sorted(found)
@@ -165,7 +185,9 @@ def _none_holds(ring: list[int], rows: Mapping[int, Row]) -> Iterator[Problem]:
     for place, number in enumerate(ring):
         others = [rows[one].id for one in (*ring[place + 1 :], *ring[:place])]
         message = (
-            f"is superseded by {', and that by '.join((*others, 'this one'))}, so that none of them holds" if others else "is superseded by itself"
+            f"is superseded by {', and that by '.join((*others, 'this one'))}, so that none of them holds"
+            if others
+            else "is superseded by itself"
         )
         yield Problem(
             rows[number].path,
@@ -187,20 +209,29 @@ def _endless(older: Mapping[int, Collection[int]]) -> dict[int, int]:
             left[number] -= 1
             if not left[number]:
                 ends.append(number)
-    return {number: min(one for one in older[number] if left.get(one)) for number, steps in left.items() if steps}
+    return {
+        number: min(one for one in older[number] if left.get(one))
+        for number, steps in left.items()
+        if steps
+    }
 
 
 def _circles(catalogue: Catalogue, links: Links, known: set[int]) -> list[Problem]:
     """Records that take each other's place by what they say, whatever their status, as a hand writes it; but for those that are
     `known` to be superseded by each other."""
     saying = [
-        number for (number,) in catalogue.asked("SELECT DISTINCT number FROM edge WHERE kind IN ('supersedes', 'superseded_by') ORDER BY number")
+        number
+        for (number,) in catalogue.asked(
+            "SELECT DISTINCT number FROM edge WHERE kind IN ('supersedes', 'superseded_by') ORDER BY number"
+        )
     ]
     older: dict[int, set[int]] = {}
     for edge in links.edges(saying, (SUPERSEDES,)):
         older.setdefault(edge.source, set()).add(edge.target)
     for number, said in links.outs(saying).items():
-        if any(target == number and SUPERSEDES in (kind, turned(kind)) for kind, _, target, _ in said):
+        if any(
+            target == number and SUPERSEDES in (kind, turned(kind)) for kind, _, target, _ in said
+        ):
             older[number] = {number}
     rings = [ring for ring in _rings(_endless(older)) if not known & set(ring)]
     rows = catalogue.numbered(number for ring in rings for number in ring)
@@ -211,9 +242,20 @@ def _circles(catalogue: Catalogue, links: Links, known: set[int]) -> list[Proble
             continue
         for place, number in enumerate(ring):
             one, below = rows[number], rows[ring[(place + 1) % len(ring)]]
-            message = f"supersedes {below.id}, which supersedes it" if len(ring) == 2 else f"supersedes {below.id}, in a circle of {len(ring)}"
-            command = line("unrelate", edits.word(one.id, one.path), SUPERSEDES, edits.word(below.id, below.path))
-            found.append(Problem(one.path, message if len(ring) > 1 else "supersedes itself", command))
+            message = (
+                f"supersedes {below.id}, which supersedes it"
+                if len(ring) == 2
+                else f"supersedes {below.id}, in a circle of {len(ring)}"
+            )
+            command = line(
+                "unrelate",
+                edits.word(one.id, one.path),
+                SUPERSEDES,
+                edits.word(below.id, below.path),
+            )
+            found.append(
+                Problem(one.path, message if len(ring) > 1 else "supersedes itself", command)
+            )
     return found
 
 
@@ -228,5 +270,8 @@ def _pair(now: Views, old: str, by: str) -> tuple[Row, Row | None, str]:
     links = Links(now.catalogue)
     refuse_cycle(links, now, new, one)
     if new.status in ("superseded", "deleted"):
-        raise Conflict(f"{new.id} is {new.status} itself", f"{line('restore', edits.word(new.id, new.path))}, or name the record that holds now")
+        raise Conflict(
+            f"{new.id} is {new.status} itself",
+            f"{line('restore', edits.word(new.id, new.path))}, or name the record that holds now",
+        )
     return one, new, name_for(links, new, one)

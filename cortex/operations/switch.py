@@ -43,7 +43,9 @@ def of(vault: Vault) -> Switches:
     data = b""
     with suppress(CortexError, OSError):  # told by others
         data = files.read(vault.root, SETTINGS, _MOST)
-    if b"hooks" not in data or not any(line.lstrip(b"[ \t\"'").startswith(b"hooks") for line in data.splitlines()):
+    if b"hooks" not in data or not any(
+        line.lstrip(b"[ \t\"'").startswith(b"hooks") for line in data.splitlines()
+    ):
         return Switches()
     from cortex.vault import settings  # noqa: PLC0415  as said
 

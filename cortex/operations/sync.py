@@ -20,7 +20,18 @@ from cortex.operations.duplicates import join_grown_apart
 from cortex.operations.heal import heal, heal_by_the_way
 from cortex.operations.inbox import normalize
 from cortex.operations.resolve_conflicts import check_own_merge, recover, resolve_for_person
-from cortex.vault import checkout, commits, drivers, files, git, layout, merging, objects, remotes, settings
+from cortex.vault import (
+    checkout,
+    commits,
+    drivers,
+    files,
+    git,
+    layout,
+    merging,
+    objects,
+    remotes,
+    settings,
+)
 from cortex.vault.commits import Change
 from cortex.vault.find import Vault
 from cortex.vault.lock import lock
@@ -44,8 +55,12 @@ class Synced(NamedTuple):
     unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
     settled: tuple[Resolved, ...]  # what git could not merge, and what was decided
-    waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way meanwhile
-    left: tuple[str, ...]  # changed in the vault and not ours to commit; a new folder is one of them
+    waiting: tuple[
+        Problem, ...
+    ]  # what only a person can decide; the merge stays under way meanwhile
+    left: tuple[
+        str, ...
+    ]  # changed in the vault and not ours to commit; a new folder is one of them
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
@@ -66,7 +81,10 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
     Example: cortex sync --no-push
     """
     if checkout.git_folder(vault.root) is None:
-        raise Conflict(f"{vault.root} is in no git repository", f"cd {vault.root} && git init && git add . && git commit -m 'a vault'")
+        raise Conflict(
+            f"{vault.root} is in no git repository",
+            f"cd {vault.root} && git init && git add . && git commit -m 'a vault'",
+        )
     with lock(os.path.join(vault.locks(), "sync.lock"), "sync"):
         return _Sync(vault, caller, no_push=no_push, yes=yes).run()
 
@@ -120,10 +138,13 @@ class _Sync:
         """See that git knows our drivers, and that it sees the vault at all."""
         if objects.top(self.root) != self.root and objects.ignored(self.root, [layout.SETTINGS]):
             raise _Stop(
-                "the repository around the vault ignores it: there is nothing to sync", "git init in the vault makes it a repository of its own"
+                "the repository around the vault ignores it: there is nothing to sync",
+                "git init in the vault makes it a repository of its own",
             )
         try:
-            drivers.register(self.root)  # also when they are there: attributes of a stranger may have come with a pull
+            drivers.register(
+                self.root
+            )  # also when they are there: attributes of a stranger may have come with a pull
         except CortexError as error:  # what they would have merged is merged by us
             self.problems[".git/config"] = Problem(".git/config", error.message, error.hint)
 
@@ -154,7 +175,9 @@ class _Sync:
                 self._take(continue_merge(self.vault, self.caller, mine))
             self.how = self.how or mine.how
         if not checkout.under_way(self.root):
-            if last := merging.remembered(self.root):  # ended just now, by a person, or by a kill behind the merge
+            if last := merging.remembered(
+                self.root
+            ):  # ended just now, by a person, or by a kill behind the merge
                 self._note(check_own_merge(self.root, last))
             merging.put_back(self.root)
 
@@ -170,7 +193,10 @@ class _Sync:
         what = checkout.under_way(self.root)
         if waiting:
             then = f"; then {commits.closed(self.root)[1]}" if what else ""
-            raise _Stop(_waits(len(waiting)), f"choose the lines to keep and delete the markers, then cortex sync{then}")
+            raise _Stop(
+                _waits(len(waiting)),
+                f"choose the lines to keep and delete the markers, then cortex sync{then}",
+            )
         if why := commits.gate(self.root):
             hint = commits.closed(self.root)[1] or "git status"
             if resolved:
@@ -197,11 +223,18 @@ class _Sync:
     def _commit(self, more: Sequence[Change] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
         self._note(bring_back(self.vault, self.caller))
-        self.settled += [*join_grown_apart(self.vault, self.caller), *clear_conflicts(self.vault, self.caller)]
+        self.settled += [
+            *join_grown_apart(self.vault, self.caller),
+            *clear_conflicts(self.vault, self.caller),
+        ]
         try:
             heal(self.vault, self.caller)
-        except CortexError as error:  # a link where the pages should be: it stops no commit of the notes
-            self.problems["briefings"] = Problem("briefings", f"could not be healed: {error.message}", error.hint)
+        except (
+            CortexError
+        ) as error:  # a link where the pages should be: it stops no commit of the notes
+            self.problems["briefings"] = Problem(
+                "briefings", f"could not be healed: {error.message}", error.hint
+            )
         self._uncommitted = None
         changed = [*commits.changes(self.root), *more]
         self._not_emptied(changed)
@@ -218,7 +251,14 @@ class _Sync:
     def _not_emptied(self, changed: list[Change]) -> None:
         """Stop before a disk that was not mounted, or a slip of the hand, becomes the deletion of everything."""
         here = {os.path.basename(one.path) for one in changed if one.kind != "D"}
-        gone = [one for one in changed if one.kind == "D" and not one.pair and one.path.endswith(".md") and os.path.basename(one.path) not in here]
+        gone = [
+            one
+            for one in changed
+            if one.kind == "D"
+            and not one.pair
+            and one.path.endswith(".md")
+            and os.path.basename(one.path) not in here
+        ]
         gone = [one for one in gone if not one.path.startswith("briefings/")]
         if not self.yes and len(gone) >= _FEW and len(gone) * 5 > (there := len(_notes(self.root))):
             raise _Stop(
@@ -248,7 +288,10 @@ class _Sync:
             if self._push(up, ahead):
                 return
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311  so that two who race do not race in step
-        raise _Stop(f"others pushed to {self.remote} at the same moment, {_ATTEMPTS} times", "cortex sync, a little later")
+        raise _Stop(
+            f"others pushed to {self.remote} at the same moment, {_ATTEMPTS} times",
+            "cortex sync, a little later",
+        )
 
     def _push(self, up: Upstream, ahead: int) -> bool:
         """Whether the remote took it; False when somebody else was first."""
@@ -263,7 +306,10 @@ class _Sync:
         if pushed.race:
             return False
         self.push = "failed"
-        raise _Stop(pushed.why, f"everything is committed here; git push {up.push_to} {up.branch} tries the push alone")
+        raise _Stop(
+            pushed.why,
+            f"everything is committed here; git push {up.push_to} {up.branch} tries the push alone",
+        )
 
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
@@ -286,10 +332,24 @@ class _Sync:
         self._check(up, theirs)
         ours = git.head(self.root)
         if not ours or self._is_ancestor("HEAD", theirs):
-            self._begin(Begun("merge", theirs, {}), ["--quiet", "--no-edit", "--no-autostash", "--no-squash", *self._straight(up, theirs)], [])
+            self._begin(
+                Begun("merge", theirs, {}),
+                [
+                    "--quiet",
+                    "--no-edit",
+                    "--no-autostash",
+                    "--no-squash",
+                    *self._straight(up, theirs),
+                ],
+                [],
+            )
             return "fast-forward"
         how = "rebase" if up.rebase else "merge"
-        self._begin(Begun(how, theirs, {}, ours), _words(up, theirs), self._aside(theirs) if how == "merge" else [])
+        self._begin(
+            Begun(how, theirs, {}, ours),
+            _words(up, theirs),
+            self._aside(theirs) if how == "merge" else [],
+        )
         return how
 
     def _straight(self, up: Upstream, theirs: str) -> list[str]:
@@ -307,7 +367,9 @@ class _Sync:
             ran = merging.start(self.root, mine, words)
             self.settled += merging.told(ran)
             if checkout.under_way(self.root) == mine.how and ran.code:
-                if mine.how == "merge" and not objects.stages(self.root):  # a hook of theirs said no
+                if mine.how == "merge" and not objects.stages(
+                    self.root
+                ):  # a hook of theirs said no
                     error = commits.declined(self.root, ran, "merge")
                     merging.abort(self.root, "merge")
                     raise _Stop(error.message, error.hint)
@@ -333,30 +395,48 @@ class _Sync:
         start = base.output.decode().strip()
         if up.ff == "only" and start != git.commit_id(self.root, "HEAD"):
             raise _Stop(
-                f"both sides have commits, and pull.ff = only forbids to merge them; nothing of {up.remote} was taken", "git config pull.ff true"
+                f"both sides have commits, and pull.ff = only forbids to merge them; nothing of {up.remote} was taken",
+                "git config pull.ff true",
             )
         removed, there = _removed(self.root, start, theirs)
         if not self.yes and removed >= _FEW and removed * 5 > there:
-            raise _Stop(f"{up.remote}/{up.theirs} would remove {removed} of {there} notes; nothing was merged", "cortex sync --yes if that is right")
+            raise _Stop(
+                f"{up.remote}/{up.theirs} would remove {removed} of {there} notes; nothing was merged",
+                "cortex sync --yes if that is right",
+            )
 
     def _aside(self, theirs: str) -> list[objects.Staged]:
         """What a person staged: a merge wants an index without it. Nothing of it may be a path that the merge changes."""
         staged = objects.staged(self.root)
         if staged:
             start = git.run(self.root, ["merge-base", "HEAD", theirs]).decode().strip()
-            changed = set(git.run(objects.top(self.root), ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"]).split(b"\0"))
+            changed = set(
+                git.run(
+                    objects.top(self.root),
+                    ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"],
+                ).split(b"\0")
+            )
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
-                raise _Stop(f"you staged what {self.remote} has changed: {_listed(both)}", "commit it, or git restore --staged it, then cortex sync")
+                raise _Stop(
+                    f"you staged what {self.remote} has changed: {_listed(both)}",
+                    "commit it, or git restore --staged it, then cortex sync",
+                )
         return staged
 
     def _same_notes(self, theirs: str) -> list[Change]:
         """The files that git does not know where the remote has the same note, by its id or its whole text: one that was put
         back where somebody had moved it to, or that came by another way than git. Committed, they merge like any other."""
         found = []
-        for path, other in objects.committed(self.root, objects.untracked(self.root), theirs).items():
-            with suppress(CortexError, OSError):  # a link, or gone: it stays in the way, and is named
+        for path, other in objects.committed(
+            self.root, objects.untracked(self.root), theirs
+        ).items():
+            with suppress(
+                CortexError, OSError
+            ):  # a link, or gone: it stays in the way, and is named
                 data = files.read(self.root, path)
-                if data == other or (note_id(data) == note_id(other) and is_record(notes.read(data))):
+                if data == other or (
+                    note_id(data) == note_id(other) and is_record(notes.read(data))
+                ):
                     found.append(Change(path, "A"))
         return found
 
@@ -366,7 +446,9 @@ class _Sync:
     def _apart(self, theirs: str) -> tuple[int, int]:
         """How many commits we have that `theirs` has not, and the other way round. Before the first commit we have none."""
         if theirs:
-            ran = git.attempt(self.root, ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"])
+            ran = git.attempt(
+                self.root, ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
+            )
             if not ran.code:
                 ahead, behind = map(int, ran.output.split())
                 return ahead, behind
@@ -381,10 +463,25 @@ def _waits(count: int) -> str:
 
 def _words(up: Upstream, theirs: str) -> list[str]:
     if not up.rebase:
-        return ["--quiet", "--no-edit", "--commit", "--no-autostash", "--no-squash", f"--message={_message(up)}", theirs]
+        return [
+            "--quiet",
+            "--no-edit",
+            "--commit",
+            "--no-autostash",
+            "--no-squash",
+            f"--message={_message(up)}",
+            theirs,
+        ]
     shape = "--rebase-merges" if up.rebase == "merges" else "--no-rebase-merges"
     # No fork point: it would leave out what the remote has rewritten away, and that may be notes.
-    return ["--quiet", "--merge", "--no-fork-point", shape, "--autostash" if up.autostash else "--no-autostash", theirs]
+    return [
+        "--quiet",
+        "--merge",
+        "--no-fork-point",
+        shape,
+        "--autostash" if up.autostash else "--no-autostash",
+        theirs,
+    ]
 
 
 def _message(up: Upstream) -> str:
@@ -400,20 +497,47 @@ def _refused(root: str, ran: git.Ran, how: str) -> _Refused:
             "move them away or commit them, then cortex sync",
         )
     if named:
-        return _Refused(f"the {how} would overwrite your changes of {_listed(named)}; nothing was merged", "commit or stash them, then cortex sync")
+        return _Refused(
+            f"the {how} would overwrite your changes of {_listed(named)}; nothing was merged",
+            "commit or stash them, then cortex sync",
+        )
     if "cannot rebase" in ran.complaint or "uncommitted changes" in ran.complaint:
-        dirty = [os.fsdecode(name) for name in git.run(objects.top(root), ["diff-index", "--name-only", "-z", "HEAD", "--"]).split(b"\0") if name]
+        dirty = [
+            os.fsdecode(name)
+            for name in git.run(
+                objects.top(root), ["diff-index", "--name-only", "-z", "HEAD", "--"]
+            ).split(b"\0")
+            if name
+        ]
         return _Refused(
             f"a rebase needs a clean work tree, and these are changed: {_listed(dirty)}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
-    error = git.refused_by_disk(ran, root) or CortexError(f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository")
+    error = git.refused_by_disk(ran, root) or CortexError(
+        f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository"
+    )
     return _Refused(error.message, error.hint)
 
 
 def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:
     """How many of the vault's notes a merge with `theirs` would remove, and how many there are. A move removes nothing."""
-    raw = git.run(root, ["diff-tree", "-r", "-z", "--name-only", "--no-relative", "-M", "--diff-filter=D", base, theirs, "--", "."], timeout=120.0)
+    raw = git.run(
+        root,
+        [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-relative",
+            "-M",
+            "--diff-filter=D",
+            base,
+            theirs,
+            "--",
+            ".",
+        ],
+        timeout=120.0,
+    )
     gone = {path for path in raw.split(b"\0") if path.endswith(b".md")}
     if len(gone) < _FEW:
         return len(gone), 0
@@ -424,9 +548,17 @@ def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:
 def _notes(root: str) -> set[bytes]:
     """The notes in our folders that the last commit holds, from the top."""
     prefix = objects.prefix(root)
-    folders = tuple(prefix + os.fsencode(f"{folder}/") for folder in commits.FOLDERS if folder != "briefings")
-    return {path for path in objects.files_of(root, "HEAD") if path.startswith(folders) and path.endswith(b".md")}
+    folders = tuple(
+        prefix + os.fsencode(f"{folder}/") for folder in commits.FOLDERS if folder != "briefings"
+    )
+    return {
+        path
+        for path in objects.files_of(root, "HEAD")
+        if path.startswith(folders) and path.endswith(b".md")
+    }
 
 
 def _listed(paths: list[str], most: int = 10) -> str:
-    return ", ".join(sorted(paths)[:most]) + (f" and {len(paths) - most} more" if len(paths) > most else "")
+    return ", ".join(sorted(paths)[:most]) + (
+        f" and {len(paths) - most} more" if len(paths) > most else ""
+    )

@@ -30,7 +30,9 @@ class Timeline(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def timeline(vault: Vault, caller: Caller, note: str, *, number: int = 5, all: bool = False) -> Timeline:
+def timeline(
+    vault: Vault, caller: Caller, note: str, *, number: int = 5, all: bool = False
+) -> Timeline:
     """Show what was noted just before and just after a note, in its project, events left out.
 
     Each neighbour has a line of at most 150 characters, the note itself 500: enough to see whether cortex show ID is worth it.
@@ -55,11 +57,17 @@ def _around(now: Views, name: str, number: int, all_: bool) -> tuple[list[Row], 
     """The notes before one, that one, and those after it, by when they were made: later edits do not move a note among
     those that were made with it. Those of one moment stand in the order of their ids."""
     focus = naming.one(now.catalogue, name)
-    moment = next(now.catalogue.asked(f"SELECT {MADE} FROM note WHERE number = ?", (focus.number,)))[0]
+    moment = next(
+        now.catalogue.asked(f"SELECT {MADE} FROM note WHERE number = ?", (focus.number,))
+    )[0]
     where, values = ("tier < 2", []) if all_ else ("tier < 2 AND project = ?", [focus.project])
     near = f"{where} AND number != ? AND ({MADE}, id) {{0}} (?, ?) ORDER BY {MADE} {{1}}, id {{1}} LIMIT ?"
     before, after = (
-        list(now.catalogue.rows(near.format(which, order), (*values, focus.number, moment, focus.id, number)))
+        list(
+            now.catalogue.rows(
+                near.format(which, order), (*values, focus.number, moment, focus.id, number)
+            )
+        )
         for which, order in (("<", "DESC"), (">", "ASC"))
     )
     return before[::-1], focus, after
@@ -71,6 +79,8 @@ def _short(one: Hit) -> Hit:
 
 def _opening(vault: Vault, row: Row) -> str:
     try:
-        return sessions.gist(notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text, FOCUS_LIMIT)
+        return sessions.gist(
+            notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text, FOCUS_LIMIT
+        )
     except (CortexError, OSError):
         return ""  # deleted just now

@@ -45,7 +45,9 @@ class Topics(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def topic(vault: Vault, caller: Caller, title: str = "", *, type: str = "", project: str = "") -> Topics:
+def topic(
+    vault: Vault, caller: Caller, title: str = "", *, type: str = "", project: str = ""
+) -> Topics:
     """List the topics, or suggest one for a title.
 
     A topic is the stable key of what a record is about: what is saved with it again updates that record. It begins with a
@@ -62,9 +64,14 @@ def topic(vault: Vault, caller: Caller, title: str = "", *, type: str = "", proj
     suggested = topics.suggest(type, clean(title), "") if title.strip() else ""
     held = look(vault, caller.progress, lambda now: _topics(vault, now, named))
     if suggested:
-        likeness = {one: max(similarity(_words(suggested), _words(one.topic)), similarity(title, one.title)) for one in held}
+        likeness = {
+            one: max(similarity(_words(suggested), _words(one.topic)), similarity(title, one.title))
+            for one in held
+        }
         like = [one for one in held if one.topic == suggested or likeness[one] >= SUGGESTED]
-        held = sorted(like, key=lambda one: (one.topic != suggested, -likeness[one], one.topic))[:_LIKE]
+        held = sorted(like, key=lambda one: (one.topic != suggested, -likeness[one], one.topic))[
+            :_LIKE
+        ]
     return Topics(suggested, tuple(held), tuple(problems))
 
 
@@ -73,7 +80,15 @@ def _topics(vault: Vault, now: Views, project: str) -> list[Topic]:
     values = [project] if project else []
     texts = dict(now.catalogue.asked(f"SELECT number, events FROM note WHERE {where}", values))
     rows = now.catalogue.standings(f"{where} ORDER BY topic, project, scope, id", values)
-    return [Topic(*hit(vault, one), one.topic, texts[one.number].count("\n") + bool(texts[one.number]), one.scope) for one in rows]
+    return [
+        Topic(
+            *hit(vault, one),
+            one.topic,
+            texts[one.number].count("\n") + bool(texts[one.number]),
+            one.scope,
+        )
+        for one in rows
+    ]
 
 
 def _words(key: str) -> str:

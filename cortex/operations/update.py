@@ -28,7 +28,11 @@ from cortex.vault.find import Vault
 
 NONE = "none"  # takes a field out
 STATUSES = ("active", "open", "done")
-_OTHERS = {"archived": "cortex archive ID", "deleted": "cortex delete ID", "superseded": "cortex supersede ID --by NEW"}
+_OTHERS = {
+    "archived": "cortex archive ID",
+    "deleted": "cortex delete ID",
+    "superseded": "cortex supersede ID --by NEW",
+}
 _TEXTS = ("title", "owner", "branch")
 _NUMBERS = ("confidence", "priority")
 _IDENTIFYING = ("project", "scope")  # together with a topic they make the id
@@ -93,27 +97,51 @@ def update(
     """
     if topic:
         raise Invalid(
-            "the topic of a record cannot be changed, since its id comes from it", "cortex save TITLE --topic TOPIC makes a record of that topic"
+            "the topic of a record cannot be changed, since its id comes from it",
+            "cortex save TITLE --topic TOPIC makes a record of that topic",
         )
     fields = {
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due, "confidence": confidence, "priority": priority,
         "branch": branch,
     }  # fmt: skip
-    asked = _asked(fields, status=status, tags=tags, add_tags=add_tags, remove_tags=remove_tags, body=body)
+    asked = _asked(
+        fields, status=status, tags=tags, add_tags=add_tags, remove_tags=remove_tags, body=body
+    )
     return _updated(vault, caller, id, asked)
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
     """A current note with another status; when it was done is said as long as it is."""
-    return with_fields(note, {"status": status, "done_at": now if status == "done" else ""}) if status != note.get("status") else note
+    return (
+        with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
+        if status != note.get("status")
+        else note
+    )
 
 
-def _asked(fields: Mapping[str, str], *, status: str = "", tags: str = "", add_tags: str = "", remove_tags: str = "", body: str = "") -> _Asked:
+def _asked(
+    fields: Mapping[str, str],
+    *,
+    status: str = "",
+    tags: str = "",
+    add_tags: str = "",
+    remove_tags: str = "",
+    body: str = "",
+) -> _Asked:
     """The options of an update, each as it is kept. `Invalid` when one cannot be."""
-    texts = {key: one_line(clean(value).translate(_REPLACED_BY_BLANK)) if key in _TEXTS else value.strip() for key, value in fields.items()}
+    texts = {
+        key: one_line(clean(value).translate(_REPLACED_BY_BLANK))
+        if key in _TEXTS
+        else value.strip()
+        for key, value in fields.items()
+    }
     if fields.get("title") and not texts["title"]:
         raise Invalid("a record always has a title", "give another title")
-    texts = {key: value.lower() if key in _IDENTIFYING else value for key, value in texts.items() if value}
+    texts = {
+        key: value.lower() if key in _IDENTIFYING else value
+        for key, value in texts.items()
+        if value
+    }
     return _checked(
         _Asked(
             texts, status.strip().lower(), _tags(tags) if tags.strip() else None, _tags(add_tags), _tags(remove_tags),
@@ -134,13 +162,24 @@ def _updated(vault: Vault, caller: Caller, name: str, asked: _Asked) -> Changed:
     if not edits.apply(vault, row.path, edit):
         return Changed(row.id, row.path, "unchanged", "", problems=tuple(problems))
     command, hint = back[0]
-    return Changed(row.id, row.path, "updated", command, hint, problems=(*problems, *heal_by_the_way(vault, caller)))
+    return Changed(
+        row.id,
+        row.path,
+        "updated",
+        command,
+        hint,
+        problems=(*problems, *heal_by_the_way(vault, caller)),
+    )
 
 
-def _changed(vault: Vault, caller: Caller, note: Note, asked: _Asked, row: Row) -> tuple[Note, str, str]:
+def _changed(
+    vault: Vault, caller: Caller, note: Note, asked: _Asked, row: Row
+) -> tuple[Note, str, str]:
     """The note with what is asked, the command that takes it back, and what that cannot bring back; the note itself when it
     says so already."""
-    fields: dict[str, emit.Value] = {key: value if value != NONE else "" for key, value in asked.fields.items()}
+    fields: dict[str, emit.Value] = {
+        key: value if value != NONE else "" for key, value in asked.fields.items()
+    }
     fields = {key: value for key, value in fields.items() if value != note.get(key)}
     if fields.keys() & set(_IDENTIFYING) and note.get("topic"):
         raise Invalid(
@@ -158,13 +197,21 @@ def _changed(vault: Vault, caller: Caller, note: Note, asked: _Asked, row: Row) 
     if asked.status and asked.status != note.get("status"):
         if (status := note.get("status").lower()) in ASIDE:
             raise Invalid(
-                f"{row.id} is {status}", f"{line('restore', edits.word(row.id, row.path))} makes it current; then it may get another status"
+                f"{row.id} is {status}",
+                f"{line('restore', edits.word(row.id, row.path))} makes it current; then it may get another status",
             )
         changed = with_status(changed, asked.status, caller.now)
         before["status"] = note.get("status")
     word = edits.word(row.id, row.path)
-    back = [part for key, value in before.items() if _taken(key, value) for part in option(key, value or _nothing(key))]
-    lost = [f"{key}: {value or '(none)'}" for key, value in before.items() if not _taken(key, value)]
+    back = [
+        part
+        for key, value in before.items()
+        if _taken(key, value)
+        for part in option(key, value or _nothing(key))
+    ]
+    lost = [
+        f"{key}: {value or '(none)'}" for key, value in before.items() if not _taken(key, value)
+    ]
     command = line("update", word, *back) if back else ""
     if asked.body and asked.body.strip("\n") != (said := body_of(note)):
         if said.strip():
@@ -189,7 +236,9 @@ def _taken(key: str, value: str) -> bool:
         if key == "status":
             return _asked({}, status=value or "active").status == (value or "active")
         kept = _asked({key: value or NONE}).fields[key]
-        return kept == (value or NONE) or (key in _NUMBERS and value != "" and float(kept) == float(value))
+        return kept == (value or NONE) or (
+            key in _NUMBERS and value != "" and float(kept) == float(value)
+        )
     except Invalid:
         return False
 
@@ -204,15 +253,22 @@ def _checked(asked: _Asked) -> _Asked:
     if asked.status in _OTHERS:
         raise Invalid(f"no update makes a record {asked.status}", _OTHERS[asked.status])
     if asked.status and asked.status not in STATUSES:
-        raise Invalid(f"unknown status {shorten(asked.status, 50)!r}", f"use one of: {', '.join(STATUSES)}")
+        raise Invalid(
+            f"unknown status {shorten(asked.status, 50)!r}", f"use one of: {', '.join(STATUSES)}"
+        )
     fields = dict(asked.fields)
     for key in ("title", "scope"):
         if fields.get(key) == NONE:
             raise Invalid(f"a record always has a {key}", f"give another {key}")
     if len(fields.get("title", "")) > SAVED_TITLE_LIMIT:
-        raise Invalid(f"the title has {len(fields['title'])} characters; {SAVED_TITLE_LIMIT} are the most", "put the rest into the text")
+        raise Invalid(
+            f"the title has {len(fields['title'])} characters; {SAVED_TITLE_LIMIT} are the most",
+            "put the rest into the text",
+        )
     if fields.get("scope", SCOPES[0]) not in SCOPES:
-        raise Invalid(f"unknown scope {shorten(fields['scope'], 50)!r}", f"use one of: {', '.join(SCOPES)}")
+        raise Invalid(
+            f"unknown scope {shorten(fields['scope'], 50)!r}", f"use one of: {', '.join(SCOPES)}"
+        )
     if (due := fields.get("due", NONE)) != NONE:
         fields["due"] = _date(due)
     if (confidence := fields.get("confidence", NONE)) != NONE:
@@ -221,11 +277,26 @@ def _checked(asked: _Asked) -> _Asked:
         fields["priority"] = priority_of(priority)
     project = fields.get("project", NONE)
     tags = (*(asked.tags or ()), *asked.more)
-    events.check(Event(_PROBE, "manual", "", "-", project="" if project == NONE else project, tags=tags))
-    if not (fields or asked.status or asked.tags is not None or asked.more or asked.fewer or asked.body.strip()):
-        raise Invalid("there is nothing to change: an empty text changes none", "cortex update ID --title TEXT; the word none takes a field out")
+    events.check(
+        Event(_PROBE, "manual", "", "-", project="" if project == NONE else project, tags=tags)
+    )
+    if not (
+        fields
+        or asked.status
+        or asked.tags is not None
+        or asked.more
+        or asked.fewer
+        or asked.body.strip()
+    ):
+        raise Invalid(
+            "there is nothing to change: an empty text changes none",
+            "cortex update ID --title TEXT; the word none takes a field out",
+        )
     if asked.body.strip() and len(asked.body.encode("utf-8", "surrogatepass")) > events.MAX_BYTES:
-        raise Invalid(f"the text is larger than {events.MAX_BYTES:,} bytes", "edit the file itself, or keep a summary")
+        raise Invalid(
+            f"the text is larger than {events.MAX_BYTES:,} bytes",
+            "edit the file itself, or keep a summary",
+        )
     return asked._replace(fields=fields)
 
 
@@ -233,9 +304,14 @@ def _date(text: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise Invalid(f"{shorten(clean(text), 50)!r} is no date", "give it as 2026-12-01, or none to take it out") from None
+        raise Invalid(
+            f"{shorten(clean(text), 50)!r} is no date",
+            "give it as 2026-12-01, or none to take it out",
+        ) from None
 
 
 def _tags(text: str) -> tuple[str, ...]:
-    named = tuple(dict.fromkeys(clean(tag.strip()).lstrip("#") for tag in text.split(",") if tag.strip("# ")))
+    named = tuple(
+        dict.fromkeys(clean(tag.strip()).lstrip("#") for tag in text.split(",") if tag.strip("# "))
+    )
     return () if named == (NONE,) else named

@@ -36,7 +36,9 @@ class Wired(NamedTuple):
     """A text with our entries in it."""
 
     text: str
-    cuts: tuple[tuple[int, int], ...]  # taking these out gives the text as it was; only as long as nobody edits it
+    cuts: tuple[
+        tuple[int, int], ...
+    ]  # taking these out gives the text as it was; only as long as nobody edits it
     made: tuple[str, ...]  # what was not there before: "" for the whole, hooks, hooks/Stop, version
     events: tuple[str, ...]  # those of which an entry was added or changed
 
@@ -48,7 +50,9 @@ def found(root: Node | None) -> list[Found]:
         if top.key != HOOKS or top.value.kind != "object" or root is None:
             continue
         for at, event in enumerate(top.value.entries):
-            for number, group in enumerate(event.value.entries if event.value.kind == "array" else ()):
+            for number, group in enumerate(
+                event.value.entries if event.value.kind == "array" else ()
+            ):
                 way = ((root, place), (top.value, at), (event.value, number))
                 held += _in_group(event.key, group.value, way)
     return held
@@ -68,7 +72,12 @@ def _in_group(event: str, group: Node, way: tuple[tuple[Node, int], ...]) -> Ite
             yield Found(event, (*way, (inner, number)), group, line, alone=len(inner.entries) == 1)
 
 
-def wire(text: str, wants: Sequence[Want], top: Iterable[tuple[str, object]] = (), cuts: Sequence[tuple[int, int]] = ()) -> Wired:
+def wire(
+    text: str,
+    wants: Sequence[Want],
+    top: Iterable[tuple[str, object]] = (),
+    cuts: Sequence[tuple[int, int]] = (),
+) -> Wired:
     """Put in what is missing, replace ours that differ where they stand, take out ours that are not wanted any more.
     `cuts` are those of an earlier time, when the text is still as it was left. `Invalid` where there is no room for them."""
     now = Wired(text, tuple(cuts), (), ())
@@ -81,7 +90,9 @@ def wire(text: str, wants: Sequence[Want], top: Iterable[tuple[str, object]] = (
     for key, value in top:
         root = jsonc.parse(now.text)
         if root is not None and jsonc.member(root, key) is None:
-            now = _stepped(now, jsonc.appended(now.text, root, value, key), made=(key,), insert=True)
+            now = _stepped(
+                now, jsonc.appended(now.text, root, value, key), made=(key,), insert=True
+            )
     for want in wants:
         now = _with(now, want, wants)
     return now
@@ -134,10 +145,14 @@ def _without_others(now: Wired, events: set[str]) -> Wired:
 def _whole(now: Wired, wants: Sequence[Want], top: Iterable[tuple[str, object]]) -> Wired:
     value = {**dict(top), HOOKS: {want.event: [want.entry] for want in wants}}
     body = jsonc.rendered(now.text, value, "", inline=False) + jsonc.newline_of(now.text)
-    lead = "" if not now.text or now.text.endswith(("\n", jsonc.BOM)) else jsonc.newline_of(now.text)
+    lead = (
+        "" if not now.text or now.text.endswith(("\n", jsonc.BOM)) else jsonc.newline_of(now.text)
+    )
     step = Splice(len(now.text), len(now.text), lead + body)
     made = ("", *(key for key, _ in top), HOOKS, *(f"{HOOKS}/{want.event}" for want in wants))
-    return _stepped(now, [step], made=made, insert=True)._replace(events=tuple(want.event for want in wants))
+    return _stepped(now, [step], made=made, insert=True)._replace(
+        events=tuple(want.event for want in wants)
+    )
 
 
 def _with(now: Wired, want: Want, wants: Sequence[Want]) -> Wired:
@@ -156,7 +171,10 @@ def _with(now: Wired, want: Want, wants: Sequence[Want]) -> Wired:
         raise Invalid("its hooks are no object")
     listed = jsonc.member(hooks, want.event)
     if listed is None:
-        splices, made = jsonc.appended(now.text, hooks, [want.entry], want.event), (f"{HOOKS}/{want.event}",)
+        splices, made = (
+            jsonc.appended(now.text, hooks, [want.entry], want.event),
+            (f"{HOOKS}/{want.event}",),
+        )
     elif listed.kind == "array":
         splices, made = jsonc.appended(now.text, listed, want.entry), ()
     else:
@@ -175,20 +193,48 @@ def _renewed(now: Wired, held: Found, want: Want) -> Wired:
         value = listed[0] if isinstance(listed, list) else want.entry
     if jsonc.plain(node) == value:
         return now
-    return _stepped(now, [jsonc.replaced(now.text, node, value)])._replace(events=(*now.events, want.event))
+    return _stepped(now, [jsonc.replaced(now.text, node, value)])._replace(
+        events=(*now.events, want.event)
+    )
 
 
-def _stepped(now: Wired, splices: Sequence[Splice], *, made: tuple[str, ...] = (), insert: bool = False) -> Wired:
+def _stepped(
+    now: Wired, splices: Sequence[Splice], *, made: tuple[str, ...] = (), insert: bool = False
+) -> Wired:
     """After one change: the cuts of before where they are now, and what was inserted as further ones."""
-    moved = [(_moved(start, splices, end=False), _moved(end, splices, end=True)) for start, end in now.cuts]
-    new = [(begin, begin + len(one.text)) for one in splices if one.text for begin in [_begin(one, splices)]] if insert else []
-    new = [(start, end) for start, end in new if not any(first <= start and end <= last for first, last in moved)]
+    moved = [
+        (_moved(start, splices, end=False), _moved(end, splices, end=True))
+        for start, end in now.cuts
+    ]
+    new = (
+        [
+            (begin, begin + len(one.text))
+            for one in splices
+            if one.text
+            for begin in [_begin(one, splices)]
+        ]
+        if insert
+        else []
+    )
+    new = [
+        (start, end)
+        for start, end in new
+        if not any(first <= start and end <= last for first, last in moved)
+    ]
     cuts = tuple(sorted((start, end) for start, end in (*moved, *new) if start < end))
-    return now._replace(text=jsonc.apply(now.text, splices), cuts=cuts, made=tuple(dict.fromkeys((*now.made, *made))))
+    return now._replace(
+        text=jsonc.apply(now.text, splices),
+        cuts=cuts,
+        made=tuple(dict.fromkeys((*now.made, *made))),
+    )
 
 
 def _begin(one: Splice, splices: Sequence[Splice]) -> int:
-    return one.start + sum(len(other.text) - (other.end - other.start) for other in splices if other is not one and other.end <= one.start)
+    return one.start + sum(
+        len(other.text) - (other.end - other.start)
+        for other in splices
+        if other is not one and other.end <= one.start
+    )
 
 
 def _moved(at: int, splices: Sequence[Splice], *, end: bool) -> int:

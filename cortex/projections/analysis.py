@@ -49,7 +49,9 @@ def query_forms(text: str) -> list[Forms]:
 
 def phrase_terms(text: str) -> tuple[str, ...]:
     """The terms of a quoted phrase, as they stand in a row in the texts that hold it."""
-    return tuple(chain.from_iterable(word.parts for word in query_tokens(text, stem)))[:_MOST_IN_PHRASE]
+    return tuple(chain.from_iterable(word.parts for word in query_tokens(text, stem)))[
+        :_MOST_IN_PHRASE
+    ]
 
 
 def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
@@ -57,7 +59,11 @@ def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
     start = fold(text).casefold()[:LONGEST]
     if not (start.isascii() and start.isalpha()):
         return start, ()
-    cut = (start[:end] for end in range(3, len(start)) if any(ending.startswith(start[end:]) for ending in _ENDINGS))
+    cut = (
+        start[:end]
+        for end in range(3, len(start))
+        if any(ending.startswith(start[end:]) for ending in _ENDINGS)
+    )
     return start, tuple(dict.fromkeys([stem(start), *cut]))
 
 

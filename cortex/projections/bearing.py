@@ -38,7 +38,9 @@ def _bearing(reader: Any, words: tuple[Said, ...]) -> list[Bearing]:
         rows += bool(word.row)
         held.append(_held(reader, word, live, trail, with_row=rows <= _MOST_ROWS))
     column = reader.column_reader("column")
-    found = bearing(words, held, live, lambda document: int(reader.doc_field_length(document, "body")))
+    found = bearing(
+        words, held, live, lambda document: int(reader.doc_field_length(document, "body"))
+    )
     return [one._replace(number=int(column[one.number])) for one in found]
 
 
@@ -46,14 +48,19 @@ def _held(reader: Any, word: Said, live: int, trail: set[int], *, with_row: bool
     """Where a word is, the trail of events and pages left out. One so common that it tells nothing is only counted."""
     terms = [term.encode() for term in word.terms]
     row = [term.encode() for term in word.row] if with_row else []
-    most = max((reader.doc_frequency(field, term) for term in terms for field in ("head", "body")), default=0)
+    most = max(
+        (reader.doc_frequency(field, term) for term in terms for field in ("head", "body")),
+        default=0,
+    )
     if is_common(most - len(trail), live):
         return Held(most)
     head, body = (_in_leaves(reader, field, terms, row) - trail for field in ("head", "body"))
     return Held(len(head | body), head, body)
 
 
-def _in_leaves(reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()) -> set[int]:
+def _in_leaves(
+    reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()
+) -> set[int]:
     """The documents of all segments that hold any of some terms in a field, or all of a row one after the other."""
     found: set[int] = set()
     for leaf, offset in reader.leaf_readers():

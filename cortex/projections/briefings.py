@@ -33,7 +33,9 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
     so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
     by_page = _by_page(root, catalogue)
     if unread := catalogue.unread():
-        for page, item in _lines_of(root, {os.path.basename(path).removesuffix(".md") for path in unread}, there):
+        for page, item in _lines_of(
+            root, {os.path.basename(path).removesuffix(".md") for path in unread}, there
+        ):
             by_page.setdefault(page, {}).setdefault(item.id, item)
     for project in {page.project for page in by_page}:
         for kind in KINDS:
@@ -42,7 +44,10 @@ def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, by
     if by_page:
         by_page[Page("index")] = {item.id: item for item in index_items(list(by_page))}
     # Two names that fold into one file name (`B` and `b-<hash of B>`, written by hand) share its page, in a fixed order.
-    return {page_path(page): render(page, by_page[page].values()).encode("utf-8", "replace") for page in sorted(by_page, reverse=True)}
+    return {
+        page_path(page): render(page, by_page[page].values()).encode("utf-8", "replace")
+        for page in sorted(by_page, reverse=True)
+    }
 
 
 def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]:
@@ -61,7 +66,9 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
             elsewhere.append(row)
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
-    outside = {os.fsdecode(path): os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED)}  # no record's id
+    outside = {
+        os.fsdecode(path): os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED)
+    }  # no record's id
     outside |= {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED)}
     unshared = _unshared(root, outside)
     ticked = {id_ for id_, path in ticks if path not in unshared}
@@ -70,12 +77,16 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
             held = found.setdefault((kind, project, branch), {})
             first = held.pop(id_, None)
             both = [(path, ItemLine(id_, section, place, text)), *([first] if first else [])]
-            for number, (where, line) in enumerate(sorted(both)):  # of two notes with one id the first by path keeps it here
+            for number, (where, line) in enumerate(
+                sorted(both)
+            ):  # of two notes with one id the first by path keeps it here
                 key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
                 held[key] = where, line._replace(id=key)
     return {
         Page(*page): {
-            key: done_by_a_tick(line) if page[0] == "active-plan" and line.section == "Open" and key in ticked else line
+            key: done_by_a_tick(line)
+            if page[0] == "active-plan" and line.section == "Open" and key in ticked
+            else line
             for key, (_, line) in held.items()
         }
         for page, held in found.items()
@@ -87,9 +98,17 @@ def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     of theirs would come and go with every clone that heals. A record that was just moved out is known by its old place."""
     if not elsewhere or not checkout.in_repository(root):
         return set()
-    known = {os.fsdecode(name) for some in objects.batches(list(elsewhere)) for name in git.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")}
+    known = {
+        os.fsdecode(name)
+        for some in objects.batches(list(elsewhere))
+        for name in git.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")
+    }
     new = elsewhere.keys() - known
-    moved = git.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0") if new else []
+    moved = (
+        git.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0")
+        if new
+        else []
+    )
     names = {os.fsdecode(name).rpartition("/")[2].removesuffix(".md") for name in moved}
     return {os.fsencode(path) for path in new if elsewhere[path] not in names}
 
@@ -102,7 +121,11 @@ def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[
                 told = read(files.read(root, path).decode("utf-8", "replace"))
             except (CortexError, OSError):
                 continue  # named where it is compared
-            yield from ((told.page, item) for item in told.items if told.page and told.page.kind != "index" and item.id in ids)
+            yield from (
+                (told.page, item)
+                for item in told.items
+                if told.page and told.page.kind != "index" and item.id in ids
+            )
 
 
 def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> list[Difference]:
@@ -115,16 +138,34 @@ def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> li
             held = files.read(root, path)
         except NotFound:
             held = None
-        except (CortexError, OSError) as error:  # a link, or one of another user: it stops no other page
-            why = str(error) if isinstance(error, CortexError) else f"cannot be read: {error.strerror}"
-            found.append(Difference(path, None, wanted.get(path), fault=Problem(path, why, "remove it, then cortex heal")))
+        except (
+            CortexError,
+            OSError,
+        ) as error:  # a link, or one of another user: it stops no other page
+            why = (
+                str(error)
+                if isinstance(error, CortexError)
+                else f"cannot be read: {error.strerror}"
+            )
+            found.append(
+                Difference(
+                    path,
+                    None,
+                    wanted.get(path),
+                    fault=Problem(path, why, "remove it, then cortex heal"),
+                )
+            )
             continue
         if held == wanted.get(path):
             continue
         told = _told(held) if held is not None else None
         if path not in wanted and not (told and told.generator and told.page):
             continue
-        found.append(Difference(path, held, wanted.get(path), newer=told is not None and told.generator > GENERATOR))
+        found.append(
+            Difference(
+                path, held, wanted.get(path), newer=told is not None and told.generator > GENERATOR
+            )
+        )
     return found
 
 

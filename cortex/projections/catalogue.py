@@ -15,7 +15,9 @@ from cortex.core.answer import TRAIL
 from cortex.core.problem import Problem
 
 if TYPE_CHECKING:
-    from cortex.core.card import Card  # reading notes costs 40 ms of imports; asking about them must not
+    from cortex.core.card import (
+        Card,
+    )  # reading notes costs 40 ms of imports; asking about them must not
 
 FILE = "catalogue.sqlite"
 _SCHEMA = """
@@ -166,24 +168,41 @@ class Catalogue:
         ).lastrowid
         assert given is not None
         self._db.executemany(
-            "INSERT INTO problem VALUES (?, ?, ?, ?)", [(given, *(_storable(text) for text in problem)) for problem in card.problems]
+            "INSERT INTO problem VALUES (?, ?, ?, ?)",
+            [(given, *(_storable(text) for text in problem)) for problem in card.problems],
         )
         self._db.executemany(
-            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(given, *(_storable(text) for text in (*page, *item))) for page, item in card.items]
-        )
-        self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", [(_storable(key), rank, given) for key, rank in card.names])
-        self._db.executemany(
-            "INSERT INTO edge VALUES (?, ?, ?, ?, ?)", [(given, *map(_storable, (one.kind, one.target, one.key)), one.line) for one in card.edges]
+            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(given, *(_storable(text) for text in (*page, *item))) for page, item in card.items],
         )
         self._db.executemany(
-            "INSERT INTO entity VALUES (?, ?, ?, ?, ?)", [(given, *map(_storable, (one.kind, one.name, one.key)), one.line) for one in card.entities]
+            "INSERT INTO name VALUES (?, ?, ?)",
+            [(_storable(key), rank, given) for key, rank in card.names],
         )
-        self._db.executemany("INSERT INTO tick VALUES (?, ?)", [(given, _storable(id_)) for id_ in card.ticks])
+        self._db.executemany(
+            "INSERT INTO edge VALUES (?, ?, ?, ?, ?)",
+            [
+                (given, *map(_storable, (one.kind, one.target, one.key)), one.line)
+                for one in card.edges
+            ],
+        )
+        self._db.executemany(
+            "INSERT INTO entity VALUES (?, ?, ?, ?, ?)",
+            [
+                (given, *map(_storable, (one.kind, one.name, one.key)), one.line)
+                for one in card.entities
+            ],
+        )
+        self._db.executemany(
+            "INSERT INTO tick VALUES (?, ?)", [(given, _storable(id_)) for id_ in card.ticks]
+        )
         return given
 
     def drop(self, path: str) -> tuple[int, bytes] | None:
         """Forget a note; answers the number it had and the digest of what the index was told of it."""
-        held = self._db.execute("SELECT number, told FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
+        held = self._db.execute(
+            "SELECT number, told FROM note WHERE path = ?", (os.fsencode(path),)
+        ).fetchone()
         if held is None:
             return None
         for table in (*_PARTS, "note"):
@@ -205,8 +224,15 @@ class Catalogue:
 
     def untold(self) -> tuple[list[int], list[tuple[int, str]]]:
         """The numbers that the index has still to forget; and the notes it has still to be told of, number and path."""
-        gone = [int(number) for (number,) in self._db.execute("SELECT number FROM untold WHERE gone ORDER BY number")]
-        come = self._db.execute("SELECT number, path FROM untold JOIN note USING (number) WHERE NOT gone ORDER BY number")
+        gone = [
+            int(number)
+            for (number,) in self._db.execute(
+                "SELECT number FROM untold WHERE gone ORDER BY number"
+            )
+        ]
+        come = self._db.execute(
+            "SELECT number, path FROM untold JOIN note USING (number) WHERE NOT gone ORDER BY number"
+        )
         return gone, [(int(number), os.fsdecode(path)) for number, path in come]
 
     def all_told(self) -> None:
@@ -214,11 +240,15 @@ class Catalogue:
 
     def touch(self, path: str, before: int, now: int) -> None:
         """A note was written anew with the same bytes: its date moves where it is its file's."""
-        self._db.execute("UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before))
+        self._db.execute(
+            "UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before)
+        )
 
     def hash_of(self, path: str) -> tuple[int, bytes] | None:
         """A note's number and the hash of the content it was read from."""
-        held = self._db.execute("SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),)).fetchone()
+        held = self._db.execute(
+            "SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),)
+        ).fetchone()
         return (int(held[0]), bytes(held[1])) if held else None
 
     def commit(self) -> None:
@@ -226,24 +256,37 @@ class Catalogue:
 
     def count(self) -> int:
         """How many notes there are; a briefing is made of notes and is none."""
-        return int(self._db.execute("SELECT count(*) FROM note WHERE tier < 2 OR type != 'briefing'").fetchone()[0])
+        return int(
+            self._db.execute(
+                "SELECT count(*) FROM note WHERE tier < 2 OR type != 'briefing'"
+            ).fetchone()[0]
+        )
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Row]:
         """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
         for held in self._db.execute(
-            f"SELECT {_COLUMNS} FROM note WHERE {where}", [_storable(one) if isinstance(one, str) else one for one in values]
+            f"SELECT {_COLUMNS} FROM note WHERE {where}",
+            [_storable(one) if isinstance(one, str) else one for one in values],
         ):
             yield _row(held)
 
     def standings(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Standing]:
         """As `rows`, with what decides how much a note matters. About 8 µs a note."""
         for held in self._db.execute(f"SELECT {_STANDING} FROM note WHERE {where}", values):
-            path, tags, pinned = os.fsdecode(held[1]), tuple(held[11].split("\n")) if held[11] else (), bool(held[18])
-            yield Standing._make((held[0], path, *held[2:11], tags, *held[12:18], pinned, *held[19:]))
+            path, tags, pinned = (
+                os.fsdecode(held[1]),
+                tuple(held[11].split("\n")) if held[11] else (),
+                bool(held[18]),
+            )
+            yield Standing._make(
+                (held[0], path, *held[2:11], tags, *held[12:18], pinned, *held[19:])
+            )
 
     def asked(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The answer to an SQL query over the tables, for projections; never a user's text."""
-        return self._db.execute(query, [_storable(one) if isinstance(one, str) else one for one in values])
+        return self._db.execute(
+            query, [_storable(one) if isinstance(one, str) else one for one in values]
+        )
 
     def numbered(self, numbers: Iterable[int]) -> dict[int, Row]:
         """The rows of these numbers."""
@@ -265,22 +308,33 @@ class Catalogue:
         """The problems of all notes, by path."""
         return [
             Problem(*held)
-            for held in self._db.execute("SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid")
+            for held in self._db.execute(
+                "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
+            )
         ]
 
     def items(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
         """Every line of every briefing, in no order: kind, project and branch of its page, its id, section, order and text, and
         the path of the note that it comes from."""
-        return self._db.execute("SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)")
+        return self._db.execute(
+            "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)"
+        )
 
     def unread(self) -> list[str]:
         """The notes that could not be read at the last look."""
-        return [os.fsdecode(held[0]) for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")]
+        return [
+            os.fsdecode(held[0])
+            for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")
+        ]
 
     def counts(self, column: str) -> dict[str, int]:
         """How many notes have each value of a column, the trail of events and briefings left out."""
         assert column in Row._fields
-        return dict(self._db.execute(f"SELECT {column}, count(*) FROM note WHERE tier < 2 GROUP BY 1 ORDER BY 2 DESC, 1"))
+        return dict(
+            self._db.execute(
+                f"SELECT {column}, count(*) FROM note WHERE tier < 2 GROUP BY 1 ORDER BY 2 DESC, 1"
+            )
+        )
 
     def check(self) -> None:
         """Raise `sqlite3.DatabaseError` when the file is damaged."""
@@ -290,7 +344,9 @@ class Catalogue:
 
 
 def _row(held: tuple[object, ...]) -> Row:
-    number, path, id_, type_, title, status, project, date, tier, created, from_events, digest = held
+    number, path, id_, type_, title, status, project, date, tier, created, from_events, digest = (
+        held
+    )
     assert isinstance(number, int)
     assert isinstance(path, bytes)
     assert isinstance(date, int)

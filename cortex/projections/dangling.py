@@ -62,10 +62,21 @@ def explained(known: LookedUp, removed: Mapping[str, str] = MappingProxyType({})
     """A problem for each target that a note misses, at most `MOST_NAMED` and one that counts the rest. `removed` says of a
     key how its file went."""
     groups, named = known.groups, known.groups[:MOST_NAMED]
-    problems = [_problem(edges, *(held.get(edges[0].key, "") for held in (removed, known.events, known.near))) for edges in named]
+    problems = [
+        _problem(
+            edges, *(held.get(edges[0].key, "") for held in (removed, known.events, known.near))
+        )
+        for edges in named
+    ]
     if more := len(groups) - len(named):
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(Problem(groups[MOST_NAMED][0].path, f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there", hint))
+        problems.append(
+            Problem(
+                groups[MOST_NAMED][0].path,
+                f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there",
+                hint,
+            )
+        )
     return problems
 
 
@@ -79,7 +90,9 @@ def _problem(edges: Sequence[Missing], removed: str, event: str, near: str) -> P
         also = f", and links to it on line {', '.join(links)}" if links else ""
         said = f"says {', '.join(kinds)} {target}{also}; there is no such note"
     else:
-        name = first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"  # as a link in markdown has it
+        name = (
+            first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
+        )  # as a link in markdown has it
         said = f"links to {name}, and there is no such note"
     known = [
         f"its file was removed {removed}" if removed else "",
@@ -90,7 +103,11 @@ def _problem(edges: Sequence[Missing], removed: str, event: str, near: str) -> P
         f"{line('restore', target)} brings it back" if removed or event else "",
         f"{line('show', event)} shows its text" if event else "",
         f"mend the name in {first.path}" if near and not (removed or event) else "",
-        *(f"{line('unrelate', first.id, kind, target)} takes the relation out" for kind in kinds if first.id != first.path),
+        *(
+            f"{line('unrelate', first.id, kind, target)} takes the relation out"
+            for kind in kinds
+            if first.id != first.path
+        ),
         f"take it out of {first.path}" if links or first.id == first.path else "",
     ]
     where = f"{first.path}:{first.line}" if first.line else first.path
@@ -103,7 +120,10 @@ def _near(catalogue: Catalogue, key: str) -> str:
 
     for begin in (key[: len(key) // 2], key[:3]):
         asked = "SELECT DISTINCT key FROM name WHERE key >= ? AND key < ? AND rank != 1 LIMIT ?"
-        names = [str(name) for (name,) in catalogue.asked(asked, (begin, f"{begin}\U0010ffff", _MOST_ALIKE))]
+        names = [
+            str(name)
+            for (name,) in catalogue.asked(asked, (begin, f"{begin}\U0010ffff", _MOST_ALIKE))
+        ]
         if found := get_close_matches(key[:120], names, 1, _ALIKE):
             return found[0]
     return ""

@@ -27,9 +27,13 @@ SCHEMA = fields.Schema(
     head=Prose(),  # title, aliases and tags
     body=Prose(),
 )
-HEAD_BOOST = 2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
+HEAD_BOOST = (
+    2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
+)
 TOO_FEW = 5  # notes that hold all words; below it, notes that hold some are shown behind them
-MOST_EXPANSIONS = 500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
+MOST_EXPANSIONS = (
+    500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
+)
 
 
 def change(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
@@ -40,7 +44,9 @@ def change(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         with writer.searcher() as searcher:
             for number in dropped:
                 writer.delete_by_term("number", str(number), searcher=searcher)
-        writer.segments += segments(folder, SCHEMA, added)  # in a third of the time that the writer itself takes
+        writer.segments += segments(
+            folder, SCHEMA, added
+        )  # in a third of the time that the writer itself takes
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index
@@ -48,7 +54,13 @@ def change(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
 
 
 def search(
-    folder: str, asked: Query, limit: int, tiers: Sequence[int], *, allowed: set[int] | None = None, without: Iterable[int] = ()
+    folder: str,
+    asked: Query,
+    limit: int,
+    tiers: Sequence[int],
+    *,
+    allowed: set[int] | None = None,
+    without: Iterable[int] = (),
 ) -> tuple[list[Scored], list[str]]:
     """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
     terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
@@ -66,16 +78,24 @@ def search(
 class _Asked:
     """One query put to one open index."""
 
-    def __init__(self, searcher: Any, asked: Query, allowed: set[int] | None, without: set[int]) -> None:
+    def __init__(
+        self, searcher: Any, asked: Query, allowed: set[int] | None, without: set[int]
+    ) -> None:
         self.searcher = searcher
         self.reader = searcher.reader()
         self.column = self.reader.column_reader("column")
         self.terms: list[str] = []
         wanted = [piece for piece in asked.pieces if not piece.negated]
-        self.phrases = [part for piece in wanted if piece.kind == "phrase" for part in self._parts(piece)]
-        self.words = [part for piece in wanted if piece.kind != "phrase" for part in self._parts(piece)]
+        self.phrases = [
+            part for piece in wanted if piece.kind == "phrase" for part in self._parts(piece)
+        ]
+        self.words = [
+            part for piece in wanted if piece.kind != "phrase" for part in self._parts(piece)
+        ]
         shown = len(self.terms)
-        self.banned = [part for piece in asked.pieces if piece.negated for part in self._parts(piece)]
+        self.banned = [
+            part for piece in asked.pieces if piece.negated for part in self._parts(piece)
+        ]
         del self.terms[shown:]
         self.only_bans = bool(asked.pieces) and all(piece.negated for piece in asked.pieces)
         self.allowed = None if allowed is None else self._documents(allowed)
@@ -107,7 +127,9 @@ class _Asked:
         """(score, document) of the best notes of a tier, ties with the last one included: which of them Whoosh would
         keep depends on how the index came about, and rebuilding it must not change an answer."""
         # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
-        others = q.Or([q.Term("tier", str(other)) for other in (CURRENT, SET_ASIDE, TRAIL) if other != tier])
+        others = q.Or(
+            [q.Term("tier", str(other)) for other in (CURRENT, SET_ASIDE, TRAIL) if other != tier]
+        )
         mask = set(self.searcher.docs_for_query(others)) | self.without
         size = limit + 10
         while True:
@@ -147,15 +169,25 @@ class _Asked:
         self.terms += [start, *stems]
 
         def ways(field: str) -> Any:
-            terms = ((self.reader.doc_frequency(field, term), term) for term in self.reader.expand_prefix(field, start))
+            terms = (
+                (self.reader.doc_frequency(field, term), term)
+                for term in self.reader.expand_prefix(field, start)
+            )
             most = [term for _, term in heapq.nlargest(most_wanted, terms)]
-            return q.Or([q.Term(field, term) for term in dict.fromkeys([*most, *(stem.encode() for stem in stems)])])
+            return q.Or(
+                [
+                    q.Term(field, term)
+                    for term in dict.fromkeys([*most, *(stem.encode() for stem in stems)])
+                ]
+            )
 
         return _in_both(ways)
 
     def _documents(self, numbers: set[int]) -> set[int]:
         """The documents of these notes."""
-        return {document for document in self.reader.all_doc_ids() if self.column[document] in numbers}
+        return {
+            document for document in self.reader.all_doc_ids() if self.column[document] in numbers
+        }
 
 
 def _in_both(ways: Callable[[str], Any]) -> Any:
@@ -164,4 +196,6 @@ def _in_both(ways: Callable[[str], Any]) -> Any:
 
 
 def _row(field: str, terms: Sequence[str]) -> Any:
-    return Row(field, [term.encode() for term in terms]) if len(terms) > 1 else q.Term(field, terms[0])
+    return (
+        Row(field, [term.encode() for term in terms]) if len(terms) > 1 else q.Term(field, terms[0])
+    )

@@ -51,7 +51,12 @@ class Links:
 
     def outs(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, str, int | None, int]]]:
         """As `out`, for many at once."""
-        held = list(self._asked("SELECT number, kind, target, line FROM edge WHERE number IN ({}) ORDER BY rowid", numbers))
+        held = list(
+            self._asked(
+                "SELECT number, kind, target, line FROM edge WHERE number IN ({}) ORDER BY rowid",
+                numbers,
+            )
+        )
         self._know(numbers)
         self._know_names([target for _, _, target, _ in held])
         found: dict[int, list[tuple[str, str, int | None, int]]] = {}
@@ -65,7 +70,11 @@ class Links:
         self._know(numbers)
         notes = [self._called[number] for number in wanted if number in self._called]
         keys = sorted({end_of(name) for one in notes for name in (one.path, one.id)})
-        held = list(self._asked("SELECT number, kind, target, line FROM edge WHERE key IN ({}) ORDER BY rowid", keys))
+        held = list(
+            self._asked(
+                "SELECT number, kind, target, line FROM edge WHERE key IN ({}) ORDER BY rowid", keys
+            )
+        )
         self._know_names([target for _, _, target, _ in held])
         self._know([number for number, _, _, _ in held])
         held.sort(key=lambda one: self._called[one[0]].path)
@@ -93,7 +102,13 @@ class Links:
 
     def of_trail(self, numbers: Iterable[int]) -> set[int]:
         """Those of these notes that are events or briefings."""
-        return {number for (number,) in self._asked(f"SELECT number FROM note WHERE tier = {TRAIL} AND number IN ({{}})", sorted(numbers))}
+        return {
+            number
+            for (number,) in self._asked(
+                f"SELECT number FROM note WHERE tier = {TRAIL} AND number IN ({{}})",
+                sorted(numbers),
+            )
+        }
 
     def in_degree(self) -> dict[int, int]:
         """How many current notes relate or link to each note; one pass over all edges."""
@@ -102,7 +117,9 @@ class Links:
             names[key] = number if names.setdefault(key, number) == number else -1
         counted: set[tuple[int, int]] = set()
         unclear: list[tuple[int, str]] = []
-        current = {number for (number,) in self._catalogue.asked("SELECT number FROM note WHERE tier = 0")}
+        current = {
+            number for (number,) in self._catalogue.asked("SELECT number FROM note WHERE tier = 0")
+        }
         for source, target, key in self._catalogue.asked("SELECT number, target, key FROM edge"):
             if source not in current:
                 continue
@@ -113,7 +130,11 @@ class Links:
                 unclear.append((source, target))
         self._know([source for source, _ in unclear])
         self._know_names([target for _, target in unclear])
-        counted.update((source, number) for source, target in unclear if (number := self._meant(target, source) or 0))
+        counted.update(
+            (source, number)
+            for source, target in unclear
+            if (number := self._meant(target, source) or 0)
+        )
         found: dict[int, int] = {}
         for source, number in counted:
             if source != number:
@@ -130,11 +151,19 @@ class Links:
             " ORDER BY path, line, edge.rowid",
             (LINK,),
         )
-        found = [one for number, id_, path, *rest in held if _within_reach(one := Missing(number, id_, os.fsdecode(path), *rest))]
+        found = [
+            one
+            for number, id_, path, *rest in held
+            if _within_reach(one := Missing(number, id_, os.fsdecode(path), *rest))
+        ]
         slashed = [one for one in found if "/" in one.target]
         self._know([one.number for one in slashed])
         self._know_names([one.target for one in slashed])
-        return [one for one in found if "/" not in one.target or self._meant(one.target, one.number) is None]
+        return [
+            one
+            for one in found
+            if "/" not in one.target or self._meant(one.target, one.number) is None
+        ]
 
     def dangling(self) -> list[Problem]:
         """`missing` as problems, each with what the catalogue knows of the target; the first hundred by name."""
@@ -153,15 +182,23 @@ class Links:
     def _know(self, numbers: Iterable[int]) -> None:
         """Have path and id of these notes at hand."""
         new = [number for number in dict.fromkeys(numbers) if number not in self._called]
-        for number, path, id_ in self._asked("SELECT number, path, id FROM note WHERE number IN ({})", new):
+        for number, path, id_ in self._asked(
+            "SELECT number, path, id FROM note WHERE number IN ({})", new
+        ):
             self._called[number] = Called(number, os.fsdecode(path), id_)
 
     def _know_names(self, names: Iterable[str]) -> None:
         """Have at hand who bears these names, or ends in them."""
-        keys = dict.fromkeys(key for name in names for key in ((end_of(name), key_of(name)) if "/" in name else (key_of(name),)))
+        keys = dict.fromkeys(
+            key
+            for name in names
+            for key in ((end_of(name), key_of(name)) if "/" in name else (key_of(name),))
+        )
         new = [key for key in keys if key not in self._bearers]
         called: dict[str, list[Called]] = {}
-        for key, number, path, id_ in self._asked("SELECT key, number, path, id FROM name JOIN note USING (number) WHERE key IN ({})", new):
+        for key, number, path, id_ in self._asked(
+            "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE key IN ({})", new
+        ):
             called.setdefault(key, []).append(Called(number, os.fsdecode(path), id_))
         for key in new:
             self._bearers[key] = Bearers(called[key]) if key in called else None

@@ -13,7 +13,16 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Any
 
-from cortex.projections.whoosh_import import FileStorage, byte_to_length, fields, filetables, formats, length_to_byte, matching, whoosh3
+from cortex.projections.whoosh_import import (
+    FileStorage,
+    byte_to_length,
+    fields,
+    filetables,
+    formats,
+    length_to_byte,
+    matching,
+    whoosh3,
+)
 
 
 class Positions(formats.Positions):
@@ -39,7 +48,9 @@ _BLOCK = Struct("<iIIfBBBx")
 _SAME_WEIGHT, _COMPRESSED = 1, 2
 
 
-def _block(numbers: array[int], weights: array[float], values: bytes, lengths: tuple[int, int], last: bool) -> bytes:
+def _block(
+    numbers: array[int], weights: array[float], values: bytes, lengths: tuple[int, int], last: bool
+) -> bytes:
     same = weights.count(weights[0]) == len(weights)
     kept = zlib.compress(values, 1) if len(values) > 256 else values
     body = numbers.tobytes() + (weights[:1] if same else weights).tobytes() + kept
@@ -58,7 +69,9 @@ class Matcher(whoosh3.W3LeafMatcher):
 
     def _goto(self, position: int) -> None:
         self._postfile.seek(position)
-        size, count, last, weight, self._flags, shortest, longest = _BLOCK.unpack(self._postfile.read(_BLOCK.size))
+        size, count, last, weight, self._flags, shortest, longest = _BLOCK.unpack(
+            self._postfile.read(_BLOCK.size)
+        )
         self._lastblock = size < 0
         self._dataoffset = position + _BLOCK.size
         self._nextoffset = self._dataoffset + abs(size)
@@ -70,7 +83,9 @@ class Matcher(whoosh3.W3LeafMatcher):
     def _parts(self) -> tuple[memoryview, memoryview, memoryview]:
         """The numbers of the documents, the weights and the positions, as they lie on disk."""
         if self._data is None:
-            self._data = memoryview(self._postfile.get(self._dataoffset, self._nextoffset - self._dataoffset))
+            self._data = memoryview(
+                self._postfile.get(self._dataoffset, self._nextoffset - self._dataoffset)
+            )
         weights = 4 * self._blocklength
         values = weights + (4 if self._flags & _SAME_WEIGHT else weights)
         return self._data[:weights], self._data[weights:values], self._data[values:]
@@ -90,7 +105,11 @@ class Matcher(whoosh3.W3LeafMatcher):
         if size is None:
             self._values = values.split(b"\0")
         else:
-            self._values = [values[at : at + size] for at in range(0, len(values), size)] if size else [None] * self._blocklength
+            self._values = (
+                [values[at : at + size] for at in range(0, len(values), size)]
+                if size
+                else [None] * self._blocklength
+            )
 
     def skip_to(self, targetid: int) -> None:
         if self._atend:
@@ -118,7 +137,13 @@ class Matcher(whoosh3.W3LeafMatcher):
         while self.is_active():
             self._read_ids()
             self._read_values()
-            found.update(zip(self._ids, [value.decode("utf-8", "surrogatepass") for value in self._values], strict=True))
+            found.update(
+                zip(
+                    self._ids,
+                    [value.decode("utf-8", "surrogatepass") for value in self._values],
+                    strict=True,
+                )
+            )
             self._next_block()
         return found
 
@@ -129,7 +154,10 @@ def in_a_row(postings: Sequence[matching.Matcher]) -> dict[int, str]:
     found = _places(postings[0])
     for later in postings[1:]:
         here = _places(later)
-        following = {number: set(found[number].translate(_NEXT)).intersection(here[number]) for number in found.keys() & here.keys()}
+        following = {
+            number: set(found[number].translate(_NEXT)).intersection(here[number])
+            for number in found.keys() & here.keys()
+        }
         found = {number: "".join(at) for number, at in following.items() if at}
     return found
 
@@ -142,7 +170,9 @@ def _places(postings: matching.Matcher) -> dict[int, str]:
         return postings.places()
     found = {}
     while postings.is_active():
-        found[postings.id()] = "".join([chr(position + 1) for position in postings.value_as("positions")])
+        found[postings.id()] = "".join(
+            [chr(position + 1) for position in postings.value_as("positions")]
+        )
         postings.next()
     return found
 
@@ -179,7 +209,9 @@ class _Blocks(whoosh3.W3PostingsWriter):
             raise TypeError(f"{self._format!r} cannot be written: text has to be a Prose field")
         separator = b"\0" if isinstance(self._format, Positions) else b""
         lengths = length_to_byte(self._minlength), length_to_byte(self._maxlength)
-        self._postfile.write(_block(self._ids, self._weights, separator.join(self._values), lengths, last))
+        self._postfile.write(
+            _block(self._ids, self._weights, separator.join(self._values), lengths, last)
+        )
         self._blockcount += 1
         self._new_block()
 
@@ -194,7 +226,9 @@ class _Terms(whoosh3.W3FieldWriter):
         filetables.HashWriter.__init__(self._tindex, self._tindex.dbfile, hashtype=1)
         self._tindex.extras["fieldmap"] = self._fieldmap
 
-    def add_places(self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray) -> None:
+    def add_places(
+        self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
+    ) -> None:
         """A term of a `Prose` field with the documents that hold it, where they do, and the lengths of all."""
         own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
@@ -204,10 +238,18 @@ class _Terms(whoosh3.W3FieldWriter):
             part = slice(start, start + step)
             span = min(own[part]), max(own[part])
             values = packed("\0".join(row[part]))
-            written.append(_block(documents[part], weights[part], values, span, start + step >= len(numbers)))
+            written.append(
+                _block(documents[part], weights[part], values, span, start + step >= len(numbers))
+            )
         postings = b"".join(written)
         info = whoosh3.W3TermInfo(
-            sum(weights), len(numbers), byte_to_length(min(own)), byte_to_length(max(own)), max(weights), numbers[0], numbers[-1]
+            sum(weights),
+            len(numbers),
+            byte_to_length(min(own)),
+            byte_to_length(max(own)),
+            max(weights),
+            numbers[0],
+            numbers[-1],
         )
         info.set_extent(self._postfile.tell(), len(postings))
         self._postfile.write(postings)
@@ -217,7 +259,9 @@ class _Terms(whoosh3.W3FieldWriter):
 class _Documents(whoosh3.W3PerDocWriter):
     """Counts the length of a field as it is kept, rounded to a byte: else averages, and so scores, change by merging."""
 
-    def add_field(self, fieldname: str, fieldobj: fields.FieldType, value: object, length: int) -> None:
+    def add_field(
+        self, fieldname: str, fieldobj: fields.FieldType, value: object, length: int
+    ) -> None:
         super().add_field(fieldname, fieldobj, value, byte_to_length(length_to_byte(length)))
 
 
@@ -257,7 +301,12 @@ class Codec(whoosh3.W3Codec):
         return _Blocks(dbfile, self._blocklimit, byteids, self._compression, inlinelimit=0)
 
     def postings_reader(
-        self, dbfile: object, terminfo: whoosh3.W3TermInfo, format_: formats.Format, term: object = None, scorer: object = None
+        self,
+        dbfile: object,
+        terminfo: whoosh3.W3TermInfo,
+        format_: formats.Format,
+        term: object = None,
+        scorer: object = None,
     ) -> Matcher:
         offset, length = terminfo.extent()
         return Matcher(dbfile, offset, length, format_, term=term, scorer=scorer)

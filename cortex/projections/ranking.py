@@ -11,8 +11,14 @@ from typing import Any
 
 from cortex.projections.whoosh_import import matching, scoring
 
-K1, B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values
-_USUAL_LENGTH = {"head": 8.0, "body": 400.0}  # terms; of the records and notes of a documentation vault
+K1, B = (
+    1.2,
+    0.75,
+)  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values
+_USUAL_LENGTH = {
+    "head": 8.0,
+    "body": 400.0,
+}  # terms; of the records and notes of a documentation vault
 
 
 class Ranking(scoring.WeightingModel):
@@ -41,7 +47,9 @@ class _Scorer(scoring.WeightLengthScorer):
         self.setup(searcher, field, term)
 
     def _score(self, weight: float, length: float) -> float:
-        return float(self._idf * weight * (K1 + 1) / (weight + K1 * (1 - B + B * length / self._usual)))
+        return float(
+            self._idf * weight * (K1 + 1) / (weight + K1 * (1 - B + B * length / self._usual))
+        )
 
 
 def _holding(reader: Any, field: str, term: Any) -> int:
@@ -55,7 +63,9 @@ def _holding(reader: Any, field: str, term: Any) -> int:
             postings = leaf.postings(field, term)
             every = postings.child if isinstance(postings, matching.FilterMatcher) else postings
             every.reset()
-            for document in sorted(number for number in range(leaf.doc_count_all()) if leaf.is_deleted(number)):
+            for document in sorted(
+                number for number in range(leaf.doc_count_all()) if leaf.is_deleted(number)
+            ):
                 if not every.is_active():
                     break
                 every.skip_to(document)

@@ -75,11 +75,15 @@ def look(vault: Vault, progress: Progress, at: Callable[[Views], _T], *, words: 
             with views(vault, progress, rebuild=True) as now:
                 return at(now)
         except (Damaged, sqlite3.DatabaseError) as error:
-            raise CortexError(f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor") from error
+            raise CortexError(
+                f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor"
+            ) from error
 
 
 @contextmanager
-def views(vault: Vault, progress: Progress, *, rebuild: bool = False, words: bool = True, cores: int = 0) -> Iterator[Views]:
+def views(
+    vault: Vault, progress: Progress, *, rebuild: bool = False, words: bool = True, cores: int = 0
+) -> Iterator[Views]:
     """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date. Without
     `words` the index may stay behind: what it has still to be told is told at the next look that asks for words."""
     folder = vault.cache()
@@ -87,12 +91,16 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, words: boo
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_WAIT):
             state = sealed_state(folder)
-            if state is not None and state.settings == stamp_of(os.path.join(vault.root, "cortex.toml")):
+            if state is not None and state.settings == stamp_of(
+                os.path.join(vault.root, "cortex.toml")
+            ):
                 seen = scan(vault.root, state.exclude, state.ignored)
                 if seen.rules == state.rules and render(seen) == read_stamps(folder):
                     with Catalogue(folder, writable=False) as catalogue:
                         if not (words and catalogue.is_untold()):
-                            yield Views(catalogue, os.path.join(folder, INDEX), seen, "current", state.noted)
+                            yield Views(
+                                catalogue, os.path.join(folder, INDEX), seen, "current", state.noted
+                            )
                             return
     with lock(lock_file, "search index", wait=_WAIT):
         # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
@@ -100,12 +108,18 @@ def views(vault: Vault, progress: Progress, *, rebuild: bool = False, words: boo
 
         many = cores or _cores()
         try:
-            found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=rebuild, words=words, cores=many)
+            found, seen, noted = bring_up_to_date(
+                vault.root, folder, progress, rebuild=rebuild, words=words, cores=many
+            )
         except (Damaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = bring_up_to_date(vault.root, folder, progress, rebuild=True, words=words, cores=1)
+                found, seen, noted = bring_up_to_date(
+                    vault.root, folder, progress, rebuild=True, words=words, cores=1
+                )
             except (Damaged, sqlite3.Error) as error:
-                raise CortexError(f"the search index cannot be written: {error}", f"make room in {folder}") from error
+                raise CortexError(
+                    f"the search index cannot be written: {error}", f"make room in {folder}"
+                ) from error
         with Catalogue(folder, writable=False) as catalogue:
             yield Views(catalogue, os.path.join(folder, INDEX), seen, found, noted)
 
@@ -127,7 +141,10 @@ def scan(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snaps
 def render(seen: Snapshot, *, for_later: bool = False) -> bytes:
     """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any scan will give."""
     if for_later and seen.racy:
-        kept = ((path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp) for path, stamp in seen.stamps.items())
+        kept = (
+            (path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp)
+            for path, stamp in seen.stamps.items()
+        )
         return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in kept))
     return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in seen.stamps.items()))
 
@@ -156,14 +173,20 @@ def stamp_of(path: str) -> str:
 
 
 def seal(folder: str) -> dict[str, str]:
-    names = [CATALOGUE_FILE, STAMPS, *(f"{INDEX}/{name}" for name in os.listdir(os.path.join(folder, INDEX)))]
+    names = [
+        CATALOGUE_FILE,
+        STAMPS,
+        *(f"{INDEX}/{name}" for name in os.listdir(os.path.join(folder, INDEX))),
+    ]
     return {name: stamp_of(os.path.join(folder, name)) for name in names}
 
 
 def sealed_state(folder: str) -> State | None:
     """The state of the last look when every file is as it was left then; None when anything must be built anew."""
     try:
-        table: Any = loads(store.read(os.path.join(folder, STATE), _MOST_STATE))  # `json` takes 2 ms to load
+        table: Any = loads(
+            store.read(os.path.join(folder, STATE), _MOST_STATE)
+        )  # `json` takes 2 ms to load
         if table.pop("format") != FORMAT or seal(folder) != table["sealed"]:
             return None
         return State(

@@ -46,9 +46,14 @@ class Row(query.Query):
             return matching.NullMatcher()
         documents = sorted(found)
         weights = [len(found[document]) * self.boost for document in documents]
-        rarest = (self.fieldname, min(self.terms_in_row, key=lambda term: reader.doc_frequency(self.fieldname, term)))
+        rarest = (
+            self.fieldname,
+            min(self.terms_in_row, key=lambda term: reader.doc_frequency(self.fieldname, term)),
+        )
         scorer = None
         if context is None or context.weighting is not None:
             weighting = searcher.weighting if context is None else context.weighting
             scorer = weighting.scorer(searcher, *rarest)
-        return matching.ListMatcher(documents, weights, scorer=scorer, term=rarest, terminfo=reader.term_info(*rarest))
+        return matching.ListMatcher(
+            documents, weights, scorer=scorer, term=rarest, terminfo=reader.term_info(*rarest)
+        )

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 from cortex.core.problem import CortexError
 from cortex.projections.analysis import Prose, places
 from cortex.projections.postings import Codec
-from cortex.projections.whoosh_import import TOC, FileStorage, byte_to_length, fields, length_to_byte, whoosh3
+from cortex.projections.whoosh_import import (
+    TOC,
+    FileStorage,
+    byte_to_length,
+    fields,
+    length_to_byte,
+    whoosh3,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -73,7 +80,10 @@ def build_parallel(
                 receiver, sender = context.Pipe(duplex=False)
                 inherited = (*workers, receiver) if fork else ()
                 worker = context.Process(
-                    target=_work, args=(sender, folder, schema, paths[part::procs], load), kwargs={"inherited": inherited}, daemon=True
+                    target=_work,
+                    args=(sender, folder, schema, paths[part::procs], load),
+                    kwargs={"inherited": inherited},
+                    daemon=True,
                 )
                 worker.start()
                 sender.close()  # so that the end of the worker is the end of what it sends
@@ -81,25 +91,35 @@ def build_parallel(
             while len(made) < procs:
                 ready = wait([receiver for receiver in workers if receiver not in made])
                 for receiver in [receiver for receiver in workers if receiver in ready]:
-                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(receiver, workers[receiver])
+                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(
+                        receiver, workers[receiver]
+                    )
                     if isinstance(received, tuple):
                         made[receiver] = received
                     else:
                         for aside, path in zip(received, shares[receiver], strict=False):
                             noted(path, aside)
-            return whole.publish(schema, [segment for receiver in workers for segment in made[receiver]])
+            return whole.publish(
+                schema, [segment for receiver in workers for segment in made[receiver]]
+            )
         finally:
             for each in workers.values():
                 each.terminate()
                 each.join()
 
 
-def _received(receiver: Connection, worker: BaseProcess) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
+def _received(
+    receiver: Connection, worker: BaseProcess
+) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
     try:
-        message: list[_Aside] | tuple[whoosh3.W3Segment, ...] | OSError | CortexError = receiver.recv()
+        message: list[_Aside] | tuple[whoosh3.W3Segment, ...] | OSError | CortexError = (
+            receiver.recv()
+        )
     except (EOFError, ConnectionError) as error:
         worker.join()
-        raise BuildFailed(f"a process that wrote the index ended early, with {worker.exitcode}") from error
+        raise BuildFailed(
+            f"a process that wrote the index ended early, with {worker.exitcode}"
+        ) from error
     if isinstance(message, OSError | CortexError):
         raise message
     return message
@@ -126,7 +146,9 @@ def _work(
     of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
     for receiver in inherited:
         receiver.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the one that waits ends the others,
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all; the one that waits ends the others,
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
     parent = os.getppid()
 
@@ -177,11 +199,15 @@ class _Whole:
                     os.unlink(os.path.join(place, name))
 
 
-def segments(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> list[whoosh3.W3Segment]:
+def segments(
+    folder: str, schema: fields.Schema, documents: Iterable[Document]
+) -> list[whoosh3.W3Segment]:
     """Segments of the documents, which no table of contents names yet."""
     made: list[whoosh3.W3Segment] = []
     part, thresholds = None, gc.get_threshold()
-    gc.set_threshold(*thresholds[:2], 1_000_000)  # lists only grow: searching all for garbage takes a sixth of the time
+    gc.set_threshold(
+        *thresholds[:2], 1_000_000
+    )  # lists only grow: searching all for garbage takes a sixth of the time
     try:
         for document in documents:
             part = part or _Segment(FileStorage(folder), schema)
@@ -218,7 +244,9 @@ class _Segment:
                 length = self._index(name, field, value)
                 self._documents.add_field(name, field, value if field.stored else None, length)
                 if field.column_type:
-                    self._documents.add_column_value(name, field.column_type, field.to_column_value(value))
+                    self._documents.add_column_value(
+                        name, field.column_type, field.to_column_value(value)
+                    )
         self._documents.finish_doc()
         self._count += 1
 
@@ -262,11 +290,15 @@ class _Segment:
 
     def close(self) -> None:
         """Close what an error has left open."""
-        for file in (self._documents._cols._temp, self._terms._tindex.dbfile, self._terms._postfile):  # noqa: SLF001
+        columns = self._documents._cols  # noqa: SLF001  Whoosh's writers have no way to close what failed
+        terms = self._terms
+        for file in (columns._temp, terms._tindex.dbfile, terms._postfile):  # noqa: SLF001
             if not file.is_closed:
                 file.close()
 
-    def _finish(self, field: fields.FieldType, term: bytes, postings: list[Any], lengths: bytearray) -> None:
+    def _finish(
+        self, field: fields.FieldType, term: bytes, postings: list[Any], lengths: bytearray
+    ) -> None:
         if isinstance(field, Prose):
             self._terms.add_places(term, postings[::2], postings[1::2], lengths)
             return

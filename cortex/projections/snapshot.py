@@ -23,8 +23,12 @@ class Snapshot(NamedTuple):
     """The notes of a vault with the stamp of each (mtime, ctime, size, inode), and what was passed over."""
 
     stamps: dict[str, str]
-    racy: frozenset[str]  # notes whose stamp cannot be trusted yet: they are read again at the next look
-    rules: str  # stamps of every file that says what git ignores; when they change, git is asked again
+    racy: frozenset[
+        str
+    ]  # notes whose stamp cannot be trusted yet: they are read again at the next look
+    rules: (
+        str  # stamps of every file that says what git ignores; when they change, git is asked again
+    )
     problems: tuple[Problem, ...]
     planted: tuple[str, ...]  # files of a search index inside the vault
     leftovers: tuple[str, ...]  # half-written files of a process that was killed
@@ -42,7 +46,11 @@ def skip_of(ignored: Iterable[str], exclude: Collection[str]) -> Skip:
         return Skip(frozenset(ignored), None)
     import fnmatch  # noqa: PLC0415  half a millisecond, and most vaults exclude nothing
 
-    patterns = [fnmatch.translate(one) for pattern in exclude for one in (pattern, f"{pattern.rstrip('/')}/*")]
+    patterns = [
+        fnmatch.translate(one)
+        for pattern in exclude
+        for one in (pattern, f"{pattern.rstrip('/')}/*")
+    ]
     return Skip(frozenset(ignored), re.compile("|".join(patterns)))
 
 
@@ -65,18 +73,30 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
         except OSError as error:
             if not folder:
                 raise
-            problems.append(Problem(folder, f"cannot be read: {error.strerror}", "check its permissions"))
+            problems.append(
+                Problem(folder, f"cannot be read: {error.strerror}", "check its permissions")
+            )
             continue
         with _closing(at), os.scandir(at) as entries:
             for entry in entries:
                 name = entry.name
                 path = folder + name
                 if entry.is_dir(follow_symlinks=False):
-                    if name[0] != "." and f"{path}/" not in skip.ignored and not _excluded(f"{path}/", skip):
+                    if (
+                        name[0] != "."
+                        and f"{path}/" not in skip.ignored
+                        and not _excluded(f"{path}/", skip)
+                    ):
                         folders.append(f"{path}/")
                     continue
                 if name[0] != "." and entry.is_symlink() and entry.is_dir():
-                    problems.append(Problem(path, "is a link to a folder, which is not followed", "put a copy of the folder in its place"))
+                    problems.append(
+                        Problem(
+                            path,
+                            "is a link to a folder, which is not followed",
+                            "put a copy of the folder in its place",
+                        )
+                    )
                     continue
                 if name[-3:].lower() != ".md":
                     if name == ".gitignore":
@@ -84,21 +104,38 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                     elif name.endswith(_ODD):
                         (leftovers if name.endswith(TEMP_SUFFIX) else planted).append(path)
                     continue
-                if name[0] == "." or path in ignored or (exclude is not None and exclude.match(path)):
+                if (
+                    name[0] == "."
+                    or path in ignored
+                    or (exclude is not None and exclude.match(path))
+                ):
                     continue
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # deleted since the folder was listed
                 if not stat.S_ISREG(status.st_mode):
-                    kind = "a link, which is not followed" if entry.is_symlink() else "no regular file"
-                    problems.append(Problem(path, f"is {kind}", "put a copy of the file in its place"))
+                    kind = (
+                        "a link, which is not followed" if entry.is_symlink() else "no regular file"
+                    )
+                    problems.append(
+                        Problem(path, f"is {kind}", "put a copy of the file in its place")
+                    )
                     continue
                 changed_ns = status.st_ctime_ns
-                stamps[path] = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"  # `_stamp`; a call takes as long again
+                stamps[path] = (
+                    f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"  # `_stamp`; a call takes as long again
+                )
                 if changed_ns > lately_ns and _is_racy(changed_ns, now_ns):
                     racy.append(path)
-    return Snapshot(stamps, frozenset(racy), "\n".join(sorted(rules)), tuple(problems), tuple(planted), tuple(leftovers))
+    return Snapshot(
+        stamps,
+        frozenset(racy),
+        "\n".join(sorted(rules)),
+        tuple(problems),
+        tuple(planted),
+        tuple(leftovers),
+    )
 
 
 @contextmanager
@@ -128,8 +165,14 @@ def _rules_above(root: str) -> list[str]:
     if around is None:
         return []
     top, git, common = around
-    config = os.environ.get("XDG_CONFIG_HOME", "") or os.path.join(os.path.expanduser("~"), ".config")
-    paths = [os.path.join(git, "index"), os.path.join(common, "info", "exclude"), os.path.join(config, "git", "ignore")]
+    config = os.environ.get("XDG_CONFIG_HOME", "") or os.path.join(
+        os.path.expanduser("~"), ".config"
+    )
+    paths = [
+        os.path.join(git, "index"),
+        os.path.join(common, "info", "exclude"),
+        os.path.join(config, "git", "ignore"),
+    ]
     directory = root
     while directory != top and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)

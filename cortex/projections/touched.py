@@ -11,12 +11,17 @@ from cortex.core.items import page_path
 from cortex.core.problem import NotFound
 from cortex.vault import files
 
-_SHARED = ("records/", "sessions/")  # what lies elsewhere may be known to this clone alone, and then has no lines
+_SHARED = (
+    "records/",
+    "sessions/",
+)  # what lies elsewhere may be known to this clone alone, and then has no lines
 
 Lines = dict[tuple[Page, str], ItemLine]
 
 
-def pages_of(root: str, before: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]] | None:
+def pages_of(
+    root: str, before: Mapping[str, bytes | None]
+) -> list[tuple[str, bytes, bytes]] | None:
     """Each page that changes, as it lies there and as it should, for notes that were `before` and are otherwise now. None
     when that cannot be told from the pages alone: one is missing, is not as Cortex writes it, or holds only the first of
     its lines, so that one that left would make room for another."""
@@ -37,12 +42,22 @@ def pages_of(root: str, before: Mapping[str, bytes | None]) -> list[tuple[str, b
         except NotFound:
             return None
         told = read(held.decode("utf-8", "replace"))
-        if told.page != page or told.generator != GENERATOR or render(page, told.items).encode() != held:
+        if (
+            told.page != page
+            or told.generator != GENERATOR
+            or render(page, told.items).encode() != held
+        ):
             return None
         items = {item.id: item for item in told.items}
-        full = {section.title for section in KINDS[page.kind].sections if section.limit == sum(item.section == section.title for item in told.items)}
+        full = {
+            section.title
+            for section in KINDS[page.kind].sections
+            if section.limit == sum(item.section == section.title for item in told.items)
+        }
         for id_, (was_line, line) in changed.items():
-            moved = was_line and (line is None or (line.section, line.order) != (was_line.section, was_line.order))
+            moved = was_line and (
+                line is None or (line.section, line.order) != (was_line.section, was_line.order)
+            )
             if was_line and moved and was_line.section in full:
                 return None
             items.pop(id_, None)

@@ -16,7 +16,21 @@ from cortex.core.caller import Progress
 from cortex.core.card import Card, card_of
 from cortex.core.problem import CortexError, Problem
 from cortex.projections.catalogue import Catalogue, Damaged
-from cortex.projections.refresh import FORMAT, INDEX, STAMPS, STATE, State, parse, read_stamps, render, scan, seal, sealed_state, stamp_of, write
+from cortex.projections.refresh import (
+    FORMAT,
+    INDEX,
+    STAMPS,
+    STATE,
+    State,
+    parse,
+    read_stamps,
+    render,
+    scan,
+    seal,
+    sealed_state,
+    stamp_of,
+    write,
+)
 from cortex.projections.snapshot import Snapshot
 from cortex.vault import checkout, files, git, settings, store
 
@@ -37,7 +51,9 @@ class _Update:
 
     def __init__(self, root: str, folder: str, progress: Progress, cores: int) -> None:
         self.cores = cores
-        self.unread: set[str] = set()  # notes that could not be read: they are tried again at the next look
+        self.unread: set[str] = (
+            set()
+        )  # notes that could not be read: they are tried again at the next look
         self.root = root
         self.folder = folder
         self.index = os.path.join(folder, INDEX)
@@ -63,7 +79,9 @@ class _Update:
         else:
             self._build(seen.stamps)
         problems = tuple(noted)
-        write(self.folder, STAMPS, render(seen._replace(racy=seen.racy | self.unread), for_later=True))
+        write(
+            self.folder, STAMPS, render(seen._replace(racy=seen.racy | self.unread), for_later=True)
+        )
         toml = stamp_of(os.path.join(self.root, "cortex.toml"))
         fresh = State(toml, wanted.exclude, seen.rules, ignored, problems, seal(self.folder))
         write(self.folder, STATE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode())
@@ -75,7 +93,13 @@ class _Update:
         try:
             return tuple(sorted(git.ignored(self.root)))
         except CortexError as error:
-            noted.append(Problem(".git", f"cannot tell what git ignores, so nothing is left out: {error.message}", error.hint))
+            noted.append(
+                Problem(
+                    ".git",
+                    f"cannot tell what git ignores, so nothing is left out: {error.message}",
+                    error.hint,
+                )
+            )
             return ()
 
     def _build(self, stamps: dict[str, str]) -> None:
@@ -119,11 +143,15 @@ class _Update:
             changed: list[_Read] = []
             for count, path in enumerate(touched, start=1):
                 known = catalogue.hash_of(path)
-                card, content_hash = load(self.root, path, stamps[path], known[1] if known else None)
+                card, content_hash = load(
+                    self.root, path, stamps[path], known[1] if known else None
+                )
                 if not content_hash:
                     self.unread.add(path)
                 if card is not None:
-                    changed.append(_Read(card if words else card._replace(body=""), content_hash, told(card)))
+                    changed.append(
+                        _Read(card if words else card._replace(body=""), content_hash, told(card))
+                    )
                 elif path in held:
                     catalogue.touch(path, _seconds(held[path]), _seconds(stamps[path]))
                 self.progress("indexing", count, len(touched))
@@ -147,11 +175,19 @@ class _Update:
                 from cortex.projections import index  # noqa: PLC0415  as above
 
                 dropped_numbers, added = catalogue.untold()
-                index.change(self.index, dropped_numbers, self._documents(catalogue, added, cards, stamps))
+                index.change(
+                    self.index, dropped_numbers, self._documents(catalogue, added, cards, stamps)
+                )
                 catalogue.all_told()
             catalogue.commit()
 
-    def _documents(self, catalogue: Catalogue, added: list[tuple[int, str]], cards: dict[int, Card], stamps: dict[str, str]) -> Iterator[Document]:
+    def _documents(
+        self,
+        catalogue: Catalogue,
+        added: list[tuple[int, str]],
+        cards: dict[int, Card],
+        stamps: dict[str, str],
+    ) -> Iterator[Document]:
         """What the index is told of notes; those that an earlier look has read are read again."""
         for number, path in added:
             card: Card | None = cards.get(number)
@@ -175,7 +211,13 @@ class _Read(NamedTuple):
 
 def document(number: int, card: Card) -> Document:
     """What the index is told of a note."""
-    return {"number": str(number), "column": number, "tier": str(card.tier), "head": _head(card), "body": card.body}
+    return {
+        "number": str(number),
+        "column": number,
+        "tier": str(card.tier),
+        "head": _head(card),
+        "body": card.body,
+    }
 
 
 def told(card: Card) -> bytes:
@@ -190,7 +232,11 @@ def _head(card: Card) -> str:
     return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
 
 
-def _each(paths: list[str], reading: Callable[[str], tuple[Document, _Read]], noted: Callable[[str, _Read], None]) -> Iterator[Document]:
+def _each(
+    paths: list[str],
+    reading: Callable[[str], tuple[Document, _Read]],
+    noted: Callable[[str, _Read], None],
+) -> Iterator[Document]:
     """The documents of the paths, read one after the other, each noted before the index has it."""
     for path in paths:
         known, read = reading(path)
@@ -198,14 +244,18 @@ def _each(paths: list[str], reading: Callable[[str], tuple[Document, _Read]], no
         yield known
 
 
-def _read_document(root: str, stamps: dict[str, str], numbers: dict[str, int], path: str) -> tuple[Document, _Read]:
+def _read_document(
+    root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
+) -> tuple[Document, _Read]:
     """A note for the index, and for the catalogue its card without the text: what a building process sends back."""
     card, content_hash = load(root, path, stamps[path])
     assert card is not None  # only a known hash gives none
     return document(numbers[path], card), _Read(card._replace(body=""), content_hash, told(card))
 
 
-def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> tuple[Card | None, bytes]:
+def load(
+    root: str, path: str, stamp: str, known_hash: bytes | None = None
+) -> tuple[Card | None, bytes]:
     """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
     be read gives a card that says so."""
     mtime = _seconds(stamp)
@@ -216,7 +266,9 @@ def load(root: str, path: str, stamp: str, known_hash: bytes | None = None) -> t
             return None, b""  # it could not be read the last time either
         reason = error.message if isinstance(error, CortexError) else error.strerror or str(error)
         card = card_of(path, b"", mtime)
-        return card._replace(problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)), b""
+        return card._replace(
+            problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)
+        ), b""
     content_hash = hashlib.blake2b(data, digest_size=16).digest()
     if content_hash == known_hash:
         return None, content_hash

@@ -56,7 +56,9 @@ class _StandIn(ModuleType):
 
 
 def _import_whoosh() -> None:
-    spared = [module for module in _SPARED if module not in sys.modules and threading.active_count() == 1]
+    spared = [
+        module for module in _SPARED if module not in sys.modules and threading.active_count() == 1
+    ]
     standing = [_StandIn(module, _SPARED[module]) for module in spared]
     sys.modules.update((each.__name__, each) for each in standing)
     try:

@@ -20,7 +20,10 @@ from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
 LOG, SUMMARY, LOCK = "access.log", "access.sum", "access.lock"
-UNASKED = ("brief", "remind")  # verbs that show what nobody asked for by name, whatever the interface
+UNASKED = (
+    "brief",
+    "remind",
+)  # verbs that show what nobody asked for by name, whatever the interface
 _SEGMENT = "access.part-"  # a log that is being folded
 _FULL = 1_000_000  # bytes of the log, then it is folded
 _MOST_READ = 16_000_000  # bytes of one file; more is nothing that we wrote
@@ -42,7 +45,9 @@ def mark(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
     if not fields:
         return
     # A line begins with its line end and closes with a tab: one that was cut off by a full disk spoils no other.
-    line = "\t".join((f"\n{seconds(caller.now)}", _escaped(verb), _escaped(caller.source), *fields, ""))
+    line = "\t".join(
+        (f"\n{seconds(caller.now)}", _escaped(verb), _escaped(caller.source), *fields, "")
+    )
     # A state folder that is missing room, read-only or not ours takes no mark: who reads a note must get the note.
     with suppress(OSError, CortexError):
         folder = vault.state()
@@ -60,19 +65,25 @@ def counts(vault: Vault) -> dict[str, Accessed]:
             return _counted(folder)
     except (OSError, CortexError):
         with suppress(OSError, CortexError):
-            return _counted(vault.state())  # without the lock: it cannot be made there, and then nobody folds either
+            return _counted(
+                vault.state()
+            )  # without the lock: it cannot be made there, and then nobody folds either
         return {}
 
 
 def seconds(now: str) -> int:
     """`2026-11-20T16:45:12Z` as seconds since the epoch; 0 when it is no such time. Without `datetime`, which takes 1 ms."""
     try:
-        year, month, day, hour, minute, second = (int(now[at:end]) for at, end in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19)))
+        year, month, day, hour, minute, second = (
+            int(now[at:end]) for at, end in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19))
+        )
     except ValueError:
         return 0
     # Days since 1970 of a year that begins in March, as calendars are counted.
     year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
-    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719_469
+    days = (
+        365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719_469
+    )
     return ((days * 24 + hour) * 60 + minute) * 60 + second
 
 
@@ -114,9 +125,16 @@ def _fold(folder: str) -> None:
     counted = _counted(folder, live=False)
     if len(counted) > _MOST_IDS:
         counted = dict(sorted(counted.items(), key=lambda pair: -pair[1].last)[:_MOST_IDS])
-    columns = (segments, map(_escaped, counted), (str(one.count) for one in counted.values()), (str(one.last) for one in counted.values()))
+    columns = (
+        segments,
+        map(_escaped, counted),
+        (str(one.count) for one in counted.values()),
+        (str(one.last) for one in counted.values()),
+    )
     data = "\n".join("\t".join(column) for column in columns).encode("utf-8", "backslashreplace")
-    store.replace(os.path.join(folder, SUMMARY), data, synced=True)  # the logs that it counts are deleted next
+    store.replace(
+        os.path.join(folder, SUMMARY), data, synced=True
+    )  # the logs that it counts are deleted next
     for name in segments:
         os.unlink(os.path.join(folder, name))
 
@@ -132,7 +150,13 @@ def _counted(folder: str, *, live: bool = True) -> dict[str, Accessed]:
     for name in [*names, LOG] if live else names:
         _add(_read(os.path.join(folder, name)), uses, last)
     # Both maps run in C, which ten thousand notes are grateful for.
-    return dict(zip(uses, map(Accessed._make, zip(uses.values(), map(last.__getitem__, uses), strict=True)), strict=True))
+    return dict(
+        zip(
+            uses,
+            map(Accessed._make, zip(uses.values(), map(last.__getitem__, uses), strict=True)),
+            strict=True,
+        )
+    )
 
 
 def _read(path: str) -> str:
@@ -143,10 +167,16 @@ def _read(path: str) -> str:
 def _summary(text: str) -> tuple[frozenset[str], dict[str, int], dict[str, int]]:
     """The logs that a summary counts, and its counts and times: four lines, since columns are read faster than rows."""
     rows = [line.split("\t") for line in text.split("\n")]
-    with suppress(ValueError):  # another number of lines or columns, or no numbers: nothing that we wrote
+    with suppress(
+        ValueError
+    ):  # another number of lines or columns, or no numbers: nothing that we wrote
         segments, ids, uses, last = rows
         ids = [_unescaped(id_) for id_ in ids] if "%" in text else ids
-        return frozenset(segments), dict(zip(ids, map(int, uses), strict=True)), dict(zip(ids, map(int, last), strict=True))
+        return (
+            frozenset(segments),
+            dict(zip(ids, map(int, uses), strict=True)),
+            dict(zip(ids, map(int, last), strict=True)),
+        )
     return frozenset(), {}, {}
 
 
@@ -155,7 +185,13 @@ def _add(text: str, uses: dict[str, int], last: dict[str, int]) -> None:
     get, latest = uses.get, last.get
     for line in text.split("\n"):
         fields = line.split("\t")
-        if len(fields) < 5 or fields[-1] or not _is_number(fields[0]) or fields[2] == "hook" or fields[1] in UNASKED:
+        if (
+            len(fields) < 5
+            or fields[-1]
+            or not _is_number(fields[0])
+            or fields[2] == "hook"
+            or fields[1] in UNASKED
+        ):
             continue
         when = int(fields[0])
         for id_ in fields[3:-1] if "%" not in line else map(_unescaped, fields[3:-1]):

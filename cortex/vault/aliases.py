@@ -34,7 +34,12 @@ def put(root: str, old: str, new: str) -> bool:
     def change(table: dict[str, Any]) -> None:
         table.setdefault("projects", {}).setdefault("aliases", {})[old] = new
 
-    return _write(root, change, lambda text: _with_line(text, line_of(old, new)), f"write {line_of(old, new)} below [projects.aliases] yourself")
+    return _write(
+        root,
+        change,
+        lambda text: _with_line(text, line_of(old, new)),
+        f"write {line_of(old, new)} below [projects.aliases] yourself",
+    )
 
 
 def drop(root: str, old: str) -> bool:
@@ -45,10 +50,17 @@ def drop(root: str, old: str) -> bool:
     def change(table: dict[str, Any]) -> None:
         del table["projects"]["aliases"][old]
 
-    return _write(root, change, lambda text: _without(text, old), f"take the alias of {old!r} out yourself")
+    return _write(
+        root, change, lambda text: _without(text, old), f"take the alias of {old!r} out yourself"
+    )
 
 
-def _write(root: str, change: Callable[[dict[str, Any]], None], candidates: Callable[[str], Iterator[str]], otherwise: str) -> bool:
+def _write(
+    root: str,
+    change: Callable[[dict[str, Any]], None],
+    candidates: Callable[[str], Iterator[str]],
+    otherwise: str,
+) -> bool:
     text, table = _read(root)
     _aliases(table)
     wanted = deepcopy(table)
@@ -63,7 +75,10 @@ def _write(root: str, change: Callable[[dict[str, Any]], None], candidates: Call
         if right:
             files.replace(root, SETTINGS, candidate.encode(), text.encode())
             return True
-    raise Invalid(f"{SETTINGS} is written in a way in which this one line cannot be changed alone", f"{otherwise}, then run the command again")
+    raise Invalid(
+        f"{SETTINGS} is written in a way in which this one line cannot be changed alone",
+        f"{otherwise}, then run the command again",
+    )
 
 
 def _read(root: str) -> tuple[str, dict[str, Any]]:
@@ -71,14 +86,19 @@ def _read(root: str) -> tuple[str, dict[str, Any]]:
         text = files.read(root, SETTINGS).decode()
         return text, toml.parsed(text)
     except (OSError, NotFound, ValueError) as error:
-        raise Invalid(f"{SETTINGS} cannot be read: {error}", "mend it, then run the command again") from error
+        raise Invalid(
+            f"{SETTINGS} cannot be read: {error}", "mend it, then run the command again"
+        ) from error
 
 
 def _aliases(table: dict[str, Any]) -> dict[str, Any]:
     section = table.get("projects", {})
     found = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(found, dict):
-        raise Invalid(f"[projects] aliases in {SETTINGS} is no table of names", 'write [projects.aliases] and below it "old" = "new"')
+        raise Invalid(
+            f"[projects] aliases in {SETTINGS} is no table of names",
+            'write [projects.aliases] and below it "old" = "new"',
+        )
     return found
 
 
@@ -89,10 +109,16 @@ def _with_line(text: str, line: str) -> Iterator[str]:
     for at, one in enumerate(lines):
         if _HEADER.fullmatch(one.rstrip("\r\n")):
             end = at + 1
-            while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith(("[", "#")):
+            while (
+                end < len(lines)
+                and lines[end].strip()
+                and not lines[end].lstrip().startswith(("[", "#"))
+            ):
                 end += 1
             before = "".join(lines[:end])
-            yield before + ("" if before.endswith("\n") else eol) + line + eol + "".join(lines[end:])
+            yield (
+                before + ("" if before.endswith("\n") else eol) + line + eol + "".join(lines[end:])
+            )
     for found in _INLINE.finditer(text):
         rest = text[found.end() :]
         yield f"{text[: found.end()]}{line}{'' if rest.startswith('}') else ', '}{rest}"
@@ -102,7 +128,9 @@ def _with_line(text: str, line: str) -> Iterator[str]:
 
 def _without(text: str, old: str) -> Iterator[str]:
     """The text without the alias of a project: without its line, or without its part of a line."""
-    names = "|".join(re.escape(form) for form in (json.dumps(old, ensure_ascii=False), f"'{old}'", old))
+    names = "|".join(
+        re.escape(form) for form in (json.dumps(old, ensure_ascii=False), f"'{old}'", old)
+    )
     whole = re.compile(rf"[ \t]*(?:{names})[ \t]*=")
     lines = text.splitlines(keepends=True)
     for at, one in enumerate(lines):

@@ -12,8 +12,18 @@ from cortex.core.problem import CortexError, Problem
 from cortex.vault import files, git, store
 
 # folder -> what `git check-attr merge` says of a note in it
-WANTED = {"briefings": "cortex-briefing", "records": "cortex-record", "sessions": "cortex-record", "events": "unset"}
-_PROBES = ("briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md")
+WANTED = {
+    "briefings": "cortex-briefing",
+    "records": "cortex-record",
+    "sessions": "cortex-record",
+    "events": "unset",
+}
+_PROBES = (
+    "briefings/x.md",
+    "records/decision/x.md",
+    "sessions/2026/11/x.md",
+    "events/2026/11/x.md",
+)
 _END = b"# cortex: end"
 _MOST = 4_000_000  # bytes of a file of attributes
 _SPECIAL = re.compile(r"([*?\[\]\\])")
@@ -44,22 +54,47 @@ def release(root: str, top: str, common: str) -> bool:
 
 def strange(root: str) -> list[str]:
     """The vault-relative paths of our notes, tracked or to come, for which git would not take our driver."""
-    listed = git.run(root, ["ls-files", "-z", "--", *WANTED]) + b"".join(os.fsencode(path) + b"\0" for path in _PROBES)
+    listed = git.run(root, ["ls-files", "-z", "--", *WANTED]) + b"".join(
+        os.fsencode(path) + b"\0" for path in _PROBES
+    )
     fields = git.run(root, ["check-attr", "-z", "--stdin", "merge"], stdin=listed).split(b"\0")
     said = zip(fields[::3], fields[2::3], strict=False)
-    return sorted({os.fsdecode(path) for path, value in said if WANTED.get(os.fsdecode(path).partition("/")[0]) != value.decode("ascii", "replace")})
+    return sorted(
+        {
+            os.fsdecode(path)
+            for path, value in said
+            if WANTED.get(os.fsdecode(path).partition("/")[0]) != value.decode("ascii", "replace")
+        }
+    )
 
 
 def problems(root: str) -> list[Problem]:
     """Attributes that are not ours, or that a clone would not get."""
     found = []
     if others := [path for path in strange(root) if path not in _PROBES] or strange(root):
-        what = f"{others[0]} is" if len(others) == 1 else f"{others[0]} and {len(others) - 1} more are"
-        found.append(Problem(".gitattributes", f"{what} merged without Cortex: git's attributes say otherwise", "cortex doctor --fix"))
+        what = (
+            f"{others[0]} is" if len(others) == 1 else f"{others[0]} and {len(others) - 1} more are"
+        )
+        found.append(
+            Problem(
+                ".gitattributes",
+                f"{what} merged without Cortex: git's attributes say otherwise",
+                "cortex doctor --fix",
+            )
+        )
     if not git.has_commit(root):
         return found
-    if not git.run(root, ["ls-tree", "--name-only", "HEAD", "--", ".gitattributes"]) and git.attempt(root, ["check-ignore", "-q", "--", "."]).code:
-        found.append(Problem(".gitattributes", "is not committed, so other clones merge without Cortex", "git add .gitattributes and commit it"))
+    if (
+        not git.run(root, ["ls-tree", "--name-only", "HEAD", "--", ".gitattributes"])
+        and git.attempt(root, ["check-ignore", "-q", "--", "."]).code
+    ):
+        found.append(
+            Problem(
+                ".gitattributes",
+                "is not committed, so other clones merge without Cortex",
+                "git add .gitattributes and commit it",
+            )
+        )
     return found
 
 
@@ -69,12 +104,18 @@ def _begin(root: str, top: str) -> bytes:
 
 def _block(root: str, top: str, before: bytes) -> bytes:
     prefix = os.path.relpath(root, top)
-    merge = {name: "-merge" if value == "unset" else f"merge={value}" for name, value in WANTED.items()}
+    merge = {
+        name: "-merge" if value == "unset" else f"merge={value}" for name, value in WANTED.items()
+    }
     rules = [f"{_pattern(prefix, name + '/**')} {attribute}" for name, attribute in merge.items()]
     # Where the last line had no end it gets one, which the first line of the block remembers.
     open_line = bool(before) and not before.endswith(b"\n")
-    begin = (b"\n" if open_line else b"") + _begin(root, top) + (b" (line ended)" if open_line else b"")
-    return b"\n".join([begin, b"# cortex git remove takes these lines out", *map(os.fsencode, rules), _END, b""])
+    begin = (
+        (b"\n" if open_line else b"") + _begin(root, top) + (b" (line ended)" if open_line else b"")
+    )
+    return b"\n".join(
+        [begin, b"# cortex git remove takes these lines out", *map(os.fsencode, rules), _END, b""]
+    )
 
 
 def _pattern(prefix: str, below: str) -> str:
@@ -116,7 +157,10 @@ def _read(common: str) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         return b""
     except OSError as error:
-        raise CortexError(f"{_path(common)} cannot be read: {error.strerror}", "make it a plain file, or remove it") from error
+        raise CortexError(
+            f"{_path(common)} cannot be read: {error.strerror}",
+            "make it a plain file, or remove it",
+        ) from error
     with os.fdopen(fd, "rb") as file:
         data = file.read(_MOST + 1)
     if len(data) > _MOST:
@@ -143,4 +187,7 @@ def _write(common: str, data: bytes) -> None:
             os.unlink(path)
         store.sync_folder(os.path.dirname(path))
     except OSError as error:
-        raise CortexError(f"{path} cannot be written: {error.strerror}", "merges may run without Cortex until it can") from error
+        raise CortexError(
+            f"{path} cannot be written: {error.strerror}",
+            "merges may run without Cortex until it can",
+        ) from error

@@ -16,7 +16,8 @@ _MOST_MERGES = 500  # whose subjects are read for branches that are gone
 _MOST_NAMED = 200  # branches that are asked about
 # What git, GitHub, GitLab and Bitbucket write as the subject of a merge.
 _SUBJECT = re.compile(
-    r"Merge(?:d in| pull request #\d{1,9} from [^\s/]{1,100}/|d? (?:remote-tracking )?branch(?:es)?)\s{0,2}(\S.{0,400})", re.IGNORECASE
+    r"Merge(?:d in| pull request #\d{1,9} from [^\s/]{1,100}/|d? (?:remote-tracking )?branch(?:es)?)\s{0,2}(\S.{0,400})",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"'([^']{1,200})'")
 
@@ -30,7 +31,10 @@ class Merged(NamedTuple):
 
 def is_name(name: str) -> bool:
     """Whether a text can be the name of a branch: then it names no file outside the folder of refs either."""
-    if all(part[:1].isalnum() and part.replace("-", "").replace("_", "").isalnum() for part in name.split("/")):
+    if all(
+        part[:1].isalnum() and part.replace("-", "").replace("_", "").isalnum()
+        for part in name.split("/")
+    ):
         return len(name) < 250  # most names; nobody else has to be asked
     from cortex.vault import git  # noqa: PLC0415  `subprocess` costs 5 ms
 
@@ -56,7 +60,11 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
     if git is None:
         return ()
     own = [os.path.join(git[1], name) for name in ("HEAD", "logs/HEAD")]
-    return (*own, os.path.join(git[2], "packed-refs"), *([os.path.join(git[2], "refs", "heads", branch)] if is_name(branch) else []))
+    return (
+        *own,
+        os.path.join(git[2], "packed-refs"),
+        *([os.path.join(git[2], "refs", "heads", branch)] if is_name(branch) else []),
+    )
 
 
 def merged(directory: str, branch: str, names: Collection[str]) -> Merged:
@@ -81,13 +89,40 @@ def merged(directory: str, branch: str, names: Collection[str]) -> Merged:
         tip = "HEAD" if here else f"refs/heads/{ref_name(branch)}"
         alive = {name for name in asked - found if repository.has_branch(name)}
         if alive:
-            listed = run(directory, ["for-each-ref", f"--merged={tip}", "--format=%(refname)", "refs/heads", "refs/remotes"], timeout=5)
+            listed = run(
+                directory,
+                [
+                    "for-each-ref",
+                    f"--merged={tip}",
+                    "--format=%(refname)",
+                    "refs/heads",
+                    "refs/remotes",
+                ],
+                timeout=5,
+            )
             refs = listed.decode("utf-8", "replace").splitlines()
-            within = {ref.removeprefix("refs/heads/") for ref in refs if ref.startswith("refs/heads/")}
-            within |= {ref.removeprefix("refs/remotes/").partition("/")[2] for ref in refs if ref.startswith("refs/remotes/")}
+            within = {
+                ref.removeprefix("refs/heads/") for ref in refs if ref.startswith("refs/heads/")
+            }
+            within |= {
+                ref.removeprefix("refs/remotes/").partition("/")[2]
+                for ref in refs
+                if ref.startswith("refs/remotes/")
+            }
             found |= {name for name in alive & within if _has_commits(logs[name])}
         if gone := asked - found - alive:
-            subjects = run(directory, ["log", "--merges", f"--max-count={_MOST_MERGES}", "--format=%s", "--end-of-options", tip], timeout=5)
+            subjects = run(
+                directory,
+                [
+                    "log",
+                    "--merges",
+                    f"--max-count={_MOST_MERGES}",
+                    "--format=%s",
+                    "--end-of-options",
+                    tip,
+                ],
+                timeout=5,
+            )
             found |= _told(subjects.decode("utf-8", "replace")) & gone
     except (CortexError, OSError):
         return Merged(frozenset(found), used)
@@ -115,7 +150,11 @@ def _told(subjects: str) -> set[str]:
     for line in subjects.splitlines():
         if match := _SUBJECT.match(line):
             rest = match[1]
-            names = _QUOTED.findall(rest.partition("' into ")[0] + "'") if rest.startswith("'") else [rest.split()[0]]
+            names = (
+                _QUOTED.findall(rest.partition("' into ")[0] + "'")
+                if rest.startswith("'")
+                else [rest.split()[0]]
+            )
             found.update(names)
             found.update(name.partition("/")[2] for name in names if "/" in name)
     return found

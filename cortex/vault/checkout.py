@@ -16,9 +16,18 @@ _MOST = 64_000  # bytes read of any file here
 _MOST_NAME = 1_000  # characters of a line that is to be a name
 # What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
 _OWN_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
-_COMMON_FILES = ("config", "packed-refs", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")
+_COMMON_FILES = (
+    "config",
+    "packed-refs",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+)
 _READ_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
-_LARGEST = 16_000_000  # bytes of a file that git reads whole and that is small when git has written it
+_LARGEST = (
+    16_000_000  # bytes of a file that git reads whole and that is small when git has written it
+)
 _RULES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
 _UNDER_WAY = {
@@ -57,7 +66,11 @@ def has_drivers(directory: str) -> bool:
     git = git_folder(directory)
     config = os.path.join(git[2], "config") if git else ""
     text = "\n".join(_lines(config)) if git else ""
-    if git is None or ("[cortex]" in text and "removed" in text) or (not text and files.fault_of(config)):
+    if (
+        git is None
+        or ("[cortex]" in text and "removed" in text)
+        or (not text and files.fault_of(config))
+    ):
         return True
     import re  # noqa: PLC0415  a hook asks for project and branch alone
 
@@ -71,7 +84,11 @@ def under_way(directory: str) -> str:
     for name, what in _UNDER_WAY.items() if git else ():
         if git and os.path.lexists(os.path.join(git[1], name)):
             # Several commits are picked or reverted, and git has stopped between two of them.
-            return what or ("revert" if _first_line(os.path.join(git[1], name, "todo")).startswith("revert") else "cherry-pick")
+            return what or (
+                "revert"
+                if _first_line(os.path.join(git[1], name, "todo")).startswith("revert")
+                else "cherry-pick"
+            )
     return ""
 
 
@@ -111,7 +128,16 @@ def unread(directory: str) -> list[tuple[str, str]]:
     """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
     paths = [os.path.join(parent, PROJECT_FILE) for parent in _upwards(os.path.realpath(directory))]
     found = [
-        (path, files.fault_of(path) or ("" if project_in(path) or not _first_line(path) else "holds a secret, which is no name")) for path in paths
+        (
+            path,
+            files.fault_of(path)
+            or (
+                ""
+                if project_in(path) or not _first_line(path)
+                else "holds a secret, which is no name"
+            ),
+        )
+        for path in paths
     ]
     return [(path, why) for path, why in found if why]
 
@@ -151,13 +177,26 @@ def fault(directory: str) -> tuple[str, str]:
     if found is None:
         for parent in _upwards(os.path.realpath(directory)):
             if os.path.lexists(path := os.path.join(parent, ".git")):
-                return (path, "is a link; no link is followed to a repository") if os.path.islink(path) and os.path.exists(path) else ("", "")
+                return (
+                    (path, "is a link; no link is followed to a repository")
+                    if os.path.islink(path) and os.path.exists(path)
+                    else ("", "")
+                )
         return "", ""
     top, own, common = found
     ref = head_line(own).removeprefix("ref:").strip()
-    refs = [os.path.join(common, name) for name in ("packed-refs", ref) if name == "packed-refs" or name.startswith("refs/")]
-    names = {*(os.path.join(own, name) for name in _OWN_FILES), *(os.path.join(common, name) for name in _COMMON_FILES)}
-    names |= {os.path.join(top, name) for name in _RULES} | {os.path.join(directory, name) for name in _RULES}
+    refs = [
+        os.path.join(common, name)
+        for name in ("packed-refs", ref)
+        if name == "packed-refs" or name.startswith("refs/")
+    ]
+    names = {
+        *(os.path.join(own, name) for name in _OWN_FILES),
+        *(os.path.join(common, name) for name in _COMMON_FILES),
+    }
+    names |= {os.path.join(top, name) for name in _RULES} | {
+        os.path.join(directory, name) for name in _RULES
+    }
     for path in sorted({*names, *refs}):
         if path in refs and os.path.islink(path) and not os.readlink(path).startswith("refs/"):
             return path, "is a link, and git would read the file behind it as its own"
@@ -167,7 +206,9 @@ def fault(directory: str) -> tuple[str, str]:
             continue
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             return path, "is no file, and git would wait for it for ever"
-        if status.st_size > _LARGEST and (os.path.basename(path) in _READ_WHOLE or path in refs[1:]):
+        if status.st_size > _LARGEST and (
+            os.path.basename(path) in _READ_WHOLE or path in refs[1:]
+        ):
             return path, f"is larger than {_LARGEST:,} bytes, and git would read all of it"
     return "", ""
 
@@ -176,7 +217,11 @@ def main_work_tree(git: tuple[str, str, str]) -> str:
     """The main work tree's root, asked from a linked one; empty for the main one itself, a submodule (its git folder is its
     own common one) and a worktree of a bare repository."""
     _, own, common = git
-    return os.path.realpath(os.path.dirname(common)) if common != own and os.path.basename(common) == ".git" else ""
+    return (
+        os.path.realpath(os.path.dirname(common))
+        if common != own and os.path.basename(common) == ".git"
+        else ""
+    )
 
 
 def _remote_name(common: str) -> str:

@@ -33,7 +33,9 @@ _LOCKED = re.compile(
 _VANISHED = re.compile(r"did not match any file")
 _NOTHING = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
-_NOBODY = re.compile(r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly")
+_NOBODY = re.compile(
+    r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly"
+)
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit")
 _HINTS = {
     "merge": "git commit concludes it, git merge --abort takes it back",
@@ -48,7 +50,9 @@ class Change(NamedTuple):
 
     path: str  # vault-relative
     kind: str  # A, M or D
-    pair: str = ""  # the other end of a move out of or into our folders: both are committed, or neither
+    pair: str = (
+        ""  # the other end of a move out of or into our folders: both are committed, or neither
+    )
 
 
 class Kept(NamedTuple):
@@ -69,7 +73,9 @@ def changes(root: str) -> list[Change]:
     here = [one.path for one in found if one.kind == "A" and one.path.endswith(".md")]
     pairs = _moves(root, gone, here) if gone else {}
     back = {new: old for old, new in pairs.items()}
-    listed = [Change(one.path, one.kind, pairs.get(one.path) or back.get(one.path, "")) for one in found]
+    listed = [
+        Change(one.path, one.kind, pairs.get(one.path) or back.get(one.path, "")) for one in found
+    ]
     return sorted(listed + [Change(new, "A", old) for new, old in back.items() if new not in here])
 
 
@@ -77,16 +83,35 @@ def others(root: str, mine: Iterable[Change] = ()) -> list[str]:
     """What is changed in the vault and is not ours; a new folder as one entry. Nobody commits it but its owner."""
     known = {one.path for one in mine}
     found = [one.path for one in _status(root, (".",), untracked="normal")]
-    for new in [path for path in found if path.endswith("/") and any(each.startswith(path) for each in known)]:
+    for new in [
+        path
+        for path in found
+        if path.endswith("/") and any(each.startswith(path) for each in known)
+    ]:
         found += [one.path for one in _status(root, (new,))]
         found.remove(new)
-    return sorted(path for path in found if path not in known and _elsewhere(path) and not path.endswith(files.TEMP_SUFFIX))
+    return sorted(
+        path
+        for path in found
+        if path not in known and _elsewhere(path) and not path.endswith(files.TEMP_SUFFIX)
+    )
 
 
 def summary(paths: Iterable[str]) -> str:
     """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever in the vault it went."""
-    held: dict[str, set[str]] = {"event": set(), "record": set(), "session": set(), "briefing": set(), "settings": set()}
-    words = {"inbox": "event", "events": "event", "sessions": "session", "briefings": "briefing"} | dict.fromkeys(SETTINGS, "settings")
+    held: dict[str, set[str]] = {
+        "event": set(),
+        "record": set(),
+        "session": set(),
+        "briefing": set(),
+        "settings": set(),
+    }
+    words = {
+        "inbox": "event",
+        "events": "event",
+        "sessions": "session",
+        "briefings": "briefing",
+    } | dict.fromkeys(SETTINGS, "settings")
     for path in paths:
         word = words.get(path.split("/", 1)[0], "record")
         held[word].add(path if word == "briefing" else path.rpartition("/")[2].removesuffix(".md"))
@@ -94,7 +119,11 @@ def summary(paths: Iterable[str]) -> str:
     if set(found) == {"briefing"}:
         return "cortex: refresh briefings"
     return "cortex: " + (
-        ", ".join(word if word == "settings" else f"{count} {word}{'s' * (count != 1)}" for word, count in found.items()) or "nothing"
+        ", ".join(
+            word if word == "settings" else f"{count} {word}{'s' * (count != 1)}"
+            for word, count in found.items()
+        )
+        or "nothing"
     )
 
 
@@ -115,7 +144,9 @@ def closed(root: str) -> tuple[str, str]:
     if place is None:
         return "the vault is in no git repository", "git init && git add . && git commit"
     if what := checkout.under_way(root):
-        return f"{'an' if what == 'am' else 'a'} {what} is under way", _HINTS.get(what, f"git {what} --continue, or git {what} --abort")
+        return f"{'an' if what == 'am' else 'a'} {what} is under way", _HINTS.get(
+            what, f"git {what} --continue, or git {what} --abort"
+        )
     if not checkout.branch_of(root):
         return "no branch is checked out (detached HEAD)", "git switch BRANCH"
     return "", ""
@@ -125,7 +156,9 @@ def commit(root: str, paths: Sequence[str], message: str) -> str:
     """Commit exactly these paths as they stand in the work tree; the new commit's id, empty when nothing differed. What
     must not be committed is left out (see `keep`). `Conflict` when the gate is closed or another git never ends."""
     wanted = [Change(path, "") for path in paths]
-    if not all(files.exists(root, path) for path in paths):  # what is gone may have been moved out of our folders
+    if not all(
+        files.exists(root, path) for path in paths
+    ):  # what is gone may have been moved out of our folders
         wanted = [one for one in changes(root) if one.path in set(paths)]
     return keep(root, wanted, message).id
 
@@ -166,15 +199,21 @@ def patiently(root: str, attempt: Callable[[], git.Ran]) -> git.Ran:
     deadline = time.monotonic() + PATIENCE
     pause = 0.02
     # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
-    while (ran := attempt()).code and (_LOCKED.search(ran.complaint) or (ran.code == 128 and not ran.complaint.strip())):
+    while (ran := attempt()).code and (
+        _LOCKED.search(ran.complaint) or (ran.code == 128 and not ran.complaint.strip())
+    ):
         if git.refused_by_disk(ran, root):
             break
         git_locks.check_not_left(root)
         if time.monotonic() + pause > deadline:
-            raise Conflict(f"another git is busy in this repository: {ran.reason}", git_locks.in_the_way(root))
+            raise Conflict(
+                f"another git is busy in this repository: {ran.reason}", git_locks.in_the_way(root)
+            )
         time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
         pause = min(2 * pause, 0.6)
-    if ran.code == 128 and not git.refused_by_disk(ran, root):  # git may not say that a lock is what stops it
+    if ran.code == 128 and not git.refused_by_disk(
+        ran, root
+    ):  # git may not say that a lock is what stops it
         git_locks.check_not_left(root)
     return ran
 
@@ -183,7 +222,12 @@ def stage(root: str, entries: Mapping[bytes, bytes]) -> None:
     """Make the index hold `mode blob` for each path."""
     if entries:
         lines = objects.index_info(entries)
-        ran = patiently(root, lambda: git.attempt(objects.top(root), ["update-index", "-z", "--index-info"], stdin=lines))
+        ran = patiently(
+            root,
+            lambda: git.attempt(
+                objects.top(root), ["update-index", "-z", "--index-info"], stdin=lines
+            ),
+        )
         if ran.code:
             raise git.failure("update-index", ran, root)
 
@@ -191,14 +235,27 @@ def stage(root: str, entries: Mapping[bytes, bytes]) -> None:
 def declined(root: str, ran: git.Ran, verb: str) -> CortexError:
     """The error for a commit or merge that git did not make."""
     if _NOBODY.search(ran.complaint):
-        return CortexError("git does not know who commits", 'git config user.name "Your Name" && git config user.email you@example.org')
+        return CortexError(
+            "git does not know who commits",
+            'git config user.name "Your Name" && git config user.email you@example.org',
+        )
     place = checkout.git_folder(root)
-    hooks = git.attempt(root, ["rev-parse", "--git-path", "hooks"], hooks=True).output.decode("utf-8", "surrogateescape").strip()
-    there = [name for name in _HOOKS if place and os.access(os.path.join(root, hooks, name), os.X_OK)]
-    said = " ".join(f"{ran.complaint} {ran.output.decode('utf-8', 'replace')}".split())[:300] or f"exit code {ran.code}"
+    hooks = (
+        git.attempt(root, ["rev-parse", "--git-path", "hooks"], hooks=True)
+        .output.decode("utf-8", "surrogateescape")
+        .strip()
+    )
+    there = [
+        name for name in _HOOKS if place and os.access(os.path.join(root, hooks, name), os.X_OK)
+    ]
+    said = (
+        " ".join(f"{ran.complaint} {ran.output.decode('utf-8', 'replace')}".split())[:300]
+        or f"exit code {ran.code}"
+    )
     if there and ran.code == 1:
         return CortexError(
-            f"a hook of this repository ({', '.join(there)}) declined the {verb}: {said}", "mend what it names, then run the command again"
+            f"a hook of this repository ({', '.join(there)}) declined the {verb}: {said}",
+            "mend what it names, then run the command again",
         )
     return git.failure(verb, ran, root)
 
@@ -207,7 +264,10 @@ def _kept(root: str, wanted: Sequence[Change], message: str) -> Kept:
     problems: list[Problem] = []
     sound = [one for one in wanted if _sound(root, one.path, problems)]
     ignored = objects.ignored(root, [one.path for one in sound])
-    problems += [Problem(path, "is ignored by git", "take it out of .gitignore, or leave it uncommitted") for path in sorted(ignored)]
+    problems += [
+        Problem(path, "is ignored by git", "take it out of .gitignore, or leave it uncommitted")
+        for path in sorted(ignored)
+    ]
     named = {one.path for one in sound} - ignored
     paths = [one.path for one in sound if one.path in named and (not one.pair or one.pair in named)]
     done, gone = _commit(root, paths, message) if paths else (Kept("", "", (), ()), [])
@@ -228,8 +288,12 @@ def _commit(root: str, paths: list[str], message: str) -> tuple[Kept, list[str]]
             return Kept("", "", (), ()), gone
         ran = _committed_only(root, here, paths, message or summary(paths))
         if not ran.code:
-            return Kept(git.commit_id(root, "HEAD"), message or summary(paths), tuple(paths), ()), gone
-        if _VANISHED.search(ran.complaint):  # another process has normalized an event since we looked
+            return Kept(
+                git.commit_id(root, "HEAD"), message or summary(paths), tuple(paths), ()
+            ), gone
+        if _VANISHED.search(
+            ran.complaint
+        ):  # another process has normalized an event since we looked
             continue
         # Someone may have committed the notes as they were, and they have changed again since.
         if not (_NOTHING.search(ran.output) and _differs(root, paths, before, prefix)):
@@ -239,7 +303,9 @@ def _commit(root: str, paths: list[str], message: str) -> tuple[Kept, list[str]]
     raise declined(root, ran, "commit")
 
 
-def _differs(root: str, paths: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes) -> bool:
+def _differs(
+    root: str, paths: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes
+) -> bool:
     """Whether a path differs from the last commit, by more than line ends; what was only named for a commit no longer is."""
     _unname(root, [path for path in paths if prefix + os.fsencode(path) not in before])
     left = [one for one in changes(root) if one.path in set(paths)]
@@ -251,31 +317,62 @@ def _line_ends_alone(root: str, paths: list[str]) -> bool:
     """Whether these differ in line ends alone, which git takes off; it calls them changed until it looks again, here."""
     if git.attempt(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
-    return not patiently(root, lambda: git.attempt(root, ["add", "--pathspec-from-file=-", "--pathspec-file-nul"], stdin=objects.nul(paths))).code
+    return not patiently(
+        root,
+        lambda: git.attempt(
+            root, ["add", "--pathspec-from-file=-", "--pathspec-file-nul"], stdin=objects.nul(paths)
+        ),
+    ).code
 
 
 def _committed_only(root: str, here: list[str], paths: list[str], message: str) -> git.Ran:
     """Name what is new to git, then commit. Only named, not added: whoever else commits in between does not take it along."""
     spec = ["--pathspec-from-file=-", "--pathspec-file-nul"]
     if here:
-        ran = patiently(root, lambda: git.attempt(root, ["add", "--intent-to-add", *spec], timeout=120.0, stdin=objects.nul(here)))
+        ran = patiently(
+            root,
+            lambda: git.attempt(
+                root, ["add", "--intent-to-add", *spec], timeout=120.0, stdin=objects.nul(here)
+            ),
+        )
         if ran.code:
             return ran
     arguments = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}", *spec]
-    return patiently(root, lambda: git.attempt(root, arguments, timeout=HOOKED, stdin=objects.nul(paths), hooks=True, extra={"GIT_EDITOR": "true"}))
+    return patiently(
+        root,
+        lambda: git.attempt(
+            root,
+            arguments,
+            timeout=HOOKED,
+            stdin=objects.nul(paths),
+            hooks=True,
+            extra={"GIT_EDITOR": "true"},
+        ),
+    )
 
 
 def _unname(root: str, paths: list[str]) -> None:
     """Take out of the index again what was only named for a commit that was not made."""
     born = git.has_commit(root)
     prefix = objects.prefix(root)
-    known = objects.files_of(root, "HEAD", [os.fsdecode(prefix) + path for path in paths]) if born and paths else {}
+    known = (
+        objects.files_of(root, "HEAD", [os.fsdecode(prefix) + path for path in paths])
+        if born and paths
+        else {}
+    )
     named = [path for path in paths if prefix + os.fsencode(path) not in known]
     if named:
-        patiently(root, lambda: git.attempt(root, ["update-index", "--force-remove", "-z", "--stdin"], stdin=objects.nul(named)))
+        patiently(
+            root,
+            lambda: git.attempt(
+                root, ["update-index", "--force-remove", "-z", "--stdin"], stdin=objects.nul(named)
+            ),
+        )
 
 
-def _unknown(root: str, missing: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes) -> list[str]:
+def _unknown(
+    root: str, missing: list[str], before: Mapping[bytes, objects.Staged], prefix: bytes
+) -> list[str]:
     """The missing paths that no commit knows: git would refuse to commit anything at all beside them."""
     if not missing:
         return []
@@ -302,7 +399,13 @@ def _sound(root: str, path: str, problems: list[Problem]) -> bool:
         data = files.read(root, path, _MOST_READ if checked else 0)
         why = _half_written(root, path, data) if checked else ""
     except (CortexError, OSError) as error:
-        problems.append(Problem(path, f"is not committed: {error}", error.hint if isinstance(error, CortexError) else ""))
+        problems.append(
+            Problem(
+                path,
+                f"is not committed: {error}",
+                error.hint if isinstance(error, CortexError) else "",
+            )
+        )
         return False
     if why:
         problems.append(Problem(path, f"is not committed: {why}", "mend it, then cortex sync"))
@@ -345,7 +448,16 @@ class _Entry(NamedTuple):
 
 def _status(root: str, paths: Sequence[str], *, untracked: str = "all") -> list[_Entry]:
     """What differs between the last commit and the work tree below the vault, seen from the vault."""
-    arguments = ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=all", f"--untracked-files={untracked}", "--", *paths]
+    arguments = [
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--no-renames",
+        "--ignore-submodules=all",
+        f"--untracked-files={untracked}",
+        "--",
+        *paths,
+    ]
     prefix = objects.prefix(root)
     found = []
     for line in git.run(root, arguments, timeout=120.0).split(b"\0"):
@@ -367,13 +479,21 @@ def _status(root: str, paths: Sequence[str], *, untracked: str = "all") -> list[
 def _is_note_of_ours(path: str) -> bool:
     """Not a folder that is a repository of its own, nor what editors and killed processes leave beside a note."""
     name = path.rpartition("/")[2]
-    return path in OURS or bool(name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX)))
+    return path in OURS or bool(
+        name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX))
+    )
 
 
 def _moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict[str, str]:
     """Where a person moved notes out of our folders, or back into them: old path to new, told by the id that both hold."""
-    names = {path.rpartition("/")[2] for path in here}  # an event keeps its name on its way through our folders
-    gone = {path: blob for path, blob in gone.items() if _elsewhere(path) or path.rpartition("/")[2] not in names}
+    names = {
+        path.rpartition("/")[2] for path in here
+    }  # an event keeps its name on its way through our folders
+    gone = {
+        path: blob
+        for path, blob in gone.items()
+        if _elsewhere(path) or path.rpartition("/")[2] not in names
+    }
     held = objects.blobs(root, gone.values())
     ids = {id_: path for path, blob in gone.items() if (id_ := _id(held.get(blob, b"")))}
     found = {}
@@ -381,16 +501,36 @@ def _moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict[str,
         old = ids.pop(_id(_start(root, path)), "")
         if old and _elsewhere(old):
             found[old] = path
-    new = [one.path for one in _status(root, (".",)) if one.kind == "A" and one.path.endswith(".md") and _elsewhere(one.path)] if ids else []
-    return found | {ids.pop(id_): path for path in sorted(new) if (id_ := _id(_start(root, path))) in ids}
+    new = (
+        [
+            one.path
+            for one in _status(root, (".",))
+            if one.kind == "A" and one.path.endswith(".md") and _elsewhere(one.path)
+        ]
+        if ids
+        else []
+    )
+    return found | {
+        ids.pop(id_): path for path in sorted(new) if (id_ := _id(_start(root, path))) in ids
+    }
 
 
 def _moved_before(root: str) -> list[_Entry]:
     """Records that live outside our folders since an earlier commit, and have changed there: Cortex goes on writing them,
     and uncommitted they would stand in the way of every merge."""
-    entries = [one for one in _status(root, (".",), untracked="no") if one.kind != "A" and one.path.endswith(".md") and _elsewhere(one.path)]
+    entries = [
+        one
+        for one in _status(root, (".",), untracked="no")
+        if one.kind != "A" and one.path.endswith(".md") and _elsewhere(one.path)
+    ]
     before = objects.blobs(root, [one.blob for one in entries if one.kind == "D"])
-    return [one for one in entries if is_record(notes.read(before.get(one.blob, b"") if one.kind == "D" else _start(root, one.path)))]
+    return [
+        one
+        for one in entries
+        if is_record(
+            notes.read(before.get(one.blob, b"") if one.kind == "D" else _start(root, one.path))
+        )
+    ]
 
 
 def _elsewhere(path: str) -> bool:

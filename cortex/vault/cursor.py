@@ -85,7 +85,9 @@ class Held:
     def __init__(self, vault: Vault, state: str, key: str) -> None:
         self._state, self.key = state, key
         cursor, attempt = _load(_path(state, key))
-        self._stale = attempt is not None or not cursor.host  # whether the file has to be written though nothing changes
+        self._stale = (
+            attempt is not None or not cursor.host
+        )  # whether the file has to be written though nothing changes
         # Somebody was killed in the middle: what they were about to publish is there, or it is not.
         cursor = attempt.after if attempt and there(vault, attempt.id) else cursor
         marked = _marked(vault.root)
@@ -99,7 +101,12 @@ class Held:
         `Unkept` when that cannot be."""
         try:
             self.mark()
-            _write(self._state, self.key, self.cursor, attempt._replace(after=attempt.after._replace(vault=self._marked)))
+            _write(
+                self._state,
+                self.key,
+                self.cursor,
+                attempt._replace(after=attempt.after._replace(vault=self._marked)),
+            )
         except (OSError, CortexError) as error:
             raise _unkept(error) from error
         self._stale = True
@@ -139,7 +146,9 @@ def held(vault: Vault, key: str, wait: float = 3.0) -> Iterator[Held]:
     try:
         state = vault.state()
         folder = store.make_folder(os.path.join(state, FOLDER))
-        with lock(os.path.join(folder, f".lock-{int(key[:4], 16) % _STRIPES}"), "session", wait=wait):
+        with lock(
+            os.path.join(folder, f".lock-{int(key[:4], 16) % _STRIPES}"), "session", wait=wait
+        ):
             session = Held(vault, state, key)
             begun = True
             yield session
@@ -193,7 +202,9 @@ def there(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
 
 def forget_old(vault: Vault) -> None:
     """Of very many sessions, forget those that were quiet longest."""
-    store.evict(os.path.join(vault.state(), FOLDER), _MOST_KEPT, keep=_MOST_KEPT // 2, suffix=".json")
+    store.evict(
+        os.path.join(vault.state(), FOLDER), _MOST_KEPT, keep=_MOST_KEPT // 2, suffix=".json"
+    )
 
 
 def said(text: str) -> Said:
@@ -213,8 +224,13 @@ def _path(state: str, key: str) -> str:
 
 def _write(state: str, key: str, cursor: Cursor, attempt: Attempt | None) -> None:
     """Replace the file; before an attempt durably, with its name: a power cut must not forget what was about to happen."""
-    table = {"cursor": cursor._asdict(), "attempt": attempt and {"id": attempt.id, "after": attempt.after._asdict()}}
-    store.replace(_path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None)
+    table = {
+        "cursor": cursor._asdict(),
+        "attempt": attempt and {"id": attempt.id, "after": attempt.after._asdict()},
+    }
+    store.replace(
+        _path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None
+    )
 
 
 def _load(path: str) -> tuple[Cursor, Attempt | None]:
@@ -231,7 +247,12 @@ def _load(path: str) -> tuple[Cursor, Attempt | None]:
 def _cursor(table: dict[str, object]) -> Cursor:
     """A cursor from what was read; a field of another version is passed over, one of another type taken for none."""
     empty = Cursor()._asdict()
-    held = {key: value for key, value in table.items() if key in empty and isinstance(value, list if key in ("last", "ahead") else type(empty[key]))}
+    held = {
+        key: value
+        for key, value in table.items()
+        if key in empty
+        and isinstance(value, list if key in ("last", "ahead") else type(empty[key]))
+    }
     for key in ("last", "ahead"):
         if key in held:
             held[key] = tuple(Said(int(size), str(digest)) for size, digest in held[key])
@@ -240,7 +261,10 @@ def _cursor(table: dict[str, object]) -> Cursor:
 
 def _unkept(error: Exception) -> Unkept:
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-    return Unkept(f"how far sessions were captured cannot be kept: {reason}", getattr(error, "hint", "") or "mend the state folder of this vault")
+    return Unkept(
+        f"how far sessions were captured cannot be kept: {reason}",
+        getattr(error, "hint", "") or "mend the state folder of this vault",
+    )
 
 
 def _marked(root: str) -> str:

@@ -19,7 +19,9 @@ FIX = "cortex doctor --fix"
 _ELSEWHERE = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
 _MOST_LINE = 4096  # bytes of a file of which a line is read
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_TAKEN = re.compile(r"\.git\.damaged-([0-9]{1,6})")  # the name that a repair gives to a .git which it makes anew
+_TAKEN = re.compile(
+    r"\.git\.damaged-([0-9]{1,6})"
+)  # the name that a repair gives to a .git which it makes anew
 BUILD = ".git.cortex-new"  # the folder in which it makes it
 
 
@@ -30,7 +32,9 @@ class Place(NamedTuple):
     top: str  # the work tree
     git: str  # its git folder
     common: str  # what all its worktrees share
-    alone: bool  # the work tree is the vault, and the git folder lies in it: all of it is ours to mend
+    alone: (
+        bool  # the work tree is the vault, and the git folder lies in it: all of it is ours to mend
+    )
 
 
 def place_of(root: str) -> Place | None:
@@ -39,7 +43,11 @@ def place_of(root: str) -> Place | None:
     if found is None:
         return None
     top, folder, common = found
-    alone = os.path.realpath(root) == top and folder == os.path.join(top, ".git") and not _reftable(common)
+    alone = (
+        os.path.realpath(root) == top
+        and folder == os.path.join(top, ".git")
+        and not _reftable(common)
+    )
     return Place(root, top, folder, common, alone)
 
 
@@ -48,9 +56,13 @@ def _reftable(common: str) -> bool:
     return os.path.isdir(os.path.join(common, "reftable"))
 
 
-def ask(place: Place, arguments: list[str], *, stdin: bytes = b"", timeout: float = 120.0) -> git.Ran:
+def ask(
+    place: Place, arguments: list[str], *, stdin: bytes = b"", timeout: float = 120.0
+) -> git.Ran:
     """Run git in exactly this repository: where its HEAD is broken, git would take the one around it."""
-    own = os.stat(place.git).st_uid == os.geteuid()  # a stranger's repository stays behind git's own question of trust
+    own = (
+        os.stat(place.git).st_uid == os.geteuid()
+    )  # a stranger's repository stays behind git's own question of trust
     extra = {"GIT_DIR": place.git, "GIT_WORK_TREE": place.top} if own else {}
     return git.attempt(place.root, arguments, stdin=stdin, timeout=timeout, extra=extra)
 
@@ -58,10 +70,20 @@ def ask(place: Place, arguments: list[str], *, stdin: bytes = b"", timeout: floa
 def examine(root: str) -> list[Problem]:
     """What is broken in the repository around the vault; nothing outside one. Runs a few short gits."""
     if taken := taken_away(root):
-        return [Problem(".git", f"is gone: a repair that was ended half-way has left it as {taken}", FIX)]
+        return [
+            Problem(
+                ".git", f"is gone: a repair that was ended half-way has left it as {taken}", FIX
+            )
+        ]
     pointer = os.path.join(root, ".git")
     if os.path.isfile(pointer) and not read_line(pointer).startswith("gitdir:"):
-        return [Problem(".git", "does not say where the repository is", "in the main worktree: git worktree repair; or write `gitdir: PATH` into it")]
+        return [
+            Problem(
+                ".git",
+                "does not say where the repository is",
+                "in the main worktree: git worktree repair; or write `gitdir: PATH` into it",
+            )
+        ]
     place = place_of(root)
     path, why = checkout.fault(root)
     if path:
@@ -70,17 +92,29 @@ def examine(root: str) -> list[Problem]:
     if place is None:
         return []
     try:
-        ask(place, ["rev-parse", "--git-dir"], timeout=3.0)  # a pipe among git's own files would hold every question
+        ask(
+            place, ["rev-parse", "--git-dir"], timeout=3.0
+        )  # a pipe among git's own files would hold every question
         return broken(place)
     except (CortexError, OSError) as error:
-        return [Problem(".git", f"cannot be examined: {error}", (isinstance(error, CortexError) and error.hint) or "git fsck")]
+        return [
+            Problem(
+                ".git",
+                f"cannot be examined: {error}",
+                (isinstance(error, CortexError) and error.hint) or "git fsck",
+            )
+        ]
 
 
 def taken_away(root: str) -> str:
     """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
-    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(root, BUILD, ".git")):
+    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(
+        os.path.join(root, BUILD, ".git")
+    ):
         return ""
-    found = {int(name[1]): name[0] for each in files.listed(root) if (name := _TAKEN.fullmatch(each))}
+    found = {
+        int(name[1]): name[0] for each in files.listed(root) if (name := _TAKEN.fullmatch(each))
+    }
     return found[max(found)] if found else ""
 
 
@@ -93,18 +127,33 @@ def broken(place: Place) -> list[Problem]:
 
     found = []
     config = os.path.join(place.common, "config")
-    if not _size(config) or git.attempt(place.common, ["config", "--file", config, "--list", "-z"]).code:
+    if (
+        not _size(config)
+        or git.attempt(place.common, ["config", "--file", config, "--list", "-z"]).code
+    ):
         found.append(problem(config, "is empty or cannot be read"))
     head = os.path.join(place.git, "HEAD")
     if not head_target(place.git):
         return [*found, problem(head, "is empty or damaged: git does not see a repository here")]
     if index_fault(place):
-        found.append(problem(os.path.join(place.git, "index"), "is damaged: git cannot say what is staged", FIX))
+        found.append(
+            problem(
+                os.path.join(place.git, "index"), "is damaged: git cannot say what is staged", FIX
+            )
+        )
     refs = broken_refs(place)
-    found += [problem(os.path.join(place.common, ref), "is empty or damaged: git does not know this branch's commit") for ref in refs]
+    found += [
+        problem(
+            os.path.join(place.common, ref),
+            "is empty or damaged: git does not know this branch's commit",
+        )
+        for ref in refs
+    ]
     if empty := empty_objects(place.common):
         more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
-        found.append(problem(empty[0], f"is an empty object{more}: part of the history cannot be read"))
+        found.append(
+            problem(empty[0], f"is an empty object{more}: part of the history cannot be read")
+        )
     if not refs and (why := head_fault(place)):
         found.append(problem(head, why))
     return found
@@ -121,7 +170,9 @@ def head_fault(place: Place) -> str:
     """Why the commit that is checked out cannot be used; empty when it can, or when nothing was ever committed."""
     target = head_target(place.git)
     if ask(place, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
-        logged = any(_size(os.path.join(place.common, "logs", *name.split("/"))) for name in ("HEAD", target))
+        logged = any(
+            _size(os.path.join(place.common, "logs", *name.split("/"))) for name in ("HEAD", target)
+        )
         return f"names {target}, whose commit is gone" if logged else ""
     if ask(place, ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]).code:
         return "names a commit that cannot be read whole"
@@ -135,7 +186,9 @@ def index_fault(place: Place) -> str:
         return ""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         return "is no file"
-    if not _summed(path):  # git itself looks at an index's checksum in fsck alone, and takes half of one for a whole
+    if not _summed(
+        path
+    ):  # git itself looks at an index's checksum in fsck alone, and takes half of one for a whole
         return "does not match its checksum"
     ran = ask(place, ["ls-files", "-z", "--", "cortex.toml"])
     return ran.reason if ran.code else ""
@@ -149,7 +202,10 @@ def _summed(path: str) -> bool:
         data = file.read()
     if len(data) < 32 or not data.startswith(b"DIRC"):
         return False
-    sums = hashlib.sha1(data[:-20], usedforsecurity=False).digest(), hashlib.sha256(data[:-32]).digest()
+    sums = (
+        hashlib.sha1(data[:-20], usedforsecurity=False).digest(),
+        hashlib.sha256(data[:-32]).digest(),
+    )
     return data.endswith((*sums, bytes(20)))
 
 

@@ -43,9 +43,14 @@ def keep(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> 
     place = checkout.git_folder(directory)
     if place is None:
         raise CortexError("there is no work tree here", "merge in a clone with a work tree")
-    texts = {key: data.decode("latin-1") for key, data in (("base", base), ("stays", stays), ("other", other))}
+    texts = {
+        key: data.decode("latin-1")
+        for key, data in (("base", base), ("stays", stays), ("other", other))
+    }
     data = json.dumps({"path": path, "at": _reflog_size(place[1])} | texts).encode()
-    with suppress(FileExistsError):  # git merges the same versions again, as after `git merge --abort`
+    with suppress(
+        FileExistsError
+    ):  # git merges the same versions again, as after `git merge --abort`
         files.publish(place[1], f"{FOLDER}/{short_hash(data.decode(), 20)}.json", data)
 
 
@@ -65,7 +70,9 @@ def entries(root: str) -> list[Displaced]:
         with suppress(CortexError, OSError, ValueError, KeyError, TypeError, AttributeError):
             held = json.loads(files.read(place[1] if place else "", f"{FOLDER}/{name}", _MOST))
             base, stays, other = (held[key].encode("latin-1") for key in ("base", "stays", "other"))
-            found.append(Displaced(name, str(held["path"]), base, stays, other, int(held.get("at", 0))))
+            found.append(
+                Displaced(name, str(held["path"]), base, stays, other, int(held.get("at", 0)))
+            )
     return found
 
 
@@ -103,6 +110,8 @@ def forget(root: str, name: str) -> None:
 
 def _names(folder: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(os.path.join(folder, FOLDER)) if name.endswith(".json"))
+        return sorted(
+            name for name in os.listdir(os.path.join(folder, FOLDER)) if name.endswith(".json")
+        )
     except OSError:
         return []

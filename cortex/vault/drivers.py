@@ -31,9 +31,13 @@ _PROGRAM = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTAL
 # month, and would put what another clone has captured meanwhile there, where nobody normalizes it.
 _KEEP_FOLDERS = ("merge.directoryRenames", "false")
 _RENAMES = re.compile(r"^[ \t]*directoryRenames[ \t]*=", re.MULTILINE | re.IGNORECASE)
-_HEADER = re.compile(r'^[ \t]*\[[ \t]*(?:merge[ \t]+"(cortex-[a-z]+)"|cortex)[ \t]*\]', re.MULTILINE | re.IGNORECASE)
+_HEADER = re.compile(
+    r'^[ \t]*\[[ \t]*(?:merge[ \t]+"(cortex-[a-z]+)"|cortex)[ \t]*\]', re.MULTILINE | re.IGNORECASE
+)
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
-_ENTRY = re.compile(r"^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*((?:[^\\\n]|\\[\s\S])*))?", re.MULTILINE)
+_ENTRY = re.compile(
+    r"^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*((?:[^\\\n]|\\[\s\S])*))?", re.MULTILINE
+)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
 _MOST = 4_000_000  # bytes of a configuration that is read
 _ABSENT = 5  # git config's exit code where what it should take out is not there
@@ -83,9 +87,17 @@ def register(root: str, *, again: bool = False) -> bool:
         for name in _COMMANDS:
             if not _works(name, found.commands.get(name, "")):
                 # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
-                _configure(top, common, "--replace-all", f"merge.{name}.driver", _command(name, top, common))
+                _configure(
+                    top,
+                    common,
+                    "--replace-all",
+                    f"merge.{name}.driver",
+                    _command(name, top, common),
+                )
                 changed = True
-        if top == os.path.realpath(root) and not _RENAMES.search(_text(os.path.join(common, "config"))):
+        if top == os.path.realpath(root) and not _RENAMES.search(
+            _text(os.path.join(common, "config"))
+        ):
             _configure(top, common, "--replace-all", *_KEEP_FOLDERS)
             changed = True
         return attributes.enforce(root, top, common) or changed
@@ -102,7 +114,9 @@ def unregister(root: str) -> bool:
         if not found.removed:
             _configure(top, common, "--replace-all", "cortex.drivers", "removed")
         ours = [name for name in _COMMANDS if name in found.commands or name in found.titles]
-        for name in ours:  # a section goes whole, in one step: at no moment is there a name without a driver
+        for name in (
+            ours
+        ):  # a section goes whole, in one step: at no moment is there a name without a driver
             _configure(top, common, "--remove-section", f"merge.{name}")
         if top == os.path.realpath(root) and _RENAMES.search(_text(os.path.join(common, "config"))):
             _configure(top, common, "--unset-all", _KEEP_FOLDERS[0], "^false$")
@@ -131,7 +145,13 @@ def unregistered(root: str) -> list[Problem]:
     for name in _COMMANDS:
         command = found.commands.get(name, "")
         if not command and name in found.titles:
-            wrong.append(Problem(where, f"merge.{name} has a name but no driver: git refuses every merge that needs it", FIX))
+            wrong.append(
+                Problem(
+                    where,
+                    f"merge.{name} has a name but no driver: git refuses every merge that needs it",
+                    FIX,
+                )
+            )
         elif not command and not found.removed:
             wrong.append(Problem(where, f"git does not know the merge driver {name}", FIX))
         elif command and (why := _fault(name, command)):
@@ -212,8 +232,14 @@ def _shell(path: str) -> str:
 def _interpreter(top: str, common: str) -> str:
     """The Python that runs us; never from inside a worktree, which may go, unless the package lies in one as well."""
     if not sys.executable:
-        raise CortexError("the path of this Python is unknown, so no merge driver can run", "run cortex from an installed Python")
-    pointers = (_text(os.path.join(common, "worktrees", tree, "gitdir")).strip() for tree in files.listed(os.path.join(common, "worktrees")))
+        raise CortexError(
+            "the path of this Python is unknown, so no merge driver can run",
+            "run cortex from an installed Python",
+        )
+    pointers = (
+        _text(os.path.join(common, "worktrees", tree, "gitdir")).strip()
+        for tree in files.listed(os.path.join(common, "worktrees"))
+    )
     trees = [top, *(os.path.dirname(pointer) for pointer in pointers if pointer)]
     if _inside(sys.executable, trees) and not _inside(_PACKAGE, trees):
         return os.path.realpath(sys.executable)
@@ -222,7 +248,10 @@ def _interpreter(top: str, common: str) -> str:
 
 def _inside(path: str, folders: list[str]) -> bool:
     parent = os.path.realpath(os.path.dirname(path))
-    return any(parent == folder or parent.startswith(folder.rstrip("/") + "/") for folder in map(os.path.realpath, folders))
+    return any(
+        parent == folder or parent.startswith(folder.rstrip("/") + "/")
+        for folder in map(os.path.realpath, folders)
+    )
 
 
 @contextmanager
@@ -232,7 +261,9 @@ def _configuring(common: str) -> Iterator[None]:
         raise CortexError(f"{common} cannot be written", "merges run without Cortex until it can")
     with lock(os.path.join(common, "cortex-drivers.lock"), "git configuration"):
         yield
-        with suppress(OSError, CortexError):  # git syncs no configuration; where we cannot either, ours is as durable as git's
+        with suppress(
+            OSError, CortexError
+        ):  # git syncs no configuration; where we cannot either, ours is as durable as git's
             fd = files.open_regular(os.path.join(common, "config"))
             try:
                 files.flush(fd)
@@ -248,7 +279,9 @@ def _configure(top: str, common: str, *words: str) -> None:
     pause = 0.01
     while True:
         ran = git.attempt(common, ["config", "--file", os.path.join(common, "config"), *words])
-        if ran.code in (0, _ABSENT) or "no such section" in ran.complaint:  # another process took it out meanwhile
+        if (
+            ran.code in (0, _ABSENT) or "no such section" in ran.complaint
+        ):  # another process took it out meanwhile
             return
         locked = "could not lock" in ran.complaint and not git.refused_by_disk(ran, common)
         if locked:

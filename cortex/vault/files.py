@@ -23,10 +23,18 @@ _HFS_IGNORES = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
-_GROUP = stat.S_ISGID | stat.S_IWGRP  # of a folder that a group shares, as `git init --shared=group` makes them
+_GROUP = (
+    stat.S_ISGID | stat.S_IWGRP
+)  # of a folder that a group shares, as `git init --shared=group` makes them
 # What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing; the
 # last is a socket on macOS.
-_NO_FILE = {errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link", errno.EOPNOTSUPP: "a socket"}
+_NO_FILE = {
+    errno.ELOOP: "a link",
+    errno.ENXIO: "a socket or a pipe",
+    errno.EISDIR: "a folder",
+    errno.EMLINK: "a link",
+    errno.EOPNOTSUPP: "a socket",
+}
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
 # The same for the full flush of macOS, which network drives and FUSE mounts lack.
@@ -56,7 +64,10 @@ def parts_of(path: str) -> list[str]:
     for part in parts:
         folded = (part if part.isascii() else _as_compared(part)).casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
-            raise Invalid(f"{path!r} is not a path inside the vault", "give a path as `cortex search` shows it")
+            raise Invalid(
+                f"{path!r} is not a path inside the vault",
+                "give a path as `cortex search` shows it",
+            )
     return parts
 
 
@@ -116,7 +127,9 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
             # Looked at as late as can be: writing and syncing took milliseconds in which an editor may have saved.
             before = _identity(place.fd, name)
             if _read_at(place.fd, name, None) != expected or _identity(place.fd, name) != before:
-                raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
+                raise Conflict(
+                    f"{path} was changed by somebody else just now", "run the command again"
+                )
             os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
         except (OSError, Conflict):
             with suppress(OSError):
@@ -133,11 +146,20 @@ def move(root: str, source: str, target: str) -> None:
     with folder(root, source_parent) as here, folder(root, target_parent, create=True) as there:
         linked = True
         try:
-            os.link(source_name, target_name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
+            os.link(
+                source_name,
+                target_name,
+                src_dir_fd=here.fd,
+                dst_dir_fd=there.fd,
+                follow_symlinks=False,
+            )
         except FileExistsError:
             linked = False
             if not _same_file(here.fd, source_name, there.fd, target_name):
-                raise Conflict(f"{target} exists and differs from {source}", "compare the two files, then remove one") from None
+                raise Conflict(
+                    f"{target} exists and differs from {source}",
+                    "compare the two files, then remove one",
+                ) from None
         try:
             there.sync()
         except OSError:
@@ -161,10 +183,15 @@ def flush_all(root: str, paths: Iterable[str]) -> None:
     parents = set()
     for path in paths:
         parent, name = _split(path)
-        while parent and not os.path.isdir(os.path.join(root, parent)):  # removed with its last file
+        while parent and not os.path.isdir(
+            os.path.join(root, parent)
+        ):  # removed with its last file
             parent = parent.rpartition("/")[0]
         parents.add(parent)
-        with suppress(FileNotFoundError, NotADirectoryError, Invalid), folder(root, _split(path)[0]) as place:
+        with (
+            suppress(FileNotFoundError, NotADirectoryError, Invalid),
+            folder(root, _split(path)[0]) as place,
+        ):
             fd = open_regular(name, at=place.fd)
             try:
                 flush(fd)
@@ -190,7 +217,9 @@ def read(root: str, path: str, limit: int | None = None) -> bytes:
         with folder(root, parent) as place:
             return _read_at(place.fd, name, limit)
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(f"there is no {path} in the vault", "cortex search finds notes by their words") from None
+        raise NotFound(
+            f"there is no {path} in the vault", "cortex search finds notes by their words"
+        ) from None
 
 
 def chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
@@ -253,7 +282,11 @@ def share(fd: int, above: os.stat_result) -> None:
     if made.st_gid != above.st_gid:  # its own folder has lost the setgid bit
         with suppress(PermissionError):
             os.fchown(fd, -1, above.st_gid)
-    os.fchmod(fd, stat.S_IMODE(made.st_mode) | above.st_mode & (stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060))
+    os.fchmod(
+        fd,
+        stat.S_IMODE(made.st_mode)
+        | above.st_mode & (stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060),
+    )
 
 
 def is_shared(path: str) -> bool:
@@ -277,7 +310,11 @@ def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
     unnamed = _open_unnamed(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
     temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent) if unnamed is None else unnamed
+    fd = (
+        os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
+        if unnamed is None
+        else unnamed
+    )
     linked = False
     try:
         try:
@@ -349,14 +386,24 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[written:]
 
 
-def open_regular(path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False) -> int:
+def open_regular(
+    path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False
+) -> int:
     """Open a file and return its descriptor. Raises `Invalid` for a link (unless `follow`), a pipe, a socket, a device or a
     folder, and never waits for the other end of a pipe. `at` is the folder that `path` is relative to."""
     try:
-        fd = os.open(path, flags | (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=at)
+        fd = os.open(
+            path,
+            flags | (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC,
+            0o600,
+            dir_fd=at,
+        )
     except OSError as error:
         if error.errno in _NO_FILE:
-            raise Invalid(f"{path} is {_NO_FILE[error.errno]}, not a regular file", "put a regular file there, or remove it") from error
+            raise Invalid(
+                f"{path} is {_NO_FILE[error.errno]}, not a regular file",
+                "put a regular file there, or remove it",
+            ) from error
         raise
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -464,4 +511,6 @@ def _same_file(here: int, source: str, there: int, target: str) -> bool:
     two = os.stat(target, dir_fd=there, follow_symlinks=False)
     if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino):
         return True
-    return one.st_size == two.st_size and _read_at(here, source, None) == _read_at(there, target, None)
+    return one.st_size == two.st_size and _read_at(here, source, None) == _read_at(
+        there, target, None
+    )

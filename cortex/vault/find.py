@@ -19,7 +19,9 @@ class Vault(NamedTuple):
 
     root: str
     named: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
-    default: str | None = None  # the default vault of whoever asks, when that is not this process; else None
+    default: str | None = (
+        None  # the default vault of whoever asks, when that is not this process; else None
+    )
 
     def cache(self) -> str:
         """The private folder of what can be rebuilt."""
@@ -43,7 +45,9 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     `vault/cortex.toml` upwards, else the user's default. Raises `NotFound` when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
-            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(named=True)
+            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
+                named=True
+            )
     for below in ("", "vault"):
         directory = os.path.realpath(cwd)
         while True:
@@ -55,8 +59,14 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     if default := default_vault():
         return _vault_at(default, f"the default in {default_file()}")
     if fault := default_fault():
-        raise Invalid(f"{default_file()}, which names your default vault, {fault}", "cortex init DIR --default writes it anew")
-    raise NotFound(f"there is no vault in {cwd} or above it", "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere")
+        raise Invalid(
+            f"{default_file()}, which names your default vault, {fault}",
+            "cortex init DIR --default writes it anew",
+        )
+    raise NotFound(
+        f"there is no vault in {cwd} or above it",
+        "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere",
+    )
 
 
 def default_file() -> str:
@@ -66,7 +76,9 @@ def default_file() -> str:
 
 def default_vault() -> str:
     """The path of the user's default vault; empty when none is set."""
-    return os.fsdecode(files.read_small(default_file(), _MOST, follow=True).partition(b"\n")[0].strip())
+    return os.fsdecode(
+        files.read_small(default_file(), _MOST, follow=True).partition(b"\n")[0].strip()
+    )
 
 
 def default_fault() -> str:
@@ -85,7 +97,15 @@ def personal_problem(vault: Vault) -> Problem | None:
     """Why the person's own vault cannot be used though they have named one."""
     root = _personal_root(vault)
     fault = _personal_fault(root) if root else ""
-    return Problem(root, f"{fault}, though it is named as your own vault", "cortex init DIR --default names another one") if fault else None
+    return (
+        Problem(
+            root,
+            f"{fault}, though it is named as your own vault",
+            "cortex init DIR --default names another one",
+        )
+        if fault
+        else None
+    )
 
 
 def _personal_root(vault: Vault) -> str:
@@ -115,7 +135,12 @@ def _vault_at(directory: str, source: str) -> Vault:
         settings = os.path.join(directory, SETTINGS)
         if os.path.lexists(settings):
             fault = files.fault_of(settings) or "is a link that leads nowhere"
-            raise Invalid(f"{settings} (from {source}) {fault}", f"restore the file, or remove it and run: cortex init {directory}")
+            raise Invalid(
+                f"{settings} (from {source}) {fault}",
+                f"restore the file, or remove it and run: cortex init {directory}",
+            )
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
-        raise NotFound(f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one")
+        raise NotFound(
+            f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one"
+        )
     return Vault(os.path.realpath(directory))

@@ -47,11 +47,18 @@ _FOREIGN = frozenset({
     "GIT_QUARANTINE_PATH", "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
     "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 })  # fmt: skip
-_TALKATIVE = {"fetch": ("--progress", "--no-recurse-submodules"), "push": ("--progress", "--no-recurse-submodules")}
+_TALKATIVE = {
+    "fetch": ("--progress", "--no-recurse-submodules"),
+    "push": ("--progress", "--no-recurse-submodules"),
+}
 SILENCE = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
 _GRACE = 1.0  # seconds between asking git to end, when it removes its locks, and ending it
-_TICK = 0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
-_REASON = re.compile(r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE)
+_TICK = (
+    0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
+)
+_REASON = re.compile(
+    r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
+)
 _DUBIOUS = re.compile(r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE)
 _QUOTED = re.compile(r"'(/[^']+)'")
 _OWN_FAULT = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
@@ -80,14 +87,19 @@ class Ran(NamedTuple):
     def reason(self) -> str:
         """The line that says why it failed."""
         lines = [line.strip() for line in self.complaint.splitlines() if line.strip()]
-        return next((line for line in lines if _REASON.match(line)), lines[0] if lines else f"exit code {self.code}")
+        return next(
+            (line for line in lines if _REASON.match(line)),
+            lines[0] if lines else f"exit code {self.code}",
+        )
 
 
 class _Overdue(Exception):
     """The deadline has passed."""
 
 
-def run(directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b"") -> bytes:
+def run(
+    directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
+) -> bytes:
     """What `git ARGUMENTS` prints when run in `directory`. `CortexError` when there is no git, it fails, or it takes
     longer than `timeout` seconds; then it and its children are ended."""
     ran = attempt(directory, arguments, timeout=timeout, stdin=stdin)
@@ -108,12 +120,25 @@ def attempt(
     """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
     to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
     try:
-        return _ran(directory, ("-c", "core.sshCommand=ssh"), arguments, timeout, stdin=stdin, hooks=hooks, extra=extra)
+        return _ran(
+            directory,
+            ("-c", "core.sshCommand=ssh"),
+            arguments,
+            timeout,
+            stdin=stdin,
+            hooks=hooks,
+            extra=extra,
+        )
     except _Overdue:
-        raise CortexError(f"git {_verb(arguments)} took longer than {timeout:g} seconds and was ended", "run the command again") from None
+        raise CortexError(
+            f"git {_verb(arguments)} took longer than {timeout:g} seconds and was ended",
+            "run the command again",
+        ) from None
 
 
-def talk(directory: str, arguments: Sequence[str], *, silence: float = SILENCE, hooks: bool = False) -> Ran:
+def talk(
+    directory: str, arguments: Sequence[str], *, silence: float = SILENCE, hooks: bool = False
+) -> Ran:
     """Run a command that talks to a remote (fetch, push, ls-remote). It may take as long as it likes while something
     arrives; after `silence` seconds of nothing it is ended, with its children, and a `CortexError` says so."""
     with suppress(ValueError):
@@ -121,7 +146,14 @@ def talk(directory: str, arguments: Sequence[str], *, silence: float = SILENCE, 
     verb, *rest = arguments
     ssh = ("-c", f"core.sshCommand={_ssh_command(directory)}")
     try:
-        return _ran(directory, ssh, [verb, *_TALKATIVE.get(verb, ()), *rest], silence, hooks=hooks, renew=True)
+        return _ran(
+            directory,
+            ssh,
+            [verb, *_TALKATIVE.get(verb, ()), *rest],
+            silence,
+            hooks=hooks,
+            renew=True,
+        )
     except _Overdue:
         raise CortexError(
             f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
@@ -130,7 +162,9 @@ def talk(directory: str, arguments: Sequence[str], *, silence: float = SILENCE, 
         ) from None
 
 
-def failure(verb: str, ran: Ran, directory: str, hint: str = "git status shows the state of the repository") -> CortexError:
+def failure(
+    verb: str, ran: Ran, directory: str, hint: str = "git status shows the state of the repository"
+) -> CortexError:
     """The error for a git that failed: what the disk or its permissions refused, or else what git says, with `hint`."""
     return refused_by_disk(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
 
@@ -146,7 +180,11 @@ def refused_by_disk(ran: Ran, directory: str) -> CortexError | None:
                 path = _QUOTED.search(text)
                 where = os.path.dirname(path[1]) if path else directory
                 of_group = what == _DENIED and files.is_shared(directory)
-                advice = "cortex doctor says what the group may not use, and what mends that" if of_group else hint.format(quoted(where))
+                advice = (
+                    "cortex doctor says what the group may not use, and what mends that"
+                    if of_group
+                    else hint.format(quoted(where))
+                )
                 return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
@@ -163,7 +201,11 @@ def way_out(path: str) -> str:
 def ignored(root: str) -> frozenset[str]:
     """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
     ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
-    listed = run(root, ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"], timeout=5)
+    listed = run(
+        root,
+        ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"],
+        timeout=5,
+    )
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
     return frozenset() if "./" in names else names
 
@@ -171,13 +213,19 @@ def ignored(root: str) -> frozenset[str]:
 def ref_name(name: str) -> str:
     """The name of a branch or remote, when it is one: never an option, never an expression. `Invalid` otherwise."""
     if not name or _NO_REF.search(name):
-        raise Invalid(f"{name!r} is no name of a branch or remote", "git branch --all and git remote show the names")
+        raise Invalid(
+            f"{name!r} is no name of a branch or remote",
+            "git branch --all and git remote show the names",
+        )
     return name
 
 
 def commit_id(directory: str, revision: str) -> str:
     """The full id of the commit that a person's `revision` names. `NotFound` when there is none."""
-    ran = attempt(directory, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    ran = attempt(
+        directory,
+        ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
+    )
     found = ran.output.decode("ascii", "replace").split()
     if ran.code or not found:
         raise NotFound(f"there is no commit {revision!r}", "git log shows the commits")
@@ -186,7 +234,11 @@ def commit_id(directory: str, revision: str) -> str:
 
 def head(directory: str) -> str:
     """The full id of the commit that `HEAD` names; empty before the first one."""
-    return attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"]).output.decode("ascii", "replace").strip()
+    return (
+        attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
+        .output.decode("ascii", "replace")
+        .strip()
+    )
 
 
 def has_commit(directory: str) -> bool:
@@ -206,9 +258,15 @@ def _verb(arguments: Sequence[str]) -> str:
 
 def _ssh_command(directory: str) -> str:
     """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
-    asked = _ran(directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0)
+    asked = _ran(
+        directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0
+    )
     fields = [os.fsdecode(field) for field in asked.output.split(b"\0")]
-    own = [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope in ("system", "global", "command")]
+    own = [
+        value
+        for scope, value in zip(fields[::2], fields[1::2], strict=False)
+        if scope in ("system", "global", "command")
+    ]
     return own[-1] if own else "ssh"
 
 
@@ -226,7 +284,9 @@ def _ran(
     path, why = checkout.fault(directory)
     if path:
         raise CortexError(f"{path} {why}", way_out(path))
-    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _ENVIRONMENT
+    environment = {
+        key: value for key, value in os.environ.items() if key not in _FOREIGN
+    } | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
         arguments, stdin = _literal(arguments, stdin)
@@ -235,7 +295,12 @@ def _ran(
         flags = (*_NO_HOOKS, *flags)
     if _verb(arguments) not in _HOUSEKEEPING:
         flags = (*_NO_HOUSEKEEPING, *flags)
-    process = _start(directory, ["git", *_FLAGS, *flags, *arguments], environment | dict(extra or {}), piped=bool(stdin))
+    process = _start(
+        directory,
+        ["git", *_FLAGS, *flags, *arguments],
+        environment | dict(extra or {}),
+        piped=bool(stdin),
+    )
     try:
         output, complaint = _converse(process, stdin, seconds, renew=renew)
     except BaseException:
@@ -247,10 +312,14 @@ def _ran(
                 with suppress(BrokenPipeError):
                     pipe.close()
     # Progress overwrites its own line; only what would be left on the screen is of use.
-    shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in complaint.decode("utf-8", "replace").split("\n"))
+    shown = "\n".join(
+        line.rstrip("\r").rpartition("\r")[2]
+        for line in complaint.decode("utf-8", "replace").split("\n")
+    )
     if process.returncode and (distrusted := _DUBIOUS.search(shown)):
         raise CortexError(
-            f"{distrusted[1]} belongs to another user, so git refuses it", f"git config --global --add safe.directory {quoted(distrusted[1])}"
+            f"{distrusted[1]} belongs to another user, so git refuses it",
+            f"git config --global --add safe.directory {quoted(distrusted[1])}",
         )
     return Ran(process.returncode, output, shown)
 
@@ -260,14 +329,18 @@ def _literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], byt
     if "--pathspec-from-file=-" in arguments:
         if "--pathspec-file-nul" not in arguments:
             raise ValueError("paths are separated by NUL")
-        return arguments, b"".join(b":(literal)" + path + b"\0" for path in stdin.split(b"\0") if path)
+        return arguments, b"".join(
+            b":(literal)" + path + b"\0" for path in stdin.split(b"\0") if path
+        )
     if "--" not in arguments:
         return arguments, stdin
     at = list(arguments).index("--") + 1
     return [*arguments[:at], *(f":(literal){path}" for path in arguments[at:])], stdin
 
 
-def _start(directory: str, command: list[str], environment: Mapping[str, str], *, piped: bool) -> subprocess.Popen[bytes]:
+def _start(
+    directory: str, command: list[str], environment: Mapping[str, str], *, piped: bool
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command,
@@ -282,15 +355,23 @@ def _start(directory: str, command: list[str], environment: Mapping[str, str], *
         )
     except OSError as error:
         if not os.path.isdir(directory):
-            raise NotFound(f"there is no folder {directory}", "give a folder that exists") from error
+            raise NotFound(
+                f"there is no folder {directory}", "give a folder that exists"
+            ) from error
         if isinstance(error, FileNotFoundError):
-            raise CortexError("git is not installed", "install git, then run the command again") from error
-        raise CortexError(f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all") from error
+            raise CortexError(
+                "git is not installed", "install git, then run the command again"
+            ) from error
+        raise CortexError(
+            f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all"
+        ) from error
     except ValueError as error:  # a NUL in a name
         raise Invalid("a name with a NUL byte is none", "give the name as git shows it") from error
 
 
-def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool) -> tuple[bytes, bytes]:
+def _converse(
+    process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
+) -> tuple[bytes, bytes]:
     """Feed and read git until it has ended; raise `_Overdue` when that takes longer than `seconds`, counted from the
     last byte that came when `renew` is set. A grandchild that keeps a pipe open is not waited for: it may be a
     person's ssh connection that is kept for the next command."""
@@ -307,7 +388,9 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *,
             os.set_blocking(process.stdin.fileno(), False)
             waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
         while True:
-            ended = process.poll() is not None  # asked before looking: what it wrote is in the pipes by then
+            ended = (
+                process.poll() is not None
+            )  # asked before looking: what it wrote is in the pipes by then
             readable = False
             for key, _ in waiting.select(0 if ended else _TICK) if waiting.get_map() else ():
                 if key.fd not in held:

@@ -24,7 +24,18 @@ DAY = 86_400.0  # seconds; no git holds a lock for so long, but for a person's e
 _OLD = 600.0  # seconds after which a lock that nobody is seen to hold is named
 _OURS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
 _NOT_LOCK = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
-_FLAT = ("", "info", "objects", "objects/info", "objects/info/commit-graphs", "objects/pack", "reftable", "rebase-merge", "rebase-apply", "sequencer")
+_FLAT = (
+    "",
+    "info",
+    "objects",
+    "objects/info",
+    "objects/info/commit-graphs",
+    "objects/pack",
+    "reftable",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+)
 _DEEP = ("refs", "logs")
 
 
@@ -67,14 +78,22 @@ def files(place: Place) -> list[str]:
     """The paths of git's lock files in this repository, its other worktrees included. No link is followed."""
     worktrees = os.path.join(place.common, "worktrees")
     found = set()
-    for folder in {place.git, place.common, *(os.path.join(worktrees, name) for name in listed(worktrees))}:
+    for folder in {
+        place.git,
+        place.common,
+        *(os.path.join(worktrees, name) for name in listed(worktrees)),
+    }:
         inside = [os.path.join(folder, name) if name else folder for name in _FLAT]
         for name in _DEEP:
             if not os.path.islink(top := os.path.join(folder, name)):
                 inside += [parent for parent, _, _ in os.walk(top)]
         for parent in inside:
             if parent == folder or not os.path.islink(parent):
-                found |= {os.path.join(parent, name) for name in listed(parent) if name.endswith(".lock") or name == _NOT_LOCK}
+                found |= {
+                    os.path.join(parent, name)
+                    for name in listed(parent)
+                    if name.endswith(".lock") or name == _NOT_LOCK
+                }
         found -= {os.path.join(folder, name) for name in _OURS}
     return sorted(found)
 
@@ -89,7 +108,11 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
     """The lock files around the vault that stop git and that no process is seen to hold, each with the command that ends that."""
     place = damage.place_of(root)
     at = at or clock()
-    old = _not_open([lock for lock in _locks(place, at) if lock.abandoned or abs(lock.age) > _OLD]) if place else []
+    old = (
+        _not_open([lock for lock in _locks(place, at) if lock.abandoned or abs(lock.age) > _OLD])
+        if place
+        else []
+    )
     if place is None or not old:
         return []
     busy = git_at_work(place)
@@ -98,11 +121,23 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
         where = os.path.relpath(lock.path, place.root)
         if lock.abandoned:
             hint = f"when {busy} has ended: {damage.FIX}" if busy else damage.FIX
-            found.append(Problem(where, f"was left by a git that is gone ({lock.crash}): git refuses to write until it is moved away", hint))
+            found.append(
+                Problem(
+                    where,
+                    f"was left by a git that is gone ({lock.crash}): git refuses to write until it is moved away",
+                    hint,
+                )
+            )
         elif not busy:
             doubt = f" (not sure: {lock.unseen})" if lock.unseen else ""
             age = f"is {_duration(lock.age)} old" if lock.age > 0 else "is dated in the future"
-            found.append(Problem(where, f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone", _remove(lock.path)))
+            found.append(
+                Problem(
+                    where,
+                    f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone",
+                    _remove(lock.path),
+                )
+            )
     return found
 
 
@@ -117,7 +152,10 @@ def check_not_left(root: str, at: Clock | None = None) -> None:
     """Raise `Conflict` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
     if locks := left(root, at):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
-        raise Conflict(f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash}): git refuses to write", damage.FIX)
+        raise Conflict(
+            f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash}): git refuses to write",
+            damage.FIX,
+        )
 
 
 def in_the_way(root: str) -> str:
@@ -126,15 +164,26 @@ def in_the_way(root: str) -> str:
     paths = files(place) if place else []
     busy = git_at_work(place) if place else ""
     wait = f"wait until {busy or 'it'} has ended, then run the command again"
-    return f"{wait}; when no git is at work here: {' && '.join(map(_remove, paths))}" if paths and not busy else wait
+    return (
+        f"{wait}; when no git is at work here: {' && '.join(map(_remove, paths))}"
+        if paths and not busy
+        else wait
+    )
 
 
 def git_at_work(place: Place) -> str:
     """A process named git that has its working directory in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
     worktrees = os.path.join(place.common, "worktrees")
-    pointers = [damage.read_line(os.path.join(worktrees, name, "gitdir")) for name in listed(worktrees)]
-    folders = {place.top, place.git, place.common, *(os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer))}
+    pointers = [
+        damage.read_line(os.path.join(worktrees, name, "gitdir")) for name in listed(worktrees)
+    ]
+    folders = {
+        place.top,
+        place.git,
+        place.common,
+        *(os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer)),
+    }
     for number in filter(str.isdigit, listed("/proc")):
         with suppress(OSError):
             name = damage.read_line(f"/proc/{number}/comm")
@@ -149,9 +198,17 @@ def _locks(place: Place, at: Clock) -> list[Lock]:
     for path in files(place):
         with suppress(OSError):
             status = os.lstat(path)
-            crash = _BOOT if status.st_mtime < at.booted - MARGIN else _AGED if at.now - status.st_mtime > DAY else ""
+            crash = (
+                _BOOT
+                if status.st_mtime < at.booted - MARGIN
+                else _AGED
+                if at.now - status.st_mtime > DAY
+                else ""
+            )
             identity = status.st_dev, status.st_ino, status.st_mtime_ns
-            found.append(Lock(path, at.now - status.st_mtime, crash, _unseen(status.st_uid), identity))
+            found.append(
+                Lock(path, at.now - status.st_mtime, crash, _unseen(status.st_uid), identity)
+            )
     return found
 
 
@@ -163,7 +220,9 @@ def _not_open(locks: list[Lock]) -> list[Lock]:
         for fd in listed(f"/proc/{number}/fd"):
             with suppress(OSError):
                 path = f"/proc/{number}/fd/{fd}"
-                if os.path.basename(os.readlink(path)) in names:  # a stat of any other file may wait for a dead network drive
+                if (
+                    os.path.basename(os.readlink(path)) in names
+                ):  # a stat of any other file may wait for a dead network drive
                     status = os.stat(path)
                     held.add((status.st_dev, status.st_ino))
     return [lock for lock in locks if lock.identity[:2] not in held]
@@ -173,7 +232,11 @@ def _unseen(owner: int) -> str:
     """Why a process that holds a lock of this user might not be seen."""
     if not os.path.isdir("/proc/self/fd"):
         return "this system does not show which files a process has open"
-    return "" if os.geteuid() in (0, owner) else f"it belongs to the user {owner}, whose processes cannot be looked into"
+    return (
+        ""
+        if os.geteuid() in (0, owner)
+        else f"it belongs to the user {owner}, whose processes cannot be looked into"
+    )
 
 
 def _remove(path: str) -> str:

@@ -32,9 +32,17 @@ class Ran(NamedTuple):
     problem: str  # empty when it did what it should
 
 
-def note(vault: Vault, now: str, host: str, event: str, ms: int, problem: str = "", hint: str = "") -> None:  # noqa: PLR0917  the columns of a line
+def note(  # noqa: PLR0917  the columns of a line
+    vault: Vault, now: str, host: str, event: str, ms: int, problem: str = "", hint: str = ""
+) -> None:
     """Append a run. Raises `OSError` or `Invalid` where the log cannot be written."""
-    fields = (now, host, event, str(ms), *(" ".join(text.split())[:_LONGEST] for text in (problem, hint)))
+    fields = (
+        now,
+        host,
+        event,
+        str(ms),
+        *(" ".join(text.split())[:_LONGEST] for text in (problem, hint)),
+    )
     path = os.path.join(vault.state(), LOG)
     fd = store.open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
@@ -58,13 +66,23 @@ def problems(vault: Vault) -> list[Problem]:
     """The hooks that could not do their work when they ran last, and what waits for room."""
     lately = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _LATELY))
     found = [
-        Problem("hooks", f"{event} of {host} at {ran.at}: {ran.problem}", hint or "mend that; the next hook takes what this one left")
+        Problem(
+            "hooks",
+            f"{event} of {host} at {ran.at}: {ran.problem}",
+            hint or "mend that; the next hook takes what this one left",
+        )
         for (host, event), (ran, hint) in sorted(_runs(vault).items())
         if ran.problem and (event != TRANSCRIPT or ran.at > lately)
     ]
     with suppress(CortexError, OSError):  # a state folder that is not ours is told by others
         if aside := len(waiting(vault).unsent):
-            found.append(Problem("hooks", f"{aside:,} events found no room in the vault and wait beside it", "make room, then cortex normalize"))
+            found.append(
+                Problem(
+                    "hooks",
+                    f"{aside:,} events found no room in the vault and wait beside it",
+                    "make room, then cortex normalize",
+                )
+            )
     return found
 
 

@@ -70,7 +70,9 @@ def _held(vault: Vault, key: Key) -> tuple[Kept, list[bytes]] | None:
         name, text, ids, rest, *used = body.split(b"\0")
         if name != _name(key) or not used or len(used) % 2:
             return None
-        return Kept(text.decode(), tuple(ids.decode().split("\n")) if ids else (), rest.decode()), used
+        return Kept(
+            text.decode(), tuple(ids.decode().split("\n")) if ids else (), rest.decode()
+        ), used
     except (CortexError, ValueError):
         return None
 
@@ -85,7 +87,12 @@ def keep(vault: Vault, key: Key, briefing: Kept, used: Mapping[str, str], looked
         if trusted is None:
             return False
         pairs += (os.fsencode(path), trusted.encode())
-    fields = (_name(key), briefing.text.encode(), "\n".join(briefing.ids).encode(), briefing.rest.encode())
+    fields = (
+        _name(key),
+        briefing.text.encode(),
+        "\n".join(briefing.ids).encode(),
+        briefing.rest.encode(),
+    )
     if any(b"\0" in field for field in (*fields[1:], *pairs)):
         return False
     body = b"\0".join((*fields, *pairs))
@@ -127,5 +134,7 @@ def _name(key: Key) -> bytes:
 
 
 def _path(vault: Vault, key: Key) -> str:
-    name = _name(key)  # it stands in the file too, so names that meet cost a second making and no more
+    name = _name(
+        key
+    )  # it stands in the file too, so names that meet cost a second making and no more
     return os.path.join(vault.cache(), FOLDER, f"{crc32(name):08x}{crc32(name[::-1]):08x}")

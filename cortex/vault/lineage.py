@@ -45,7 +45,9 @@ class Commit(NamedTuple):
     date: str
     author: str
     subject: str
-    changes: tuple[tuple[str, str, str], ...]  # (status, path, blob after the commit or empty), against the first parent
+    changes: tuple[
+        tuple[str, str, str], ...
+    ]  # (status, path, blob after the commit or empty), against the first parent
 
 
 def newest(root: str, commits: Sequence[Commit]) -> bytes:
@@ -60,9 +62,27 @@ def names_of(root: str, prefix: str) -> list[str]:
         return []
     # The one pattern that is none of a person's: an id has no character that means anything in it.
     pattern = f":(glob)**/{prefix}*.md"
-    arguments = ["log", "--all", "--format=", "--name-only", "--no-renames", "--diff-filter=A", "--relative", "-z", "--end-of-options", "--", pattern]
-    listed = git.attempt(root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}).output
-    return list(dict.fromkeys(os.fsdecode(name.lstrip(b"\n")) for name in listed.split(b"\0") if name.strip()))
+    arguments = [
+        "log",
+        "--all",
+        "--format=",
+        "--name-only",
+        "--no-renames",
+        "--diff-filter=A",
+        "--relative",
+        "-z",
+        "--end-of-options",
+        "--",
+        pattern,
+    ]
+    listed = git.attempt(
+        root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}
+    ).output
+    return list(
+        dict.fromkeys(
+            os.fsdecode(name.lstrip(b"\n")) for name in listed.split(b"\0") if name.strip()
+        )
+    )
 
 
 def followed(root: str, id_: str, start: list[str]) -> tuple[str, list[str], list[Commit]]:
@@ -71,15 +91,26 @@ def followed(root: str, id_: str, start: list[str]) -> tuple[str, list[str], lis
     commits = log(root, names)
     if commits and not id_:  # a note that is gone still says in git what its id was
         id_ = notes.read(newest(root, commits)).get("id")
-    if not commits and id_ and (found := names_of(root, id_)):  # renamed, and the new name is not committed yet
+    if (
+        not commits and id_ and (found := names_of(root, id_))
+    ):  # renamed, and the new name is not committed yet
         names += found
         commits = log(root, names)
     asked: set[str] = set()
     while len(names) < _MOST_NAMES:
         # Where a name comes or goes, a rename may have given or taken it.
-        turns = [commit.id for commit in commits if commit.id not in asked and any(status in ("A", "D") for status, _, _ in commit.changes)]
+        turns = [
+            commit.id
+            for commit in commits
+            if commit.id not in asked
+            and any(status in ("A", "D") for status, _, _ in commit.changes)
+        ]
         asked.update(turns)
-        new = [name for name in _renames(root, turns, names, id_) if name not in names] if turns else []
+        new = (
+            [name for name in _renames(root, turns, names, id_) if name not in names]
+            if turns
+            else []
+        )
         if not new:
             break
         names += new
@@ -91,8 +122,25 @@ def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) 
     """The names that the note had before or after these commits. By its id where it has one, since that is what a
     note is; by what git takes for a rename where it has none."""
     how = "--no-renames" if id_ else "--find-renames"
-    arguments = ["diff-tree", "--stdin", "--root", "-r", how, "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--relative"]
-    output = git.run(root, arguments, timeout=_PATIENCE, stdin="".join(f"{commit}\n" for commit in commits).encode())
+    arguments = [
+        "diff-tree",
+        "--stdin",
+        "--root",
+        "-r",
+        how,
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--relative",
+    ]
+    output = git.run(
+        root,
+        arguments,
+        timeout=_PATIENCE,
+        stdin="".join(f"{commit}\n" for commit in commits).encode(),
+    )
     fields = iter(output.split(b"\0"))
     found: list[str] = []
     gone: dict[str, str] = {}
@@ -123,14 +171,29 @@ def _with_id(root: str, blobs: dict[str, str], id_: str) -> list[str]:
     if len(wanted) > _MOST_CANDIDATES:
         wanted = {path: blob for path, blob in wanted.items() if path.endswith(f"{id_}.md")}
     held = _blobs(root, list(wanted.values())[:_MOST_CANDIDATES])
-    return [path for path, blob in wanted.items() if notes.read(held.get(blob, b"")).get("id") == id_]
+    return [
+        path for path, blob in wanted.items() if notes.read(held.get(blob, b"")).get("id") == id_
+    ]
 
 
 def _blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
     """The bytes of blobs; those too large to be notes are left out before they are read."""
-    sized = git.run(root, ["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin="".join(f"{id_}\n" for id_ in ids).encode())
-    small = [line.split()[0] for line in sized.splitlines() if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_BYTES]
-    output = git.run(root, ["cat-file", "--batch"], stdin=b"".join(id_ + b"\n" for id_ in small), timeout=_PATIENCE)
+    sized = git.run(
+        root,
+        ["cat-file", "--batch-check=%(objectname) %(objectsize)"],
+        stdin="".join(f"{id_}\n" for id_ in ids).encode(),
+    )
+    small = [
+        line.split()[0]
+        for line in sized.splitlines()
+        if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_BYTES
+    ]
+    output = git.run(
+        root,
+        ["cat-file", "--batch"],
+        stdin=b"".join(id_ + b"\n" for id_ in small),
+        timeout=_PATIENCE,
+    )
     found: dict[str, bytes] = {}
     start = 0
     while (end := output.find(b"\n", start)) >= 0:
@@ -159,9 +222,20 @@ def log(root: str, names: Sequence[str]) -> list[Commit]:
             changes.append((status, os.fsdecode(next(fields, b"")), "" if status == "D" else blob))
             commits[-1] = commits[-1]._replace(changes=tuple(changes))
         elif token:
-            parents, date, author, subject = (next(fields, b"").decode("utf-8", "replace") for _ in range(4))
+            parents, date, author, subject = (
+                next(fields, b"").decode("utf-8", "replace") for _ in range(4)
+            )
             changes = []
-            commits.append(Commit(token.decode("ascii", "replace"), tuple(parents.split()), date, author, subject, ()))
+            commits.append(
+                Commit(
+                    token.decode("ascii", "replace"),
+                    tuple(parents.split()),
+                    date,
+                    author,
+                    subject,
+                    (),
+                )
+            )
     return commits
 
 
@@ -177,28 +251,45 @@ def versions(commits: Sequence[Commit]) -> Iterator[Version]:
             else:
                 after[path] = blob
         states[commit.id] = after
-        path = next((path for _, path, blob in commit.changes if blob), "") or next(iter(after or before), "")
+        path = next((path for _, path, blob in commit.changes if blob), "") or next(
+            iter(after or before), ""
+        )
         blob = after.get(path, "")
         sides: tuple[Side, ...] = ()
         if len(commit.parents) > 1:
             change = "merged"
-            held = [Side(parent, next(iter(states.get(parent, {}).values()), "")) for parent in commit.parents]
+            held = [
+                Side(parent, next(iter(states.get(parent, {}).values()), ""))
+                for parent in commit.parents
+            ]
             sides = tuple(side for side in held if side.blob != blob)
         elif before.keys() == after.keys():
             change = "changed"
         else:
             change = "renamed" if before and after else "added" if after else "deleted"
-        yield Version(commit.id, commit.date, commit.author, commit.subject, path, change, blob, sides)
+        yield Version(
+            commit.id, commit.date, commit.author, commit.subject, path, change, blob, sides
+        )
 
 
 def text_at(root: str, commit: str, names: Sequence[str], id_: str) -> str:
     """The note's text in a commit, under whichever of its names it had there."""
     listed = git.run(root, ["ls-tree", "-z", "--end-of-options", commit, *names]).split(b"\0")
-    entries = [(os.fsdecode(path), head.split(b" ")) for head, _, path in (entry.partition(b"\t") for entry in listed if entry)]
-    blobs = {path: head[2].decode() for path, head in entries if head[0] in (b"100644", b"100755")}  # no link, no folder
+    entries = [
+        (os.fsdecode(path), head.split(b" "))
+        for head, _, path in (entry.partition(b"\t") for entry in listed if entry)
+    ]
+    blobs = {
+        path: head[2].decode() for path, head in entries if head[0] in (b"100644", b"100755")
+    }  # no link, no folder
     held = _blobs(root, list(blobs.values()))
     found = [held[blob] for blob in blobs.values() if blob in held]
     if not found:
-        raise NotFound(f"the note was not there at {commit[:12]}, or is larger than {MAX_BYTES:,} bytes", "cortex history NOTE shows its commits")
+        raise NotFound(
+            f"the note was not there at {commit[:12]}, or is larger than {MAX_BYTES:,} bytes",
+            "cortex history NOTE shows its commits",
+        )
     data = next((data for data in found if id_ and notes.read(data).get("id") == id_), found[0])
-    return data.decode("utf-8", "surrogateescape")  # a byte order mark and what is no text stay, for who pipes it into a file
+    return data.decode(
+        "utf-8", "surrogateescape"
+    )  # a byte order mark and what is no text stay, for who pipes it into a file

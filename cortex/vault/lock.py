@@ -34,7 +34,8 @@ def _take(fd: int, mode: int, what: str, wait: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise Conflict(
-                    f"another cortex is busy with the {what} of this vault", "wait until it has finished, then run the command again"
+                    f"another cortex is busy with the {what} of this vault",
+                    "wait until it has finished, then run the command again",
                 ) from None
             time.sleep(0.01)
         else:

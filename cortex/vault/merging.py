@@ -23,7 +23,16 @@ _MOST = 16_000_000  # bytes of our own notes in the git folder
 _LONG = 600.0  # seconds that a merge with its drivers and a person's hooks may take
 # A folder that one side has emptied (inbox/pending, all of it normalized) is not renamed: what the other side adds
 # to it stays there. And a rename is followed, whatever the person's git is told to do for their own eyes.
-SAFE = ("-c", "merge.directoryRenames=false", "-c", "merge.renames=true", "-c", "diff.renames=true", "-c", "rerere.enabled=false")
+SAFE = (
+    "-c",
+    "merge.directoryRenames=false",
+    "-c",
+    "merge.renames=true",
+    "-c",
+    "diff.renames=true",
+    "-c",
+    "rerere.enabled=false",
+)
 _STILL = 0.5  # seconds without a change after which git is taken to have ended
 _QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
@@ -49,10 +58,18 @@ class Begun(NamedTuple):
 def begun(root: str) -> Begun | None:
     """The operation under way, when it is ours. Git syncs none of its notes about it: after a power cut they may be empty."""
     mine = remembered(root)
-    begins, where = {"merge": ("MERGE_HEAD", ""), "rebase": ("rebase-merge", "onto")}.get(mine.how, ("", "")) if mine else ("", "")
+    begins, where = (
+        {"merge": ("MERGE_HEAD", ""), "rebase": ("rebase-merge", "onto")}.get(mine.how, ("", ""))
+        if mine
+        else ("", "")
+    )
     if mine is None or not begins or not os.path.lexists(_path(root, begins)):
         return None
-    said = _read(root, os.path.join(begins, where) if where else begins).decode("ascii", "replace").strip("\0\n ")
+    said = (
+        _read(root, os.path.join(begins, where) if where else begins)
+        .decode("ascii", "replace")
+        .strip("\0\n ")
+    )
     return mine if said in (mine.theirs, "") or (mine.how == "rebase" and is_torn(root)) else None
 
 
@@ -60,8 +77,13 @@ def remembered(root: str) -> Begun | None:
     """The operation that was remembered last and not forgotten, whether it is still under way or not."""
     try:
         held = json.loads(_read(root, _STATE))
-        waiting = {path: OpenConflict(one[0], one[1], tuple(one[2])) for path, one in held["waiting"].items()}
-        return Begun(held["how"], held["theirs"], waiting, held.get("ours", ""), held.get("branch", ""))
+        waiting = {
+            path: OpenConflict(one[0], one[1], tuple(one[2]))
+            for path, one in held["waiting"].items()
+        }
+        return Begun(
+            held["how"], held["theirs"], waiting, held.get("ours", ""), held.get("branch", "")
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -73,7 +95,9 @@ def is_torn(root: str) -> bool:
         mine = remembered(root)
         if mine and mine.waiting:  # a person may have chosen our side everywhere
             return False
-        return checkout.under_way(root) == "merge" and (_is_untouched(root) or not all(map(_has_text(root), ("MERGE_HEAD", "MERGE_MSG"))))
+        return checkout.under_way(root) == "merge" and (
+            _is_untouched(root) or not all(map(_has_text(root), ("MERGE_HEAD", "MERGE_MSG")))
+        )
     # Git calls a commit done before it picks it, and only once it has stopped for a conflict does it write `stopped-sha`: continued
     # before that, the rebase ends without the commit.
     names = ("head-name", "orig-head", "onto", "stopped-sha")
@@ -81,9 +105,16 @@ def is_torn(root: str) -> bool:
         return True
     if not os.path.lexists(_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
         return True
-    branch, before = (_read(root, os.path.join("rebase-merge", name)).decode("utf-8", "replace").strip() for name in names[:2])
+    branch, before = (
+        _read(root, os.path.join("rebase-merge", name)).decode("utf-8", "replace").strip()
+        for name in names[:2]
+    )
     ran = (
-        git.attempt(objects.top(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]) if branch.startswith("refs/heads/") else None
+        git.attempt(
+            objects.top(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]
+        )
+        if branch.startswith("refs/heads/")
+        else None
     )
     return ran is not None and not ran.code and ran.output.decode().strip() != before
 
@@ -102,7 +133,11 @@ def _is_untouched(root: str) -> bool:
 def let_go(root: str) -> None:
     """End a torn merge or rebase of ours where it stands, on its branch; what it has not done the next one does."""
     mine = remembered(root)
-    name = _read(root, os.path.join("rebase-merge", "head-name")).decode("utf-8", "surrogateescape").strip("\0\n ")
+    name = (
+        _read(root, os.path.join("rebase-merge", "head-name"))
+        .decode("utf-8", "surrogateescape")
+        .strip("\0\n ")
+    )
 
     def run(*words: str) -> None:
         commits.patiently(root, lambda: git.attempt(objects.top(root), words, timeout=_LONG))
@@ -111,7 +146,13 @@ def let_go(root: str) -> None:
         run("rebase", "--quit")
     if checkout.under_way(root) == "merge" or objects.stages(root):
         run("reset", "--merge", "--quiet")
-    branch = name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else mine.branch if mine else ""
+    branch = (
+        name.removeprefix("refs/heads/")
+        if name.startswith("refs/heads/")
+        else mine.branch
+        if mine
+        else ""
+    )
     if not checkout.branch_of(root) and branch:
         run("switch", "--quiet", git.ref_name(branch))
     forget(root)
@@ -134,12 +175,27 @@ def _stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
     """When the files that a merge or rebase writes were written last; a lock changes with every look, but for those that a crash has left."""
     found = []
     folder = _path(root, "")
-    for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", os.path.join("logs", "HEAD")):
+    for name in (
+        "index",
+        "index.lock",
+        "HEAD",
+        "MERGE_HEAD",
+        "rebase-merge",
+        os.path.join("logs", "HEAD"),
+    ):
         path = os.path.join(folder, name)
         with suppress(OSError):
-            names = [path, *(os.path.join(path, each) for each in os.listdir(path))] if os.path.isdir(path) else [path]
+            names = (
+                [path, *(os.path.join(path, each) for each in os.listdir(path))]
+                if os.path.isdir(path)
+                else [path]
+            )
             alive = name == "index.lock" and path not in left
-            found += [(each, time.monotonic_ns() if alive else os.lstat(each).st_mtime_ns) for each in names if os.path.lexists(each)]
+            found += [
+                (each, time.monotonic_ns() if alive else os.lstat(each).st_mtime_ns)
+                for each in names
+                if os.path.lexists(each)
+            ]
     return sorted(found)
 
 
@@ -204,8 +260,19 @@ def start(root: str, what: Begun, arguments: Sequence[str]) -> git.Ran:
     remember(root, what._replace(ours=git.head(root), branch=checkout.branch_of(root)))
 
     def attempt() -> git.Ran:
-        ran = git.attempt(objects.top(root), [*SAFE, what.how, *arguments], timeout=_LONG, hooks=True, extra=_QUIET)
-        if ran.code and what.how == "merge" and checkout.under_way(root) == "merge" and _is_untouched(root):
+        ran = git.attempt(
+            objects.top(root),
+            [*SAFE, what.how, *arguments],
+            timeout=_LONG,
+            hooks=True,
+            extra=_QUIET,
+        )
+        if (
+            ran.code
+            and what.how == "merge"
+            and checkout.under_way(root) == "merge"
+            and _is_untouched(root)
+        ):
             git.attempt(objects.top(root), ["merge", "--quit"])
         return ran
 
@@ -215,12 +282,19 @@ def start(root: str, what: Begun, arguments: Sequence[str]) -> git.Ran:
 def conclude(root: str, how: str) -> git.Ran:
     """Commit the merge, or go on with the rebase, now that nothing is unmerged."""
     words = ["commit", "--quiet", "--no-edit"] if how == "merge" else ["rebase", "--continue"]
-    return commits.patiently(root, lambda: git.attempt(objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET))
+    return commits.patiently(
+        root,
+        lambda: git.attempt(
+            objects.top(root), [*SAFE, *words], timeout=_LONG, hooks=True, extra=_QUIET
+        ),
+    )
 
 
 def told(ran: git.Ran) -> list[Resolved]:
     """What the record driver said of values that lost, among all that git said."""
-    lines = (line.partition(": ") for line in ran.complaint.splitlines() if "; cortex history " in line)
+    lines = (
+        line.partition(": ") for line in ran.complaint.splitlines() if "; cortex history " in line
+    )
     return [Resolved(path, what) for path, _, what in lines]
 
 
@@ -234,7 +308,15 @@ def abort(root: str, how: str) -> None:
 def resolve(root: str, paths: Iterable[str]) -> None:
     """Tell git that these vault-relative paths are as they should be: there or gone."""
     if lines := objects.nul(paths):
-        ran = commits.patiently(root, lambda: git.attempt(root, ["update-index", "--add", "--remove", "-z", "--stdin"], timeout=120.0, stdin=lines))
+        ran = commits.patiently(
+            root,
+            lambda: git.attempt(
+                root,
+                ["update-index", "--add", "--remove", "-z", "--stdin"],
+                timeout=120.0,
+                stdin=lines,
+            ),
+        )
         if ran.code:
             raise git.failure("update-index", ran, root)
 
@@ -251,18 +333,29 @@ def commits_of(root: str, how: str) -> Commits | None:
     }.get(how)
     if names is None:
         return None
-    found = [git.attempt(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]) for name in (*names, "HEAD")]
+    found = [
+        git.attempt(
+            root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        )
+        for name in (*names, "HEAD")
+    ]
     before, theirs, ours = (ran.output.decode("ascii", "replace").strip() for ran in found)
     if not theirs or not ours:
         return None
     if how == "merge":
         return between(root, ours, theirs)
-    return Commits((before or _empty_tree(root),), ours, theirs)  # the first commit of all has none before it
+    return Commits(
+        (before or _empty_tree(root),), ours, theirs
+    )  # the first commit of all has none before it
 
 
 def between(root: str, ours: str, theirs: str) -> Commits:
     """Two commits and what they have in common: every best common ancestor, or the empty tree."""
-    bases = git.attempt(root, ["merge-base", "--all", ours, theirs]).output.decode("ascii", "replace").split()
+    bases = (
+        git.attempt(root, ["merge-base", "--all", ours, theirs])
+        .output.decode("ascii", "replace")
+        .split()
+    )
     return Commits(tuple(bases) or (_empty_tree(root),), ours, theirs)
 
 

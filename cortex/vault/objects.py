@@ -51,7 +51,20 @@ def staged(root: str) -> list[Staged]:
     tree = "HEAD"
     if not git.has_commit(root):
         tree = git.run(root, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
-    raw = git.run(root, ["diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "-z", tree, "--"])
+    raw = git.run(
+        root,
+        [
+            "diff-index",
+            "--cached",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--ignore-submodules=none",
+            "-z",
+            tree,
+            "--",
+        ],
+    )
     fields = raw.split(b"\0")
     found = []
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
@@ -81,7 +94,14 @@ def blobs(root: str, ids: Iterable[str]) -> dict[str, bytes]:
     wanted = sorted({id_ for id_ in ids if id_.strip("0")})
     if not wanted:
         return {}
-    output = memoryview(git.run(root, ["cat-file", "--batch"], timeout=120.0, stdin="".join(f"{id_}\n" for id_ in wanted).encode()))
+    output = memoryview(
+        git.run(
+            root,
+            ["cat-file", "--batch"],
+            timeout=120.0,
+            stdin="".join(f"{id_}\n" for id_ in wanted).encode(),
+        )
+    )
     held: dict[str, bytes] = {}
     at = 0
     while at < len(output):
@@ -101,9 +121,13 @@ def files_of(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes,
     """The regular files of a commit with their blobs, below the paths (from the top) or all of them."""
     found: dict[bytes, str] = {}
     for some in batches(paths) if paths else [()]:
-        listed = git.attempt(top(root), ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some])
+        listed = git.attempt(
+            top(root), ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some]
+        )
         if listed.code:
-            raise git.failure("ls-tree", listed, root, "git fsck shows whether the repository is whole")
+            raise git.failure(
+                "ls-tree", listed, root, "git fsck shows whether the repository is whole"
+            )
         for line in listed.output.split(b"\0"):
             meta, _, path = line.partition(b"\t")
             if path and meta.startswith(b"100"):
@@ -118,14 +142,20 @@ def committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[s
         return {}
     before = prefix(root)
     wanted = {before + os.fsencode(path): path for path in paths}
-    listed = {wanted[name]: blob for name, blob in files_of(root, revision, [os.fsdecode(name) for name in wanted]).items() if name in wanted}
+    listed = {
+        wanted[name]: blob
+        for name, blob in files_of(root, revision, [os.fsdecode(name) for name in wanted]).items()
+        if name in wanted
+    }
     held = blobs(root, listed.values())
     return {path: held[blob] for path, blob in listed.items() if blob in held}
 
 
 def untracked(root: str) -> list[str]:
     """The files below the vault that git neither knows nor ignores."""
-    listed = git.run(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."], timeout=60.0)
+    listed = git.run(
+        root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."], timeout=60.0
+    )
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
 
@@ -137,7 +167,20 @@ def text_at(root: str, revision: str, path: str) -> bytes | None:
 
 def first_text(root: str, path: str) -> bytes | None:
     """The text with which a vault path first came into the repository, on any branch or in the reflog; None when it never did."""
-    words = ["log", "--all", "--reflog", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=A", "-m", "--", path]
+    words = [
+        "log",
+        "--all",
+        "--reflog",
+        "--format=",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "--diff-filter=A",
+        "-m",
+        "--",
+        path,
+    ]
     fields = git.attempt(root, words, timeout=60.0).output.split(b"\0")
     metas = [field.strip().split(b" ") for field in fields[::2] if field.strip().startswith(b":")]
     if not metas:
@@ -151,9 +194,22 @@ def changes_of_path(root: str, path: str) -> list[tuple[str, str]]:
     file. A merge gives one for each parent that differs. An empty list outside a repository."""
     if not checkout.in_repository(root) or not git.has_commit(root):
         return []
-    words = ["log", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "HEAD", "--", path]
+    words = [
+        "log",
+        "--format=",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "-m",
+        "HEAD",
+        "--",
+        path,
+    ]
     fields = git.attempt(root, words, timeout=30.0).output.split(b"\0")
-    rows = [meta.decode().split(" ") for meta in map(bytes.strip, fields[::2]) if meta.startswith(b":")]
+    rows = [
+        meta.decode().split(" ") for meta in map(bytes.strip, fields[::2]) if meta.startswith(b":")
+    ]
     return [(row[2].strip("0") and row[2], row[3].strip("0") and row[3]) for row in rows]
 
 
@@ -163,7 +219,9 @@ def ignored(root: str, paths: Iterable[str]) -> set[str]:
     lines = nul(f"./{path}" for path in paths)
     if not lines:
         return set()
-    ran = git.attempt(root, ["check-ignore", "-z", "--stdin"], stdin=lines, extra={"GIT_LITERAL_PATHSPECS": "0"})
+    ran = git.attempt(
+        root, ["check-ignore", "-z", "--stdin"], stdin=lines, extra={"GIT_LITERAL_PATHSPECS": "0"}
+    )
     if ran.code > 1 or ran.code < 0:
         raise git.failure("check-ignore", ran, root)
     return {os.fsdecode(name.removeprefix(b"./")) for name in ran.output.split(b"\0") if name}

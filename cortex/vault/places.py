@@ -12,8 +12,16 @@ import sys
 from cortex.core.problem import Invalid
 from cortex.core.text import SHA256_MODULE
 
-_XDG = {"cache": ("XDG_CACHE_HOME", ".cache"), "state": ("XDG_STATE_HOME", ".local/state"), "config": ("XDG_CONFIG_HOME", ".config")}
-_MACOS = {"cache": "Library/Caches", "state": "Library/Application Support", "config": "Library/Application Support"}
+_XDG = {
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+}
+_MACOS = {
+    "cache": "Library/Caches",
+    "state": "Library/Application Support",
+    "config": "Library/Application Support",
+}
 
 
 def user_folder(kind: str) -> str:
@@ -37,7 +45,10 @@ def vault_folder(kind: str, root: str) -> str:
 
 def vault_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
-    return os.path.join(user_folder(kind), f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}")
+    return os.path.join(
+        user_folder(kind),
+        f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}",
+    )
 
 
 def _sha256(data: bytes) -> str:

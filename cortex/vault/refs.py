@@ -13,10 +13,19 @@ from cortex.core.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.branches import is_name
 
-_MOST_PACKED, _MOST_LOG, _MOST_HEAD = 8 << 20, 1 << 19, 4096  # bytes read of packed-refs, of the end of a log, of HEAD
+_MOST_PACKED, _MOST_LOG, _MOST_HEAD = (
+    8 << 20,
+    1 << 19,
+    4096,
+)  # bytes read of packed-refs, of the end of a log, of HEAD
 _MOST_LOGS = 300  # branches whose log is asked for a renaming
-_RENAMED = re.compile(rb"\tBranch: renamed refs/heads/(\S{1,250}) to refs/heads/(\S{1,250})$", re.MULTILINE)
-_MOVING = re.compile(rb"^([0-9a-f]{40,64}) [^\n]{0,500}\tcheckout: moving from (\S{1,250}) to (\S{1,250})$", re.MULTILINE)
+_RENAMED = re.compile(
+    rb"\tBranch: renamed refs/heads/(\S{1,250}) to refs/heads/(\S{1,250})$", re.MULTILINE
+)
+_MOVING = re.compile(
+    rb"^([0-9a-f]{40,64}) [^\n]{0,500}\tcheckout: moving from (\S{1,250}) to (\S{1,250})$",
+    re.MULTILINE,
+)
 _MERGED = re.compile(rb"\tmerge (\S{1,250}): ", re.MULTILINE)
 
 
@@ -31,7 +40,10 @@ class Repository(NamedTuple):
         """What changes with the commit that `HEAD` names."""
         ref = _text(os.path.join(self.folder, "HEAD"), _MOST_HEAD).removeprefix("ref: ")
         named = ["packed-refs", "shallow", "reftable/tables.list", *([ref] if _is_ref(ref) else ())]
-        return [os.path.join(self.folder, "HEAD"), *(os.path.join(self.common, name) for name in named)]
+        return [
+            os.path.join(self.folder, "HEAD"),
+            *(os.path.join(self.common, name) for name in named),
+        ]
 
     def head(self) -> str:
         """The branch that is checked out, whether it has a commit or not; empty on a detached HEAD."""
@@ -53,9 +65,14 @@ class Repository(NamedTuple):
         if name == self.head() or not is_name(name) or self._has(f"refs/heads/{name}"):
             return True
         remotes = os.path.join(self.common, "refs", "remotes")
-        if any(os.path.isfile(os.path.join(remotes, remote, name)) for remote in files.listed(remotes)):
+        if any(
+            os.path.isfile(os.path.join(remotes, remote, name)) for remote in files.listed(remotes)
+        ):
             return True
-        return any(ref.startswith("refs/remotes/") and ref.split("/", 3)[3:] == [name] for ref in self._packed())
+        return any(
+            ref.startswith("refs/remotes/") and ref.split("/", 3)[3:] == [name]
+            for ref in self._packed()
+        )
 
     def renamed(self) -> dict[str, str]:
         """Branches that got another name, from the logs that still tell of it."""
@@ -76,7 +93,11 @@ class Repository(NamedTuple):
 
     def logs(self) -> list[str]:
         """Where git writes down what `HEAD` was: in the first work tree, and in this one."""
-        return list(dict.fromkeys(os.path.join(folder, "logs", "HEAD") for folder in (self.common, self.folder)))
+        return list(
+            dict.fromkeys(
+                os.path.join(folder, "logs", "HEAD") for folder in (self.common, self.folder)
+            )
+        )
 
     def _log(self) -> bytes:
         return b"".join(_end(path) for path in self.logs())

@@ -45,35 +45,60 @@ def upstream(root: str) -> Upstream:
     branch = checkout.branch_of(root)
     settings = _settings(root)
     own = f"branch.{branch}."
-    remotes = sorted({key[len("remote.") : -len(".url")] for key in settings if key.startswith("remote.") and key.endswith(".url")})
+    remotes = sorted(
+        {
+            key[len("remote.") : -len(".url")]
+            for key in settings
+            if key.startswith("remote.") and key.endswith(".url")
+        }
+    )
     named = settings.get(f"{own}remote", "")
     remote = named or ("origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else "")
     if not remote and not remotes:
-        raise CortexError("there is no remote to sync with", "git remote add origin URL, then cortex sync")
+        raise CortexError(
+            "there is no remote to sync with", "git remote add origin URL, then cortex sync"
+        )
     if not remote:
         raise CortexError(
-            f"there are {len(remotes)} remotes and none is the branch's: {', '.join(remotes)}", f"git config branch.{branch}.remote NAME"
+            f"there are {len(remotes)} remotes and none is the branch's: {', '.join(remotes)}",
+            f"git config branch.{branch}.remote NAME",
         )
     if remote == ".":
-        raise CortexError(f"the branch {branch} follows a local branch, not a remote", f"git branch --set-upstream-to REMOTE/{branch}")
+        raise CortexError(
+            f"the branch {branch} follows a local branch, not a remote",
+            f"git branch --set-upstream-to REMOTE/{branch}",
+        )
     theirs = settings.get(f"{own}merge", "").removeprefix("refs/heads/") if named else ""
     rebase = settings.get(f"{own}rebase", settings.get("pull.rebase", "false")).lower()
     rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE else "rebase"
     push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
     autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE
-    return Upstream(branch, remote, theirs or branch, push_to, bool(theirs), rebase, settings.get("pull.ff", "").lower(), autostash)
+    return Upstream(
+        branch,
+        remote,
+        theirs or branch,
+        push_to,
+        bool(theirs),
+        rebase,
+        settings.get("pull.ff", "").lower(),
+        autostash,
+    )
 
 
 def fetch(root: str, up: Upstream) -> str:
     """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
     when it is not there, refuses or says nothing."""
-    ran = commits.patiently(root, lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]))
+    ran = commits.patiently(
+        root,
+        lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]),
+    )
     if not ran.code:
         return git.commit_id(root, "FETCH_HEAD")
     if _NO_SUCH_REF.search(ran.complaint):
         return ""
     raise git.refused_by_disk(ran, root) or CortexError(
-        f"nothing could be fetched from {up.remote}: {said(ran)}", f"git remote -v shows where it is; git fetch {up.remote} tries it alone"
+        f"nothing could be fetched from {up.remote}: {said(ran)}",
+        f"git remote -v shows where it is; git fetch {up.remote} tries it alone",
     )
 
 
@@ -85,7 +110,11 @@ def push(root: str, up: Upstream) -> Pushed:
     ran = git.talk(root, ["push", *first, "--end-of-options", up.push_to, refs], hooks=True)
     if not ran.code:
         return Pushed(done=True, race=False, why="")
-    return Pushed(done=False, race=bool(_RACE.search(ran.complaint)), why=f"{up.push_to} did not take the push: {said(ran)}")
+    return Pushed(
+        done=False,
+        race=bool(_RACE.search(ran.complaint)),
+        why=f"{up.push_to} did not take the push: {said(ran)}",
+    )
 
 
 def said(ran: git.Ran) -> str:

@@ -16,8 +16,14 @@ def unmerged(root: str) -> list[str]:
         return []
     # GitPython opens configuration and index without a bound; a pipe in their place must not hold us. git itself is
     # ended after three seconds, and reads what GitPython would.
-    index = bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3).decode("utf-8", "surrogateescape").strip()
-    if os.path.lexists(path := os.path.join(root, index)) and not stat.S_ISREG(os.lstat(path).st_mode):
+    index = (
+        bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3)
+        .decode("utf-8", "surrogateescape")
+        .strip()
+    )
+    if os.path.lexists(path := os.path.join(root, index)) and not stat.S_ISREG(
+        os.lstat(path).st_mode
+    ):
         raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
     import git  # noqa: PLC0415  it takes 150 ms, looks for the program as it is imported, and by now we know that there is one
 
@@ -33,5 +39,7 @@ def unmerged(root: str) -> list[str]:
         listed = bounded.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
         return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})
     except (git.GitError, OSError, ValueError, AssertionError) as error:
-        raise CortexError(f"the repository cannot be read: {type(error).__name__}: {error}", "git status") from error
+        raise CortexError(
+            f"the repository cannot be read: {type(error).__name__}: {error}", "git status"
+        ) from error
     return sorted(os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep))

@@ -34,17 +34,45 @@ def _write_again(place: Place, missing: set[tuple[str, str]]) -> None:
         os.unlink(index)
     extra = {"GIT_DIR": place.git, "GIT_WORK_TREE": place.top, "GIT_INDEX_FILE": index}
     try:
-        listed = git.attempt(place.top, ["ls-files", "--others", "--exclude-standard", "-z"], extra=extra, timeout=120).output
-        names = [name for name in listed.split(b"\0") if name and b"\n" not in name and name[:1] != b'"' and _is_file(place.top, name)]
+        listed = git.attempt(
+            place.top,
+            ["ls-files", "--others", "--exclude-standard", "-z"],
+            extra=extra,
+            timeout=120,
+        ).output
+        names = [
+            name
+            for name in listed.split(b"\0")
+            if name and b"\n" not in name and name[:1] != b'"' and _is_file(place.top, name)
+        ]
         paths = b"".join(name + b"\n" for name in names)
-        ids = git.attempt(place.top, ["hash-object", "--stdin-paths"], stdin=paths, extra=extra, timeout=120).output.split()
-        wanted = [name for name, id_ in zip(names, ids, strict=False) if ("blob", id_.decode()) in missing]
+        ids = git.attempt(
+            place.top, ["hash-object", "--stdin-paths"], stdin=paths, extra=extra, timeout=120
+        ).output.split()
+        wanted = [
+            name for name, id_ in zip(names, ids, strict=False) if ("blob", id_.decode()) in missing
+        ]
         if wanted:
-            git.attempt(place.top, ["hash-object", "-w", "--stdin-paths"], stdin=b"".join(name + b"\n" for name in wanted), extra=extra)
+            git.attempt(
+                place.top,
+                ["hash-object", "-w", "--stdin-paths"],
+                stdin=b"".join(name + b"\n" for name in wanted),
+                extra=extra,
+            )
         if any(kind == "tree" for kind, _ in missing) and len(ids) == len(names):
-            modes = [b"100755" if os.access(os.path.join(os.fsencode(place.top), name), os.X_OK) else b"100644" for name in names]
-            entries = b"".join(mode + b" " + id_ + b"\t" + name + b"\0" for mode, id_, name in zip(modes, ids, names, strict=True))
-            git.attempt(place.top, ["update-index", "-z", "--index-info"], stdin=entries, extra=extra)
+            modes = [
+                b"100755"
+                if os.access(os.path.join(os.fsencode(place.top), name), os.X_OK)
+                else b"100644"
+                for name in names
+            ]
+            entries = b"".join(
+                mode + b" " + id_ + b"\t" + name + b"\0"
+                for mode, id_, name in zip(modes, ids, names, strict=True)
+            )
+            git.attempt(
+                place.top, ["update-index", "-z", "--index-info"], stdin=entries, extra=extra
+            )
             git.attempt(place.top, ["write-tree", "--missing-ok"], extra=extra)
     finally:
         with suppress(FileNotFoundError):
@@ -53,7 +81,13 @@ def _write_again(place: Place, missing: set[tuple[str, str]]) -> None:
 
 def _missing(place: Place) -> set[tuple[str, str]]:
     """(kind, id) of the objects that the history leads to and that are not there."""
-    return set(_MISSING.findall(ask(place, ["fsck", "--no-progress", "--no-dangling", "--connectivity-only"]).output.decode("ascii", "replace")))
+    return set(
+        _MISSING.findall(
+            ask(
+                place, ["fsck", "--no-progress", "--no-dangling", "--connectivity-only"]
+            ).output.decode("ascii", "replace")
+        )
+    )
 
 
 def _is_file(top: str, name: bytes) -> bool:
@@ -74,16 +108,28 @@ def anew(place: Place) -> list[str]:
         fresh = os.path.join(build, ".git")
         for name in _KEPT:
             with suppress(OSError):
-                shutil.copyfile(os.path.join(place.git, *name.split("/")), os.path.join(fresh, *name.split("/")), follow_symlinks=False)
+                shutil.copyfile(
+                    os.path.join(place.git, *name.split("/")),
+                    os.path.join(fresh, *name.split("/")),
+                    follow_symlinks=False,
+                )
         with suppress(OSError):
-            shutil.copytree(os.path.join(place.git, "hooks"), os.path.join(fresh, "hooks"), dirs_exist_ok=True, symlinks=True)
+            shutil.copytree(
+                os.path.join(place.git, "hooks"),
+                os.path.join(fresh, "hooks"),
+                dirs_exist_ok=True,
+                symlinks=True,
+            )
         with open(os.path.join(fresh, "info", "exclude"), "ab") as file:
             file.write(f"/.git.damaged-*/\n/{damage.BUILD}/\n".encode())
         done = _fetched(build, branch)
         os.rename(place.git, damaged)
         os.rename(fresh, place.git)
     except OSError as error:
-        raise CortexError(f".git cannot be made anew: {error.strerror}", "make room, or allow writing there, then cortex doctor --fix") from error
+        raise CortexError(
+            f".git cannot be made anew: {error.strerror}",
+            "make room, or allow writing there, then cortex doctor --fix",
+        ) from error
     finally:
         store.remove(build)  # ours, and of no use half-made
     return [*done, f"made .git anew; the old one is whole in {os.path.basename(damaged)}"]

@@ -22,12 +22,18 @@ class Settings(NamedTuple):
 
     exclude: tuple[str, ...] = ()  # path patterns of notes that are not indexed: `private/*`
     problems: tuple[Problem, ...] = ()
-    autocommit: bool | None = None  # whether the watcher commits; None: where the vault is a repository of its own
+    autocommit: bool | None = (
+        None  # whether the watcher commits; None: where the vault is a repository of its own
+    )
     push: bool | None = None  # whether `cortex sync` pushes; None: the same
-    aliases: tuple[tuple[str, str], ...] = ()  # projects that were merged, each with the one that it is part of now
+    aliases: tuple[
+        tuple[str, str], ...
+    ] = ()  # projects that were merged, each with the one that it is part of now
     hooks: bool = True  # whether the hooks of agent hosts capture and answer here
     prompts: bool = False  # whether they keep what the user asks
-    phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()  # record type -> words at the beginning of a line that say so, the team's own
+    phrases: tuple[
+        tuple[str, tuple[str, ...]], ...
+    ] = ()  # record type -> words at the beginning of a line that say so, the team's own
 
     def project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
@@ -40,20 +46,46 @@ def load(root: str) -> Settings:
         table = toml.parsed(files.read(root, SETTINGS, _MAX_BYTES).decode())
     except (CortexError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        return Settings(problems=(Problem(SETTINGS, f"cannot be read: {reason}", "mend it; defaults are used meanwhile"),))
+        return Settings(
+            problems=(
+                Problem(
+                    SETTINGS, f"cannot be read: {reason}", "mend it; defaults are used meanwhile"
+                ),
+            )
+        )
     problems = []
     if table.get("format", FORMAT) != FORMAT:
-        problems.append(Problem(SETTINGS, f"format {table['format']!r} is not the format {FORMAT} that this program knows", "update cortex"))
+        problems.append(
+            Problem(
+                SETTINGS,
+                f"format {table['format']!r} is not the format {FORMAT} that this program knows",
+                "update cortex",
+            )
+        )
     index = table.get("index", {})
     exclude = index.get("exclude", []) if isinstance(index, dict) else None
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
-        problems.append(Problem(SETTINGS, "[index] exclude is not a list of patterns", 'write exclude = ["private/*"]'))
+        problems.append(
+            Problem(
+                SETTINGS,
+                "[index] exclude is not a list of patterns",
+                'write exclude = ["private/*"]',
+            )
+        )
         exclude = []
     switches = {key: _switch(table, "sync", key, problems) for key in ("autocommit", "push")}
     aliases = _aliases(table.get("projects", {}), problems)
     hooks, prompts = (_switch(table, "hooks", key, problems) for key in ("enabled", "prompts"))
     phrases = _phrases(table.get("extract", {}), problems)
-    return Settings(tuple(exclude), tuple(problems), **switches, aliases=aliases, hooks=hooks is not False, prompts=bool(prompts), phrases=phrases)
+    return Settings(
+        tuple(exclude),
+        tuple(problems),
+        **switches,
+        aliases=aliases,
+        hooks=hooks is not False,
+        prompts=bool(prompts),
+        phrases=phrases,
+    )
 
 
 def is_project(name: str) -> bool:
@@ -65,9 +97,19 @@ def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str],
     """The pairs below `[projects.aliases]`, each with its last target; those that are none, or lead in a circle, left out."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
-        problems.append(Problem(SETTINGS, "[projects] aliases is no table of names", 'write [projects.aliases] and below it "old" = "new"'))
+        problems.append(
+            Problem(
+                SETTINGS,
+                "[projects] aliases is no table of names",
+                'write [projects.aliases] and below it "old" = "new"',
+            )
+        )
         return ()
-    good = {old: new for old, new in table.items() if isinstance(new, str) and new and old and old != new and is_project(new)}
+    good = {
+        old: new
+        for old, new in table.items()
+        if isinstance(new, str) and new and old and old != new and is_project(new)
+    }
     found = []
     for old in table:
         new, seen = good.get(old, ""), {old}
@@ -86,11 +128,21 @@ def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str],
 def _phrases(table: object, problems: list[Problem]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The pairs of `[extract]`: a record type and the words that say it."""
     if not isinstance(table, dict):
-        problems.append(Problem(SETTINGS, "[extract] is no table", 'write [extract] and below it decision = ["we agreed to"]'))
+        problems.append(
+            Problem(
+                SETTINGS,
+                "[extract] is no table",
+                'write [extract] and below it decision = ["we agreed to"]',
+            )
+        )
         return ()
     found = []
     for type_, words in table.items():
-        listed = [word.strip() for word in words if isinstance(word, str)] if isinstance(words, list) else []
+        listed = (
+            [word.strip() for word in words if isinstance(word, str)]
+            if isinstance(words, list)
+            else []
+        )
         good = tuple(word for word in listed if 0 < len(word) <= _LONGEST_PHRASE)[:_MOST_PHRASES]
         if not is_project(type_) or not isinstance(words, list) or len(good) < len(words):
             why = f"[extract] {type_[:40]} is no list of at most {_MOST_PHRASES} phrases of at most {_LONGEST_PHRASE} characters"
@@ -100,12 +152,20 @@ def _phrases(table: object, problems: list[Problem]) -> tuple[tuple[str, tuple[s
     return tuple(found)
 
 
-def _switch(table: dict[str, object], section: str, key: str, problems: list[Problem]) -> bool | None:
+def _switch(
+    table: dict[str, object], section: str, key: str, problems: list[Problem]
+) -> bool | None:
     """What a section says of `key`: true, false, or nothing."""
     held = table.get(section, {})
     value = held.get(key) if isinstance(held, dict) else None
     if isinstance(value, bool):
         return value
     if value is not None or not isinstance(held, dict):
-        problems.append(Problem(SETTINGS, f"[{section}] {key} is neither true nor false", f"write {key} = true, {key} = false, or neither"))
+        problems.append(
+            Problem(
+                SETTINGS,
+                f"[{section}] {key} is neither true nor false",
+                f"write {key} = true, {key} = false, or neither",
+            )
+        )
     return None

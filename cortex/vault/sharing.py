@@ -18,10 +18,25 @@ from cortex.core.command import quoted
 from cortex.core.problem import CortexError, Problem
 from cortex.vault import checkout, commits, files, git
 
-_SHARES = {b"group", b"1", b"true", b"yes", b"on", b"all", b"world", b"everybody", b"2"}  # what `core.sharedRepository` may say
+_SHARES = {
+    b"group",
+    b"1",
+    b"true",
+    b"yes",
+    b"on",
+    b"all",
+    b"world",
+    b"everybody",
+    b"2",
+}  # what `core.sharedRepository` may say
 _FOLDER = stat.S_ISGID | stat.S_IRWXG
 _FILE, _READ = stat.S_IRGRP | stat.S_IWGRP, stat.S_IRGRP
-_REWRITTEN = ("COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_MSG", "SQUASH_MSG")  # git gives these no rights of the group
+_REWRITTEN = (
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "MERGE_MSG",
+    "SQUASH_MSG",
+)  # git gives these no rights of the group
 _PATIENCE = 3.0  # seconds; a pipe in the place of a configuration is waited for
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -45,11 +60,15 @@ def problems(root: str) -> list[Problem]:
     if not by_git or not files.is_shared(place[2]):
         found = [
             Problem(
-                ".git", f"is not shared by the group {group}, as the vault is", f"git -C {quoted(root)} config core.sharedRepository group; {mend}"
+                ".git",
+                f"is not shared by the group {group}, as the vault is",
+                f"git -C {quoted(root)} config core.sharedRepository group; {mend}",
             )
         ]
     elif not files.is_shared(root):
-        return [Problem(".", "is not writable by the group that git shares the repository with", mend)]
+        return [
+            Problem(".", "is not writable by the group that git shares the repository with", mend)
+        ]
     else:
         found = list(_closed(root, place[2], status.st_gid, mend))
     if closed := _unreachable(status.st_gid):
@@ -67,8 +86,14 @@ def another_users(root: str) -> Problem | None:
 
 
 def _git_shares(root: str) -> bool:
-    said = git.attempt(root, ["config", "--get", "core.sharedRepository"], timeout=_PATIENCE).output.strip().lower()
-    return said in _SHARES or (said.startswith(b"0") and said.isdigit() and int(said, 8) & _FILE == _FILE)
+    said = (
+        git.attempt(root, ["config", "--get", "core.sharedRepository"], timeout=_PATIENCE)
+        .output.strip()
+        .lower()
+    )
+    return said in _SHARES or (
+        said.startswith(b"0") and said.isdigit() and int(said, 8) & _FILE == _FILE
+    )
 
 
 def _closed(root: str, common: str, group: int, mend: str) -> Iterator[Problem]:
@@ -76,7 +101,9 @@ def _closed(root: str, common: str, group: int, mend: str) -> Iterator[Problem]:
     by_owner: dict[int, list[str]] = {}
     for path, wanted in _wanted(root, common):
         status = os.lstat(path)
-        if not stat.S_ISLNK(status.st_mode) and (status.st_gid != group or status.st_mode & wanted != wanted):
+        if not stat.S_ISLNK(status.st_mode) and (
+            status.st_gid != group or status.st_mode & wanted != wanted
+        ):
             by_owner.setdefault(status.st_uid, []).append(path)
     for paths in by_owner.values():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -97,7 +124,10 @@ def _wanted(root: str, common: str) -> Iterator[tuple[str, int]]:
             folders.remove(os.path.basename(hooks))
         if not parent.startswith(objects):  # an object is never written again
             for name in names:  # git replaces all others whole
-                yield os.path.join(parent, name), _FILE if parent.startswith(logs) or name in _REWRITTEN else _READ
+                yield (
+                    os.path.join(parent, name),
+                    _FILE if parent.startswith(logs) or name in _REWRITTEN else _READ,
+                )
 
 
 def _unreachable(group: int) -> str:
@@ -111,7 +141,9 @@ def _unreachable(group: int) -> str:
 
 
 def _mend(folder: str, group: str) -> str:
-    own = f"find {quoted(folder)} -user $(id -u)"  # nobody may change the mode of another user's file
+    own = (
+        f"find {quoted(folder)} -user $(id -u)"  # nobody may change the mode of another user's file
+    )
     return f"{own} ! -type l -exec chgrp {quoted(group)} {{}} + -exec chmod g+rwX {{}} +; {own} -type d -exec chmod g+s {{}} +"
 
 

@@ -11,10 +11,28 @@ from cortex.core.value import NamedTuple
 _SECONDS = 2.0  # for one call; a history of 5,000 commits takes 0.1
 _MOST_INDEX = 64 << 20  # bytes of git's index
 _MOST_COMMITS = 400  # that touch what is asked for
-_MOST_RENAMES = "100"  # files of one commit that are compared with each other; equal ones are always found
+_MOST_RENAMES = (
+    "100"  # files of one commit that are compared with each other; equal ones are always found
+)
 _MOST_PATHS = 16  # with more, all of the history is cheaper to look through than so many paths
-_QUIET = ("-c", "log.follow=false", "-c", "log.showSignature=false", "-c", "log.mailmap=false", "-c", "diff.orderFile=/dev/null")
-_SHAPE = ("-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+_QUIET = (
+    "-c",
+    "log.follow=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "log.mailmap=false",
+    "-c",
+    "diff.orderFile=/dev/null",
+)
+_SHAPE = (
+    "-z",
+    "--raw",
+    "--no-abbrev",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=none",
+)
 
 
 class Change(NamedTuple):
@@ -40,7 +58,19 @@ def gone(top: str, paths: Sequence[str], since: str) -> list[Commit]:
     """The commits since a time, newest first, that deleted or renamed one of the paths; other files that they deleted or
     renamed are told as well. `CortexError` when git cannot say or takes too long."""
     narrowed = paths if len(paths) <= _MOST_PATHS else ()
-    return _log(top, ["-M", f"-l{_MOST_RENAMES}", "--diff-filter=DR", "--full-diff", f"--since={since}", "HEAD", "--", *narrowed])
+    return _log(
+        top,
+        [
+            "-M",
+            f"-l{_MOST_RENAMES}",
+            "--diff-filter=DR",
+            "--full-diff",
+            f"--since={since}",
+            "HEAD",
+            "--",
+            *narrowed,
+        ],
+    )
 
 
 def edits(top: str, paths: Sequence[str], since: str) -> list[Commit]:
@@ -50,7 +80,19 @@ def edits(top: str, paths: Sequence[str], since: str) -> list[Commit]:
 
 def unmerged(top: str, commits: Sequence[str]) -> list[Commit]:
     """Those of the commits, and of the commits before them, that neither `HEAD` nor any branch has."""
-    return _log(top, ["--ignore-missing", "--no-renames", *commits, "--not", "HEAD", "--branches", "--remotes", "--"])
+    return _log(
+        top,
+        [
+            "--ignore-missing",
+            "--no-renames",
+            *commits,
+            "--not",
+            "HEAD",
+            "--branches",
+            "--remotes",
+            "--",
+        ],
+    )
 
 
 def contents(top: str, blobs: Sequence[str], most: int) -> dict[str, str]:
@@ -60,7 +102,12 @@ def contents(top: str, blobs: Sequence[str], most: int) -> dict[str, str]:
         return {}
     from cortex.vault import git  # noqa: PLC0415  `subprocess` costs 5 ms, and mostly there is nothing to ask
 
-    output = git.run(top, ["cat-file", "--batch"], timeout=_SECONDS, stdin="".join(f"{blob}\n" for blob in wanted).encode())
+    output = git.run(
+        top,
+        ["cat-file", "--batch"],
+        timeout=_SECONDS,
+        stdin="".join(f"{blob}\n" for blob in wanted).encode(),
+    )
     held: dict[str, str] = {}
     at = 0
     for name in wanted:  # git answers in the order in which it was asked
@@ -78,7 +125,17 @@ def contents(top: str, blobs: Sequence[str], most: int) -> dict[str, str]:
 
 def staged(top: str) -> list[Change]:
     """What the index deletes or renames and no commit has yet."""
-    words = [*_QUIET, "diff-index", "--cached", *_SHAPE, "-M", f"-l{_MOST_RENAMES}", "--diff-filter=DR", "HEAD", "--"]
+    words = [
+        *_QUIET,
+        "diff-index",
+        "--cached",
+        *_SHAPE,
+        "-M",
+        f"-l{_MOST_RENAMES}",
+        "--diff-filter=DR",
+        "HEAD",
+        "--",
+    ]
     return [one for one in _told(top, words) if isinstance(one, Change)]
 
 
@@ -96,7 +153,9 @@ def indexed(index: str, paths: Sequence[str]) -> frozenset[str]:
         while at > 1:
             flags = int.from_bytes(held[at - 2 : at], "big")
             end = held.find(b"\0", at)  # of a folder any file will do
-            if flags == min(end - at, 0xFFF):  # no flag of a stage, of a sparse check-out or of one to be added later
+            if flags == min(
+                end - at, 0xFFF
+            ):  # no flag of a stage, of a sparse check-out or of one to be added later
                 found.add(path)
                 break
             at = held.find(wanted, at + 1)
@@ -104,7 +163,16 @@ def indexed(index: str, paths: Sequence[str]) -> frozenset[str]:
 
 
 def _log(top: str, arguments: Sequence[str]) -> list[Commit]:
-    words = [*_QUIET, "log", *_SHAPE, "-n", str(_MOST_COMMITS), "--format=%x01%H %cd %P", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", *arguments]
+    words = [
+        *_QUIET,
+        "log",
+        *_SHAPE,
+        "-n",
+        str(_MOST_COMMITS),
+        "--format=%x01%H %cd %P",
+        "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
+        *arguments,
+    ]
     found: list[Commit] = []
     for one in _told(top, words):
         if isinstance(one, Commit):

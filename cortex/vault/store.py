@@ -50,7 +50,9 @@ def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = Fal
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         try:
-            files.share(fd, os.stat(os.path.dirname(path)))  # a git folder may be a group's; what is private never is
+            files.share(
+                fd, os.stat(os.path.dirname(path))
+            )  # a git folder may be a group's; what is private never is
             files.write_all(fd, data)
             if synced or durable:
                 files.flush(fd)
@@ -126,8 +128,14 @@ def problems(folder: str) -> list[Problem]:
     for path in below:
         status = _status(path)
         if status and (status.st_uid != os.geteuid() or stat.S_IFMT(status.st_mode) not in _OURS):
-            what = "belongs to another user" if status.st_uid != os.geteuid() else "is a link, a pipe or a device"
-            found.append(Problem(path, f"{what}, where only files of yours are read", f"rm {quoted(path)}"))
+            what = (
+                "belongs to another user"
+                if status.st_uid != os.geteuid()
+                else "is a link, a pipe or a device"
+            )
+            found.append(
+                Problem(path, f"{what}, where only files of yours are read", f"rm {quoted(path)}")
+            )
     return found
 
 

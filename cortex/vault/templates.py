@@ -9,7 +9,10 @@ from cortex.core.problem import NotFound
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # In the wheel they lie in the package; in a checkout beside it, where people look for them.
-_FOLDERS = (os.path.join(_PACKAGE, "templates"), os.path.join(os.path.dirname(_PACKAGE), "templates"))
+_FOLDERS = (
+    os.path.join(_PACKAGE, "templates"),
+    os.path.join(os.path.dirname(_PACKAGE), "templates"),
+)
 _NAME = re.compile(r"(?:agent/)?[a-z][a-z.-]{0,30}")
 
 
@@ -26,4 +29,8 @@ def template(name: str) -> str:
 def template_names() -> list[str]:
     """The types of note that have a template of their own."""
     folder = next((folder for folder in _FOLDERS if os.path.isdir(folder)), "")
-    return sorted(name.removesuffix(".md") for name in os.listdir(folder) if name.endswith(".md")) if folder else []
+    return (
+        sorted(name.removesuffix(".md") for name in os.listdir(folder) if name.endswith(".md"))
+        if folder
+        else []
+    )

@@ -26,7 +26,9 @@ def merge_file(base: bytes, one: bytes, other: bytes, marker_size: int) -> bytes
     """What `git merge-file -p --diff3` prints for three texts: `one` first in a conflict, base in the middle.
     `CortexError` when there is no git, it fails, or it takes longer than ten seconds."""
     with _nameless(one, base, other) as paths:
-        output, code = _run(["git", "merge-file", "-p", "-q", "--diff3", f"--marker-size={marker_size}", *paths])
+        output, code = _run(
+            ["git", "merge-file", "-p", "-q", "--diff3", f"--marker-size={marker_size}", *paths]
+        )
     if code > _MOST_CONFLICTS:
         raise CortexError(f"git merge-file ended with {code}", "git merge-file -h; git --version")
     return output
@@ -36,7 +38,9 @@ def _run(line: list[str]) -> tuple[bytes, int]:
     reading, writing = os.pipe()
     pid = 0
     try:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("GIT_")
+        } | _ENVIRONMENT
         actions = [
             (os.POSIX_SPAWN_DUP2, writing, 1),
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -45,7 +49,9 @@ def _run(line: list[str]) -> tuple[bytes, int]:
         try:
             pid = os.posix_spawnp(line[0], line, environment, file_actions=actions)
         except FileNotFoundError as error:
-            raise CortexError("git is not installed", "install git, then run the command again") from error
+            raise CortexError(
+                "git is not installed", "install git, then run the command again"
+            ) from error
         os.close(writing)
         writing = -1
         output = b"".join(_read(reading))
@@ -69,7 +75,10 @@ def _read(fd: int) -> Iterator[bytes]:
         # Not poll: the pipe is one, and a program with over a thousand open files merges nothing by this way.
         ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
         if not ready:
-            raise CortexError(f"git merge-file took longer than {SECONDS:g} seconds and was ended", "run the command again")
+            raise CortexError(
+                f"git merge-file took longer than {SECONDS:g} seconds and was ended",
+                "run the command again",
+            )
         chunk = os.read(fd, 1 << 16)
         if not chunk:
             return
@@ -106,4 +115,7 @@ def _temporary() -> int:
             continue
         os.unlink(path)
         return fd
-    raise CortexError(f"there is no folder for temporary files: {folder}", "set TMPDIR to a folder that can be written")
+    raise CortexError(
+        f"there is no folder for temporary files: {folder}",
+        "set TMPDIR to a folder that can be written",
+    )

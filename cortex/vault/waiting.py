@@ -12,7 +12,11 @@ from cortex.vault import files, store
 from cortex.vault.find import Vault
 
 FOLDER = "waiting"
-BEHIND, RECENT, UNSENT = ".behind", ".recent", ".md"  # what a name says of a session, or that it is an event
+BEHIND, RECENT, UNSENT = (
+    ".behind",
+    ".recent",
+    ".md",
+)  # what a name says of a session, or that it is an event
 _KEY = 24  # signs of a session's key
 _HEX = frozenset("0123456789abcdef")
 _MOST = 40_000  # bytes of a mark
@@ -23,16 +27,29 @@ class Waiting(NamedTuple):
     """What waits. A file that is none of ours is passed over."""
 
     behind: tuple[str, ...] = ()  # keys of sessions of which more is to be captured
-    recent: tuple[str, ...] = ()  # keys of sessions whose transcript may have grown since a hook read it
+    recent: tuple[
+        str, ...
+    ] = ()  # keys of sessions whose transcript may have grown since a hook read it
     unsent: tuple[str, ...] = ()  # ids of events for which the vault had no room
 
 
 def waiting(vault: Vault) -> Waiting:
     """All that waits: one look at a folder. `CortexError` when the state folder is not ours."""
     names = files.listed(folder_of(vault.state()))
-    keys = {suffix: tuple(name[:_KEY] for name in names if name[_KEY:] == suffix and _HEX.issuperset(name[:_KEY])) for suffix in (BEHIND, RECENT)}
+    keys = {
+        suffix: tuple(
+            name[:_KEY] for name in names if name[_KEY:] == suffix and _HEX.issuperset(name[:_KEY])
+        )
+        for suffix in (BEHIND, RECENT)
+    }
     return Waiting(
-        keys[BEHIND], keys[RECENT], tuple(id_ for name in names if name.endswith(UNSENT) and is_event_id(id_ := name.removesuffix(UNSENT)))
+        keys[BEHIND],
+        keys[RECENT],
+        tuple(
+            id_
+            for name in names
+            if name.endswith(UNSENT) and is_event_id(id_ := name.removesuffix(UNSENT))
+        ),
     )
 
 
@@ -50,7 +67,9 @@ def mark(state: str, key: str, what: str, text: str = "") -> None:
     """Leave a mark of a session, with a text when there is something to say. Raises `OSError`, `Invalid`."""
     for attempt in range(_ATTEMPTS):
         try:
-            fd = store.open_private(path_of(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | os.O_CREAT)
+            fd = store.open_private(
+                path_of(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | os.O_CREAT
+            )
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:
                 raise

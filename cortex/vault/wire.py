@@ -83,7 +83,9 @@ def send(link: Link, data: bytes, deadline: float) -> None:
     link.sendall(data)
 
 
-def exchange(root: str, request: Iterable[bytes], first_sign: float, whole_answer: float) -> list[bytes] | None:
+def exchange(
+    root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
+) -> list[bytes] | None:
     """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
     does not answer whole within `whole_answer`. `Invalid` when the folder of its socket is not ours alone."""
     try:

@@ -23,7 +23,9 @@ def make_durable(root: str, ours: str, theirs: str) -> None:
     """Sync every file, and its folder, that a merge or rebase of the commits `ours` and `theirs` may have written."""
     top = objects.top(root)
     with suppress(CortexError, OSError):
-        changed = git.run(top, ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"], timeout=120.0).split(b"\0")
+        changed = git.run(
+            top, ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"], timeout=120.0
+        ).split(b"\0")
         paths = {*_versions(top, ours, theirs), *filter(None, changed)}
         if len(paths) <= _MOST_SYNCED:
             files.flush_all(top, map(os.fsdecode, paths))
@@ -43,11 +45,21 @@ def restore(root: str, ours: str, theirs: str) -> list[str]:
     for path, data, known, entry in _compared(top, versions, index):
         if entry is None and data is not None and _is_gits(data, known):
             alien.append(path)
-        elif entry is not None and data != entry and (data is None or _is_gits(data, [*known, entry])):
+        elif (
+            entry is not None
+            and data != entry
+            and (data is None or _is_gits(data, [*known, entry]))
+        ):
             wrong.append(path)
     if wrong:
         ran = commits.patiently(
-            root, lambda: git.attempt(top, ["checkout-index", "-f", "-u", "-z", "--stdin"], stdin=objects.nul(wrong), timeout=120.0)
+            root,
+            lambda: git.attempt(
+                top,
+                ["checkout-index", "-f", "-u", "-z", "--stdin"],
+                stdin=objects.nul(wrong),
+                timeout=120.0,
+            ),
         )
         if ran.code:
             raise git.failure("checkout-index", ran, root)
@@ -65,7 +77,9 @@ def _compared(
     paths = [path for path in sorted(versions) if index.get(path) != ""]
     for some in objects.batches([os.fsdecode(path) for path in paths], _BATCH):
         names = [os.fsencode(path) for path in some]
-        held = objects.blobs(top, {blob for name in names for blob in (*versions[name], index.get(name, ""))})
+        held = objects.blobs(
+            top, {blob for name in names for blob in (*versions[name], index.get(name, ""))}
+        )
         for path, name in zip(some, names, strict=True):
             entry = index.get(name)
             if entry is not None and entry not in held:
@@ -75,7 +89,12 @@ def _compared(
             except (Invalid, OSError):
                 continue
             if data is None or len(data) <= _MOST_READ:
-                yield path, data, [held[blob] for blob in versions[name] if blob in held], None if entry is None else held[entry]
+                yield (
+                    path,
+                    data,
+                    [held[blob] for blob in versions[name] if blob in held],
+                    None if entry is None else held[entry],
+                )
 
 
 def _is_gits(data: bytes, versions: Collection[bytes]) -> bool:
@@ -98,14 +117,33 @@ def _read(top: str, path: str) -> bytes | None:
 def _versions(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
     """The regular files that differ between the commits or their merge base, with the blobs that they have there."""
     empty = git.run(top, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
-    base = git.attempt(top, ["merge-base", ours, theirs]).output.decode("ascii", "replace").strip() if ours else ""
+    base = (
+        git.attempt(top, ["merge-base", ours, theirs]).output.decode("ascii", "replace").strip()
+        if ours
+        else ""
+    )
     found: dict[bytes, set[str]] = {}
     for commit in filter(None, (ours, theirs)):
-        words = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", base or empty, commit, "--"]
+        words = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--end-of-options",
+            base or empty,
+            commit,
+            "--",
+        ]
         fields = git.run(top, words, timeout=120.0).split(b"\0")
         for meta, path in zip(fields[::2], fields[1::2], strict=False):
             old_mode, mode, old, new, _ = meta.removeprefix(b":").decode("ascii").split(" ")
-            blobs = {blob for is_mode, blob in ((old_mode, old), (mode, new)) if is_mode.startswith("100")}
+            blobs = {
+                blob
+                for is_mode, blob in ((old_mode, old), (mode, new))
+                if is_mode.startswith("100")
+            }
             if blobs:
                 found.setdefault(path, set()).update(blobs)
     return found

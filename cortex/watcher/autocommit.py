@@ -40,7 +40,11 @@ def sort(root: str, changed: Iterable[Change], now: float) -> Sorted:
     held: list[Problem] = []
     for change in changed:
         try:
-            fresh = _gone_lately(root, change.path, now) if change.kind == "D" else _unfinished(root, change.path, now)
+            fresh = (
+                _gone_lately(root, change.path, now)
+                if change.kind == "D"
+                else _unfinished(root, change.path, now)
+            )
         except FileNotFoundError:
             fresh = True  # gone since git looked
         except CortexError as error:
@@ -84,8 +88,14 @@ def check_whole(path: str, data: bytes) -> None:
         raise Invalid(note.problems[0].message, note.problems[0].hint)
     if path.startswith(_KEPT):
         if not note.get("id"):
-            raise Invalid("it has no id", "write one into its frontmatter, or move it to another folder")
-    elif not note.opening and data.removeprefix(notes.BOM).startswith(b"---") and b"\n" not in data.partition(b"\n")[2]:
+            raise Invalid(
+                "it has no id", "write one into its frontmatter, or move it to another folder"
+            )
+    elif (
+        not note.opening
+        and data.removeprefix(notes.BOM).startswith(b"---")
+        and b"\n" not in data.partition(b"\n")[2]
+    ):
         raise Invalid("its frontmatter is only just begun", "write on")
 
 

@@ -88,7 +88,9 @@ class Door:
     def _serve(self, link: socket.socket) -> None:
         try:
             with link:
-                request = wire.message(wire.receiver(link, time.monotonic() + _REQUEST), wire.MOST_ASKED)
+                request = wire.message(
+                    wire.receiver(link, time.monotonic() + _REQUEST), wire.MOST_ASKED
+                )
                 if request is None:
                     return
                 wire.send(link, wire.ALIVE, time.monotonic() + _ANSWER)

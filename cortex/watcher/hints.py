@@ -52,10 +52,14 @@ class Hints:
         self._notice = notice
         self._handler = _Handler(self)
         self._observer: BaseObserver | None = None
-        self._watched: dict[str, tuple[ObservedWatch, int]] = {}  # top folder -> its watch and inode; "" is the root
+        self._watched: dict[
+            str, tuple[ObservedWatch, int]
+        ] = {}  # top folder -> its watch and inode; "" is the root
         self._faults = 0
         self._stale = False
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")  # "callback already exists"
+        warnings.filterwarnings(
+            "ignore", category=RuntimeWarning, module=r"watchdog\."
+        )  # "callback already exists"
         log = logging.getLogger("watchdog")
         log.handlers, log.propagate = [_Log(notice)], False
         threading.excepthook = self._broken
@@ -68,7 +72,9 @@ class Hints:
             self._observer = Observer()
             self._observer.start()
         except OSError as error:
-            raise Blind(reach.reason(error.errno or 0) or f"watching failed: {error.strerror}") from error
+            raise Blind(
+                reach.reason(error.errno or 0) or f"watching failed: {error.strerror}"
+            ) from error
         self.follow()
 
     def follow(self) -> None:
@@ -119,13 +125,21 @@ class Hints:
         """The folders to watch with their inodes."""
         found = {"": os.stat(self.root).st_ino}
         with os.scandir(self.root) as entries:
-            found.update({one.name: one.inode() for one in entries if one.name[0] != "." and one.is_dir(follow_symlinks=False)})
+            found.update(
+                {
+                    one.name: one.inode()
+                    for one in entries
+                    if one.name[0] != "." and one.is_dir(follow_symlinks=False)
+                }
+            )
         return found
 
     def _watch(self, observer: BaseObserver, name: str, inode: int) -> None:
         path = os.path.join(self.root, name) if name else self.root
         try:
-            watch = observer.schedule(self._handler, path, recursive=bool(name), event_filter=_HEEDED)
+            watch = observer.schedule(
+                self._handler, path, recursive=bool(name), event_filter=_HEEDED
+            )
         except OSError as error:
             if why := reach.reason(error.errno or 0):
                 raise Blind(why) from error

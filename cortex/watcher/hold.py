@@ -55,7 +55,8 @@ def take(vault: Vault, now: str) -> Hold:
                 os.close(fd)
                 since = f" since {other.since}" if other.since else ""
                 raise Conflict(
-                    f"a watcher of this vault runs already: process {other.pid}{since}", "cortex watch --status asks it, --stop ends it"
+                    f"a watcher of this vault runs already: process {other.pid}{since}",
+                    "cortex watch --status asks it, --stop ends it",
                 ) from None
             time.sleep(0.02)
     os.ftruncate(fd, 0)

@@ -29,7 +29,10 @@ from cortex.watcher.trigger import Trigger
 
 _TICK = 1.0  # seconds; so often git's files and the vault itself are looked at
 _FULL = 30.0  # seconds after which a scan is due without any hint
-_POLL, _POLL_SHARE = 2.0, 20  # seconds between scans where there are no events; a scan takes at most a twentieth of the time
+_POLL, _POLL_SHARE = (
+    2.0,
+    20,
+)  # seconds between scans where there are no events; a scan takes at most a twentieth of the time
 _LOCK_PATIENCE = 5.0  # seconds that git may take for what it has begun
 _ABSENCE = 3.0  # seconds that a vault may be away: somebody may be putting another one in its place
 _OLDEST = 60.0  # seconds after which a change is committed though others keep coming
@@ -57,7 +60,9 @@ class Loop:
         self.say = say
         self.quiet = quiet
         self.since = caller.now
-        self.why = "asked for with --poll" if poll else ""  # no events are used; empty while they are
+        self.why = (
+            "asked for with --poll" if poll else ""
+        )  # no events are used; empty while they are
         self.trigger = Trigger()
         self.hints = Hints(vault.root, self.trigger.hint, self._fault)
         self.fault = ""  # the last error that ended a thread
@@ -154,7 +159,11 @@ class Loop:
         return max(due, self._commit_again, trouble.again if trouble else 0.0)
 
     def _commit_due(self) -> bool:
-        return bool(self._changed) and time.monotonic() >= self._commit_time() and self.trigger.due() is None
+        return (
+            bool(self._changed)
+            and time.monotonic() >= self._commit_time()
+            and self.trigger.due() is None
+        )
 
     def _note_change(self) -> None:
         self._changed = time.monotonic()
@@ -170,7 +179,11 @@ class Loop:
             self._missing_since = self._missing_since or now
             if now - self._missing_since < _ABSENCE:
                 return ""
-            return f"{root} is no vault any more: it has no {SETTINGS}" if identity else f"the vault {root} is gone"
+            return (
+                f"{root} is no vault any more: it has no {SETTINGS}"
+                if identity
+                else f"the vault {root} is gone"
+            )
         if identity != self._root or (self._missing_since and not self.why):
             self.hints.renew()
             self.trigger.hint()
@@ -203,9 +216,17 @@ class Loop:
         self._step("drivers", self._register, needed=not checkout.has_drivers(self.vault.root))
         busy = checkout.under_way(self.vault.root)
         self._step("gather", self._gather, needed=due(self.vault))
-        self._step("normalize", self._normalize, needed=not busy and bool(files.notes_in(self.vault.root, PENDING)))
+        self._step(
+            "normalize",
+            self._normalize,
+            needed=not busy and bool(files.notes_in(self.vault.root, PENDING)),
+        )
         self._step("look", self._look)
-        self._step("heal", self._heal, needed=not busy and self._healed != (self._stamps, self._git_stamps()))
+        self._step(
+            "heal",
+            self._heal,
+            needed=not busy and self._healed != (self._stamps, self._git_stamps()),
+        )
         self.passes += 1
         self.last_pass = _now()
         self._scanned = time.monotonic()
@@ -216,7 +237,12 @@ class Loop:
         killed git has left is waited for once."""
         around = checkout.git_folder(self.vault.root)
         deadline = time.monotonic() + _LOCK_PATIENCE
-        while around and not self.ending and (lock := stamp_of(os.path.join(around[1], "index.lock"))) and lock != self._left_lock:
+        while (
+            around
+            and not self.ending
+            and (lock := stamp_of(os.path.join(around[1], "index.lock")))
+            and lock != self._left_lock
+        ):
             if time.monotonic() > deadline:
                 self._left_lock = lock
             time.sleep(0.05)
@@ -241,8 +267,13 @@ class Loop:
 
     def _look(self) -> None:
         def seen(now: Views) -> tuple[bytes, int]:
-            rules = "".join(stamp_of(os.path.join(self.vault.root, name)) for name in (SETTINGS, ".gitattributes"))
-            return hashlib.blake2b(render(now.snapshot) + rules.encode()).digest(), len(now.snapshot.stamps)
+            rules = "".join(
+                stamp_of(os.path.join(self.vault.root, name))
+                for name in (SETTINGS, ".gitattributes")
+            )
+            return hashlib.blake2b(render(now.snapshot) + rules.encode()).digest(), len(
+                now.snapshot.stamps
+            )
 
         stamps, self.notes = look(self.vault, self.caller.progress, seen)
         if stamps != self._stamps:
@@ -277,7 +308,9 @@ class Loop:
             self._commit_again = time.monotonic() + _YOUNG_RETRY
             return  # what belongs together is committed together
         kept = commits.keep(root, done.ready)
-        self.held = (*self.held, *(f"{one.where}: {one.message}" for one in kept.problems))[:_MOST_HELD]
+        self.held = (*self.held, *(f"{one.where}: {one.message}" for one in kept.problems))[
+            :_MOST_HELD
+        ]
         self._changed = self._first_change = time.monotonic() if done.young else 0.0
 
     def _commits(self) -> tuple[str, int]:
@@ -303,9 +336,15 @@ class Loop:
         try:
             action()
         except Exception as error:  # noqa: BLE001
-            message = "; ".join(filter(None, (error.message, error.hint))) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
+            message = (
+                "; ".join(filter(None, (error.message, error.hint)))
+                if isinstance(error, CortexError)
+                else f"{type(error).__name__}: {error}"
+            )
             times = trouble.times + 1 if trouble else 1
-            self.troubles[name] = Trouble(times, time.monotonic() + min(2.0**times, _MOST_BACKOFF), f"{name}: {message}")
+            self.troubles[name] = Trouble(
+                times, time.monotonic() + min(2.0**times, _MOST_BACKOFF), f"{name}: {message}"
+            )
             if not trouble or trouble.message != self.troubles[name].message:
                 self.say(f"{name} failed and will be tried again: {message}")
         else:

@@ -31,6 +31,8 @@ def read(data: bytes) -> Standing | None:
     """A standing as it was written; None when another version wrote it another way."""
     try:
         table = json.loads(data)
-        return Standing(**{**table, "held": tuple(table["held"]), "problems": tuple(table["problems"])})
+        return Standing(
+            **{**table, "held": tuple(table["held"]), "problems": tuple(table["problems"])}
+        )
     except (ValueError, TypeError, KeyError):
         return None

@@ -31,7 +31,9 @@ class Answer(Protocol):
     """Answers a command line of somebody in a directory, who has a default vault, as the command itself would; None when
     that should."""
 
-    def __call__(self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str) -> Reply | None: ...
+    def __call__(
+        self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str
+    ) -> Reply | None: ...
 
 
 class Watched(NamedTuple):
@@ -48,7 +50,9 @@ class Watched(NamedTuple):
             yield from self.text.rstrip("\n").split("\n")
         if (now := self.standing) is None:
             return
-        yield f"running since {now.since} as process {now.pid}, by {now.how}" + (f" ({now.why})" if now.why else "")
+        yield f"running since {now.since} as process {now.pid}, by {now.how}" + (
+            f" ({now.why})" if now.why else ""
+        )
         yield f"  last pass {now.last_pass or 'under way'}, {now.notes:,} notes, {now.answered:,} requests answered"
         yield f"  autocommit {now.autocommit}, {now.waiting:,} changes waiting to be committed"
         for held in now.held:
@@ -80,11 +84,17 @@ def watch(
     if status + stop + bool(unit) > 1:
         raise Invalid("--status, --stop and --unit exclude each other", "cortex watch --status")
     if unit and unit not in units.KINDS:
-        raise Invalid(f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(units.KINDS)}")
+        raise Invalid(
+            f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(units.KINDS)}"
+        )
     if not 0 <= quiet <= _LONGEST_QUIET:
-        raise Invalid(f"--quiet {quiet} is not between 0 and {_LONGEST_QUIET}", "cortex watch --quiet 5")
+        raise Invalid(
+            f"--quiet {quiet} is not between 0 and {_LONGEST_QUIET}", "cortex watch --quiet 5"
+        )
     if unit:
-        return Watched(hold.holder(vault) is not None, refused=False, text=units.unit(unit, vault.root))
+        return Watched(
+            hold.holder(vault) is not None, refused=False, text=units.unit(unit, vault.root)
+        )
     if status:
         return _status(vault)
     if stop:
@@ -92,7 +102,15 @@ def watch(
     return _run(vault, caller, answer, say, quiet=quiet, poll=poll)
 
 
-def _run(vault: Vault, caller: Caller, answer: Answer, say: Callable[[str], None], *, quiet: int, poll: bool) -> Watched:
+def _run(
+    vault: Vault,
+    caller: Caller,
+    answer: Answer,
+    say: Callable[[str], None],
+    *,
+    quiet: int,
+    poll: bool,
+) -> Watched:
     held = hold.take(vault, caller.now)
     try:
         from cortex.projections.refresh import look  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
@@ -122,19 +140,30 @@ def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> 
     if kind == wire.STOP:
         loop.end()
         return [wire.DONE]
-    if kind != wire.RUN or len(rest) < 5 or version != __version__.encode() or rest[0] != os.fsencode(vault.root):
+    if (
+        kind != wire.RUN
+        or len(rest) < 5
+        or version != __version__.encode()
+        or rest[0] != os.fsencode(vault.root)
+    ):
         return None
     loop.answered += 1
     words = [os.fsdecode(word) for word in rest[4:]]
-    reply = answer(vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3]))
-    return [wire.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")] if reply else None
+    reply = answer(
+        vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3])
+    )
+    return (
+        [wire.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")] if reply else None
+    )
 
 
 def _status(vault: Vault) -> Watched:
     if (runs := hold.holder(vault)) is None:
         return Watched(running=False, refused=True, text="no watcher runs: cortex watch starts one")
     fields = wire.exchange(vault.root, [wire.STATE], _ASK, _ASK)
-    now = standing.read(fields[1]) if fields and len(fields) == 2 and fields[0] == wire.DONE else None
+    now = (
+        standing.read(fields[1]) if fields and len(fields) == 2 and fields[0] == wire.DONE else None
+    )
     if now is None:
         return Watched(
             running=True,
@@ -153,7 +182,10 @@ def _stop(vault: Vault) -> Watched:
     deadline = time.monotonic() + _ENDS_WITHIN
     while (now := hold.holder(vault)) is not None and now == runs:
         if time.monotonic() > deadline:
-            raise CortexError(f"process {runs.pid} has not ended within {_ENDS_WITHIN:g} seconds", f"kill {runs.pid}")
+            raise CortexError(
+                f"process {runs.pid} has not ended within {_ENDS_WITHIN:g} seconds",
+                f"kill {runs.pid}",
+            )
         time.sleep(0.05)
     return Watched(running=False, refused=False, text=f"process {runs.pid} has ended")
 

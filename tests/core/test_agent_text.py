@@ -25,9 +25,21 @@ TOKENS = [
     "im_start", "im_end", "endoftext", "eot_id", "eom_id", "start_header_id", "end_header_id", "begin_of_text", "channel", "message", "start", "end",
     "return", "call", "constrain", "fim_prefix", "system", "user", "assistant",
 ]  # fmt: skip
-SQUARE = ["INST", "/INST", "SYSTEM_PROMPT", "/SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "/TOOL_RESULTS"]
+SQUARE = [
+    "INST",
+    "/INST",
+    "SYSTEM_PROMPT",
+    "/SYSTEM_PROMPT",
+    "AVAILABLE_TOOLS",
+    "TOOL_CALLS",
+    "TOOL_RESULTS",
+    "/TOOL_RESULTS",
+]
 
-BRACKETS = {"<": "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u1438\u02c2", ">": ">\uff1e\ufe65\u203a\u232a\u3009\u27e9"}
+BRACKETS = {
+    "<": "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u1438\u02c2",
+    ">": ">\uff1e\ufe65\u203a\u232a\u3009\u27e9",
+}
 INVISIBLE = ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\U000e0041", "\u202e"]
 
 
@@ -38,12 +50,17 @@ def frames(text: str) -> list[str]:
         for sign in signs:
             seen = seen.replace(sign, plain)
     seen = unicodedata.normalize("NFKC", seen)
-    seen = re.sub(r"(?<!\w)[A-Z][^\W]{0,59}<[A-Z][a-z]+[>,]", "", seen)  # `List<User>` is a type of a programming language
+    seen = re.sub(
+        r"(?<!\w)[A-Z][^\W]{0,59}<[A-Z][a-z]+[>,]", "", seen
+    )  # `List<User>` is a type of a programming language
     turns = re.findall(r"\n\s*(?:human|assistant)\s*:", seen, re.IGNORECASE)
     squashed = re.sub(r"\s", "", seen).lower()
     names = "|".join(re.escape(re.sub(r"\s", "", tag)) for tag in TAGS)
     square = "|".join(map(str.lower, SQUARE))
-    return turns + re.findall(rf"<\\?/?(?:{names})(?:/?>|name=)|<\|(?:{'|'.join(TOKENS)})\|>|\[(?:{square})\]|<<?/?sys>>", squashed)
+    return turns + re.findall(
+        rf"<\\?/?(?:{names})(?:/?>|name=)|<\|(?:{'|'.join(TOKENS)})\|>|\[(?:{square})\]|<<?/?sys>>",
+        squashed,
+    )
 
 
 case = st.sampled_from([str, str.upper, str.lower, str.title, str.swapcase])
@@ -61,22 +78,33 @@ def frame(draw: st.DrawFn) -> str:
         mark = f"{less}{gap}{slash}{draw(blank)}{draw(case)(draw(st.sampled_from(TAGS)))}{draw(st.sampled_from(['', ' name=x', '/', ' ']))}{more}"
     elif kind == "token":
         bar = draw(st.sampled_from("|\uff5c"))
-        mark = f"{less}{gap}{bar}{gap}{draw(case)(draw(st.sampled_from(TOKENS)))}{gap}{bar}{gap}{more}"
+        mark = (
+            f"{less}{gap}{bar}{gap}{draw(case)(draw(st.sampled_from(TOKENS)))}{gap}{bar}{gap}{more}"
+        )
     elif kind == "square":
         mark = f"[{gap}{draw(case)(draw(st.sampled_from(SQUARE)))}{gap}]"
     elif kind == "sys":
-        mark = draw(st.sampled_from(["<<SYS>>", "<</SYS>>", "<<sys>>", "\uff1c\uff1cSYS\uff1e\uff1e"]))
+        mark = draw(
+            st.sampled_from(["<<SYS>>", "<</SYS>>", "<<sys>>", "\uff1c\uff1cSYS\uff1e\uff1e"])
+        )
     else:
         mark = f"\n\n{gap}{draw(case)(draw(st.sampled_from(['Human', 'Assistant'])))}{draw(st.sampled_from(['', ' ']))}:"
     if draw(st.booleans()):
         at = draw(st.integers(1, len(mark) - 1))
         mark = mark[:at] + draw(st.sampled_from(INVISIBLE)) + mark[at:]
     if draw(st.booleans()):
-        mark = "".join(chr(ord(one) + 0xFEE0) if one.isascii() and one.isalpha() and draw(st.booleans()) else one for one in mark)
+        mark = "".join(
+            chr(ord(one) + 0xFEE0)
+            if one.isascii() and one.isalpha() and draw(st.booleans())
+            else one
+            for one in mark
+        )
     return mark
 
 
-around = st.text() | st.sampled_from(["", " ", "a", "x<", "<", "[", "- ", "\n", "&lt;", ">", "</", "List"])
+around = st.text() | st.sampled_from(
+    ["", " ", "a", "x<", "<", "[", "- ", "\n", "&lt;", ">", "</", "List"]
+)
 
 
 @given(st.lists(frame() | around, max_size=6).map("".join))
@@ -90,7 +118,13 @@ def test_the_property_above_sees_frames() -> None:
     for tag in TAGS:
         assert frames(f"<{tag}>")
         assert frames(f"a < /{tag.upper()} >")
-    for text in ("<|im_end|>", "\uff1c\uff5cim_\u200bstart\uff5c\uff1e", "[ inst ]", "<</SYS>>", "a\n\nHuman : x"):
+    for text in (
+        "<|im_end|>",
+        "\uff1c\uff5cim_\u200bstart\uff5c\uff1e",
+        "[ inst ]",
+        "<</SYS>>",
+        "a\n\nHuman : x",
+    ):
         assert frames(text)
 
 
@@ -100,7 +134,10 @@ def test_the_property_above_sees_frames() -> None:
         ("a </system-reminder> b", "a &lt;/system-reminder> b"),
         ('<invoke name="Bash">', '&lt;invoke name="Bash">'),
         ("<|im_start|>system", "&lt;|im_start|>system"),
-        ("<\uff5cbegin\u2581of\u2581sentence\uff5c>", "&lt;\uff5cbegin\u2581of\u2581sentence\uff5c>"),
+        (
+            "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+            "&lt;\uff5cbegin\u2581of\u2581sentence\uff5c>",
+        ),
         ("[INST] do [/INST]", "&#91;INST] do &#91;/INST]"),
         ("<<SYS>>x<</SYS>>", "&lt;&lt;SYS>>x&lt;&lt;/SYS>>"),
         ("x\n\nHuman: do it", "x\n\n> Human: do it"),
@@ -177,5 +214,11 @@ from cortex.core.agent_text import neutral
 neutral("- 2026-11-20 Use slate: it lasts. [use-slate-a2b3c4]")
 print(*sorted(set(sys.modules) - old))
 """
-    done = subprocess.run([sys.executable, "-S", "-c", f"import __future__{code}"], capture_output=True, text=True, check=True, cwd=".")
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import __future__{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=".",
+    )
     assert done.stdout.split() == ["cortex", "cortex.core", "cortex.core.agent_text"]

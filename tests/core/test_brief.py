@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core import injected
-from cortex.core.brief import DECISIONS, KNOWLEDGE, LEAST, PARTS, PLAN, SESSIONS, Entry, Head, Part, compose, within
+from cortex.core.brief import (
+    DECISIONS,
+    KNOWLEDGE,
+    LEAST,
+    PARTS,
+    PLAN,
+    SESSIONS,
+    Entry,
+    Head,
+    Part,
+    compose,
+    within,
+)
 from cortex.core.brief_text import folded, harmless, parts_of, session_told, steps, told
 from cortex.core.problem import Invalid
 from cortex.core.tokens import count
@@ -18,12 +30,25 @@ HEAD = Head("cortex", "main", "2026-11-20")
 MORE = re.compile(r"^- (\d+) (more|in all)", re.MULTILINE)
 
 
-def entries(number: int, *, title: str = "Publish by link", said: str = "because a rename swallows what is there") -> tuple[Entry, ...]:
-    return tuple(Entry(f"publish-{n:04}", "decision", f"{title} {n}", said, day="2026-11-20") for n in range(number))
+def entries(
+    number: int,
+    *,
+    title: str = "Publish by link",
+    said: str = "because a rename swallows what is there",
+) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(f"publish-{n:04}", "decision", f"{title} {n}", said, day="2026-11-20")
+        for n in range(number)
+    )
 
 
 def part(kind: str, some: tuple[Entry, ...], total: int | None = None) -> Part:
-    return Part(kind, some, len(some) if total is None else total, f"cortex search type:{kind} project:cortex")
+    return Part(
+        kind,
+        some,
+        len(some) if total is None else total,
+        f"cortex search type:{kind} project:cortex",
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,13 +72,20 @@ def test_a_count_is_by_runs_of_letters_digits_and_signs(text, tokens) -> None:
 
 
 def test_a_count_is_above_the_rules_of_thumb_and_not_far_above() -> None:
-    prose = "A capture is published by linking an unnamed file, never by replace. The event id is fixed before the first attempt. " * 20
+    prose = (
+        "A capture is published by linking an unnamed file, never by replace. The event id is fixed before the first attempt. "
+        * 20
+    )
     assert len(prose) / 3.5 <= count(prose) <= len(prose) / 2.5
     assert count("x" * 1_000_000) == 250_000  # at once, too
 
 
 def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
-    fitted = compose([part(SESSIONS, (Entry("s", "session", "Yesterday"),)), part(DECISIONS, entries(200), 300)], HEAD, 1500)
+    fitted = compose(
+        [part(SESSIONS, (Entry("s", "session", "Yesterday"),)), part(DECISIONS, entries(200), 300)],
+        HEAD,
+        1500,
+    )
     lines = fitted.sections[0].lines
     assert [section.kind for section in fitted.sections] == [DECISIONS, SESSIONS]
     whole = ["because a rename" in line.text for line in lines]
@@ -107,9 +139,18 @@ def test_a_small_budget_names_a_decision_before_anything_else() -> None:
 
 
 def test_what_is_doubtful_says_so_before_it_says_anything() -> None:
-    entry = Entry("old-k3f7q2", "decision", "The reader is in old.py", doubt="was true on 2026-05-01: cortex/old.py is gone", marks=("keyword 0.85",))
+    entry = Entry(
+        "old-k3f7q2",
+        "decision",
+        "The reader is in old.py",
+        doubt="was true on 2026-05-01: cortex/old.py is gone",
+        marks=("keyword 0.85",),
+    )
     fitted = compose([part(DECISIONS, (entry,))], HEAD, 400)
-    assert "- ⚠ was true on 2026-05-01: cortex/old.py is gone. The reader is in old.py (keyword 0.85) [old-k3f7q2]\n" in fitted.text
+    assert (
+        "- ⚠ was true on 2026-05-01: cortex/old.py is gone. The reader is in old.py (keyword 0.85) [old-k3f7q2]\n"
+        in fitted.text
+    )
     assert fitted.sections[0].lines[0].doubt
 
 
@@ -150,14 +191,18 @@ def test_no_briefing_exceeds_its_budget_or_loses_a_decision_uncounted(parts, hea
         return
     assert injected.without(fitted.text) == ""
     assert fitted.text.count("</cortex-briefing>") == fitted.text.count("<cortex-") == 1
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ud800-\udfff]", fitted.text)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ud800-\udfff]", fitted.text
+    )
     assert sum(line.startswith("## ") for line in fitted.text.split("\n")) == len(fitted.sections)
     for section in fitted.sections:
         of = next(one for one in parts if one.kind == section.kind)
         assert len(section.lines) + section.more == of.total
     decisions = next((one for one in parts if one.kind == DECISIONS and one.total), None)
     if decisions and not any(section.kind == DECISIONS for section in fitted.sections):
-        assert f"rejections: {decisions.total}" in fitted.text or re.search(rf"^{decisions.total} decisions?[,;]", fitted.text, re.MULTILINE)
+        assert f"rejections: {decisions.total}" in fitted.text or re.search(
+            rf"^{decisions.total} decisions?[,;]", fitted.text, re.MULTILINE
+        )
     elif decisions and fitted.sections[0].more:
         assert MORE.search(fitted.text)
 
@@ -182,19 +227,35 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
 @pytest.mark.parametrize(
     ("title", "body", "said"),
     [
-        ("Use SQLite", "**What.** One file.\n\n**Why.** No server.\nNor a port.", "One file. Why: No server. Nor a port."),
+        (
+            "Use SQLite",
+            "**What.** One file.\n\n**Why.** No server.\nNor a port.",
+            "One file. Why: No server. Nor a port.",
+        ),
         ("Use SQLite", "What: one file\nWhy: no server", "one file Why: no server"),
         ("Use SQLite", "## Why\n\nno server\n\n## Rejected\n\nPostgres", "Why: no server"),
         ("Use SQLite", "Decision: Use SQLite, since it is one file.", "since it is one file."),
         ("Use SQLite for the…", "Use SQLite for the whole of the index.", "…whole of the index."),
         ("Use SQLite", "Decision: Use SQLite\n\nFrom [[meeting-x|A meeting]].", ""),
-        ("It hangs", "**What happens.** It waits [[x|for ever]].\n\n**What to do.** Wait.", "It waits for ever."),
+        (
+            "It hangs",
+            "**What happens.** It waits [[x|for ever]].\n\n**What to do.** Wait.",
+            "It waits for ever.",
+        ),
         ("It hangs", "```\ncode\n```\nIt waits.", "It waits."),
         ("Empty", "", ""),
         # what the title says already is not said again, however it is written
         ("Keep SQL in src/a.py zza", "Decision: keep SQL in `src/a.py` zza.", ""),
-        ("Keep SQL in src/a.py", "Decision: **keep SQL** in `src/a.py`. It is one place.", "It is one place."),
-        ("Use slate - not tin", "**What.** Use slate, not tin.\n\n**Why.** It lasts.", "Why: It lasts."),
+        (
+            "Keep SQL in src/a.py",
+            "Decision: **keep SQL** in `src/a.py`. It is one place.",
+            "It is one place.",
+        ),
+        (
+            "Use slate - not tin",
+            "**What.** Use slate, not tin.\n\n**Why.** It lasts.",
+            "Why: It lasts.",
+        ),
         ("Decision: use slate for all of the roof", "Use slate.", ""),
         ("Use slate", "Use slated things.", "Use slated things."),
         # a template that nobody filled
@@ -208,7 +269,10 @@ def test_the_whole_text_of_a_note_is_what_and_why(title, body, said) -> None:
 
 
 def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
-    assert [(step.done, step.text) for step in steps("- [x] one\n1. [ ] two **bold**\n```\n- [ ] an example\n```\n- no task\n")] == [
+    assert [
+        (step.done, step.text)
+        for step in steps("- [x] one\n1. [ ] two **bold**\n```\n- [ ] an example\n```\n- no task\n")
+    ] == [
         (True, "one"),
         (False, "two bold"),
     ]
@@ -217,9 +281,15 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[e1]]\n- 2026-11-20 20:05 stop: It is mended. [[e2]]\n", "It is mended."),
+        (
+            "## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[e1]]\n- 2026-11-20 20:05 stop: It is mended. [[e2]]\n",
+            "It is mended.",
+        ),
         ("## Events\n\n- 2026-11-20 20:04 prompt: Mend it [[e1]]\n", "Mend it"),
-        ("## Summary\n\n### Goal\n\nA roof\n\n<!-- summary e 1 x -->\n\n## Events\n\n- 2026-11-20 20:05 stop: x [[e2]]\n", "A roof"),
+        (
+            "## Summary\n\n### Goal\n\nA roof\n\n<!-- summary e 1 x -->\n\n## Events\n\n- 2026-11-20 20:05 stop: x [[e2]]\n",
+            "A roof",
+        ),
         ("", ""),
         (
             """## Events
@@ -229,22 +299,37 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
 """,
             "It is up. · changed src/a.py, `b.py`, c/d.py · pytest -q failed",
         ),
-        ("## Events\n\n- 2026-11-20 20:05 stop: Decision: use slate because it lasts. [MEMORY: learned] x [[e1]]\n", ""),
+        (
+            "## Events\n\n- 2026-11-20 20:05 stop: Decision: use slate because it lasts. [MEMORY: learned] x [[e1]]\n",
+            "",
+        ),
         ("## Summary\n\n### Goal\n\nA roof. Decision: use slate.\n\n## Events\n", "A roof."),
     ],
 )
-def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_twice(body, said) -> None:
+def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_twice(
+    body, said
+) -> None:
     assert session_told(body, {folded("Use `tin`")}) == said
 
 
 def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:
     """Two tables, because the core knows no interface; white space is folded here, and shown there."""
-    for code in (*range(0x3000), *range(0xD7F0, 0xE010), *range(0xFE00, 0x10000), *range(0xE0000, 0xE1010)):
+    for code in (
+        *range(0x3000),
+        *range(0xD7F0, 0xE010),
+        *range(0xFE00, 0x10000),
+        *range(0xE0000, 0xE1010),
+    ):
         sign = chr(code)
-        assert (visible(sign) != sign) == (not harmless(f"a{sign}b").replace("ab", "")) or sign.isspace(), hex(code)
+        assert (visible(sign) != sign) == (
+            not harmless(f"a{sign}b").replace("ab", "")
+        ) or sign.isspace(), hex(code)
 
 
 def test_a_note_is_taken_apart_without_yaml() -> None:
-    assert parts_of('\ufeff---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody') == ("keyword", "body")
+    assert parts_of('\ufeff---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody') == (
+        "keyword",
+        "body",
+    )
     assert parts_of("---\nno end") == ("", "---\nno end")
     assert parts_of("---\n" * 300_000).layer == ""

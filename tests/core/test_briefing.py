@@ -11,21 +11,46 @@ from cortex.core.note import read as read_note
 PAGE = Page("branch", "app", "feature/x")
 ids = st.sampled_from([f"note-{letter}" for letter in "abcdefgh"])
 texts = st.sampled_from(
-    ["2026-11-20 [[a|A]]: why", "2026-11-20 [[a|B]]: why", "2026-11-20 [[a|A]]: other", "2026-11-21 [[a|A]]: why", "plain", "(x) [[b]]"]
+    [
+        "2026-11-20 [[a|A]]: why",
+        "2026-11-20 [[a|B]]: why",
+        "2026-11-20 [[a|A]]: other",
+        "2026-11-21 [[a|A]]: why",
+        "plain",
+        "(x) [[b]]",
+    ]
 )
-item = st.builds(ItemLine, ids, st.sampled_from(["Sessions", "Decisions", "Gotchas"]), st.sampled_from(["20261120", "20261121", "0"]), texts)
-version = st.lists(item, max_size=8, unique_by=lambda one: one.id).map(lambda items: render(PAGE, items).encode())
+item = st.builds(
+    ItemLine,
+    ids,
+    st.sampled_from(["Sessions", "Decisions", "Gotchas"]),
+    st.sampled_from(["20261120", "20261121", "0"]),
+    texts,
+)
+version = st.lists(item, max_size=8, unique_by=lambda one: one.id).map(
+    lambda items: render(PAGE, items).encode()
+)
 
 
 def page(*lines: str) -> bytes:
     """A decisions page with these items, given as `id text`."""
-    return render(Page("decisions", "app"), [ItemLine(line.partition(" ")[0], "", "20261120", line.partition(" ")[2]) for line in lines]).encode()
+    return render(
+        Page("decisions", "app"),
+        [
+            ItemLine(line.partition(" ")[0], "", "20261120", line.partition(" ")[2])
+            for line in lines
+        ],
+    ).encode()
 
 
 def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
     text = render(
         Page("active-plan", "app"),
-        [ItemLine("b", "Open", "2", "Later"), ItemLine("a", "Open", "1", "First [[x|X]]"), ItemLine("c", "Done", "9", "Was")],
+        [
+            ItemLine("b", "Open", "2", "Later"),
+            ItemLine("a", "Open", "1", "First [[x|X]]"),
+            ItemLine("c", "Done", "9", "Was"),
+        ],
     )
     assert text == (
         "---\ntype: briefing\npage: active-plan\nproject: app\ngenerator: 3\n---\n# Plan of app\n\n"
@@ -47,7 +72,10 @@ def test_which_page_it_is_is_read_back(name) -> None:
 
 @pytest.mark.parametrize("header", ['project: "\\udce9"', "generator: " + "9" * 5000])
 def test_a_header_that_asks_for_the_impossible_stops_no_merge(header) -> None:
-    base, ours, theirs = (page(*lines).replace(b"project: app", header.encode()) for lines in (["a A"], ["a A", "b B"], ["a A", "c C"]))
+    base, ours, theirs = (
+        page(*lines).replace(b"project: app", header.encode())
+        for lines in (["a A"], ["a A", "b B"], ["a A", "c C"])
+    )
     assert merge(base, ours, theirs) == merge(base, theirs, ours)
 
 
@@ -70,14 +98,20 @@ def test_the_laws_of_merging(base, ours, theirs) -> None:
 
 @given(version, version, version)
 def test_an_item_that_one_side_alone_touched_is_as_that_side_has_it(base, ours, theirs) -> None:
-    was, mine, yours, now = ({one.id: one for one in read(each.decode()).items} for each in (base, ours, theirs, merge(base, ours, theirs)))
+    was, mine, yours, now = (
+        {one.id: one for one in read(each.decode()).items}
+        for each in (base, ours, theirs, merge(base, ours, theirs))
+    )
     for id_ in {*was, *mine, *yours}:
         if mine.get(id_) == was.get(id_):
             assert now.get(id_) == yours.get(id_)
 
 
 def test_what_both_sides_added_is_there_newest_first() -> None:
-    assert read(merge(page("a A"), page("a A", "b B"), page("a A", "c C")).decode()).items == read(page("a A", "b B", "c C").decode()).items
+    assert (
+        read(merge(page("a A"), page("a A", "b B"), page("a A", "c C")).decode()).items
+        == read(page("a A", "b B", "c C").decode()).items
+    )
 
 
 def test_what_one_side_took_out_does_not_come_back_because_the_other_changed_it() -> None:
@@ -85,22 +119,33 @@ def test_what_one_side_took_out_does_not_come_back_because_the_other_changed_it(
 
 
 def test_two_changes_in_different_parts_of_a_line_are_both_kept() -> None:
-    base, ours, theirs = (page(f"a 2026-11-20 {rest}") for rest in ("[[a|A]]: why", "[[a|B]]: why", "[[a|A]]: because"))
+    base, ours, theirs = (
+        page(f"a 2026-11-20 {rest}")
+        for rest in ("[[a|A]]: why", "[[a|B]]: why", "[[a|A]]: because")
+    )
     assert merge(base, ours, theirs) == page("a 2026-11-20 [[a|B]]: because")
 
 
 def test_a_page_of_a_newer_program_is_taken_whole() -> None:
-    newer = page("a A").replace(f"generator: {GENERATOR}".encode(), f"generator: {GENERATOR + 1}".encode())
+    newer = page("a A").replace(
+        f"generator: {GENERATOR}".encode(), f"generator: {GENERATOR + 1}".encode()
+    )
     assert merge(page(), page("b B"), newer) == newer == merge(page(), newer, page("b B"))
 
 
 def test_conflict_markers_and_junk_are_passed_over() -> None:
-    dirty = page("a A", "b B").replace(b"- B", b"<<<<<<< HEAD\n- B").replace(b"- A", b"=======\n>>>>>>> x\n- A")
+    dirty = (
+        page("a A", "b B")
+        .replace(b"- B", b"<<<<<<< HEAD\n- B")
+        .replace(b"- A", b"=======\n>>>>>>> x\n- A")
+    )
     assert merge(page(), dirty, page("c C")) == page("a A", "b B", "c C")
     assert merge(b"", b"\xff\x00", b"junk") in (b"\xff\x00", b"junk")
 
 
 def test_a_bounded_section_shows_its_newest() -> None:
-    items = [ItemLine(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)]
+    items = [
+        ItemLine(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)
+    ]
     kept = [one.id for one in read(render(PAGE, items)).items]
     assert kept == [f"s{number:02}" for number in range(25, 15, -1)]

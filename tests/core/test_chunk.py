@@ -16,10 +16,16 @@ SHARDS = [
     "http://x.y/z", "\t", "\r", "\u2028", "\u00a0", "\ufeff", "é", "\x01", "---", "...", "key: v", "\n  k: v", "\n  k:\n    - x", "\n\n", "\n# c\n", "[[N]]", "1", "x:y", "a, b",
 ]  # fmt: skip
 loose = st.lists(st.sampled_from(SHARDS), max_size=9).map("".join)
-likely = st.builds("{}: {}".format, st.sampled_from(["a", "tags", "a b", '"q"', "'q'", "1", "é"]), loose)
+likely = st.builds(
+    "{}: {}".format, st.sampled_from(["a", "tags", "a b", '"q"', "'q'", "1", "é"]), loose
+)
 
 
-@pytest.mark.parametrize("loader", dict.fromkeys([yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)]), ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "loader",
+    dict.fromkeys([yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)]),
+    ids=lambda one: one.__name__,
+)
 @given(st.one_of(likely, loose))
 @settings(max_examples=400)
 @example("a: [b, {c: d}]")
@@ -41,15 +47,30 @@ def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, t
     if value.kind == "list":
         assert isinstance(seen, list)
         assert len(seen) == len(value.items)
-        assert all(item.name == one for item, one in zip(value.items, seen, strict=True) if isinstance(item.node, str) and isinstance(one, str))
+        assert all(
+            item.name == one
+            for item, one in zip(value.items, seen, strict=True)
+            if isinstance(item.node, str) and isinstance(one, str)
+        )
     elif value.kind == "map":
         assert isinstance(seen, dict)
         assert len([chunk for chunk in value.entries if "\0" not in chunk]) == len(seen)
-    elif value.kind == "scalar" and isinstance(seen, str) and "\n" not in text[:-1] and "{" not in text:
+    elif (
+        value.kind == "scalar"
+        and isinstance(seen, str)
+        and "\n" not in text[:-1]
+        and "{" not in text
+    ):
         assert value.text == seen
 
 
-@given(st.lists(st.sampled_from([*SHARDS, "a: 1\n", "---\n", "--- \t\n", "----\n", "---\r\n", "---"]), max_size=8).map("".join), st.booleans())
+@given(
+    st.lists(
+        st.sampled_from([*SHARDS, "a: 1\n", "---\n", "--- \t\n", "----\n", "---\r\n", "---"]),
+        max_size=8,
+    ).map("".join),
+    st.booleans(),
+)
 def test_a_file_is_taken_apart_as_the_note_reader_takes_it(text: str, fenced: bool) -> None:
     data = ("---\n" + text if fenced else text).encode().removeprefix(notes.BOM)
     note = notes.read(data)
@@ -67,7 +88,11 @@ def test_the_size_of_frontmatter_has_the_limit_of_the_note_reader(size: int) -> 
     assert split(many) == (note.opening, note.block, note.closing, note.body)
 
 
-@given(st.lists(st.sampled_from([*SHARDS, "a: 1\n", "b: 2\n", "<<<<<<< x\n", "=======\n"]), max_size=10).map("".join))
+@given(
+    st.lists(
+        st.sampled_from([*SHARDS, "a: 1\n", "b: 2\n", "<<<<<<< x\n", "=======\n"]), max_size=10
+    ).map("".join)
+)
 def test_chunks_in_a_row_are_the_block(block: str) -> None:
     found = chunks(block)
     if found is not None:
@@ -113,7 +138,9 @@ def test_refuses(text: str) -> None:
     assert read("tags" if text.startswith("tags") else "a", f"{text}\n") is None
 
 
-@pytest.mark.parametrize("block", ["{a: b}\n", "? a\n: b\n", "- a\n", "  a: b\n", "text\n", "%YAML 1.2\n"])
+@pytest.mark.parametrize(
+    "block", ["{a: b}\n", "? a\n: b\n", "- a\n", "  a: b\n", "text\n", "%YAML 1.2\n"]
+)
 def test_says_when_lines_do_not_tell_where_a_key_begins(block: str) -> None:
     assert chunks(block) is None
     assert chunk_value.sound_block(block) is (block == "{a: b}\n")

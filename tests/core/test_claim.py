@@ -21,10 +21,22 @@ def packages(text: str) -> dict[str, bool]:
     ("text", "expected"),
     [
         ("It is in `src/app.py`.", ["src/app.py"]),
-        ("It is in src/app.py, and (docs/guide.md); see **tests/test_a.py**.", ["src/app.py", "docs/guide.md", "tests/test_a.py"]),
-        ("`./src/app.py:12` and src/b.ts#L3-L9 and `tests/a.py::test_x`", ["src/app.py", "src/b.ts", "tests/a.py"]),
-        ("src/app.py's loop, in `app/[slug]/page.tsx` and app/(auth)/login.tsx", ["src/app.py", "app/[slug]/page.tsx", "app/(auth)/login.tsx"]),
-        ("`pyproject.toml`, setup.cfg and package.json", ["pyproject.toml", "setup.cfg", "package.json"]),
+        (
+            "It is in src/app.py, and (docs/guide.md); see **tests/test_a.py**.",
+            ["src/app.py", "docs/guide.md", "tests/test_a.py"],
+        ),
+        (
+            "`./src/app.py:12` and src/b.ts#L3-L9 and `tests/a.py::test_x`",
+            ["src/app.py", "src/b.ts", "tests/a.py"],
+        ),
+        (
+            "src/app.py's loop, in `app/[slug]/page.tsx` and app/(auth)/login.tsx",
+            ["src/app.py", "app/[slug]/page.tsx", "app/(auth)/login.tsx"],
+        ),
+        (
+            "`pyproject.toml`, setup.cfg and package.json",
+            ["pyproject.toml", "setup.cfg", "package.json"],
+        ),
         ("The `Makefile` and ops/Dockerfile build it.", ["Makefile", "ops/Dockerfile"]),
         (".github/workflows/ci.yml runs them", [".github/workflows/ci.yml"]),
         ("Ändern in `src/größe.py`.", ["src/größe.py"]),
@@ -43,7 +55,10 @@ def packages(text: str) -> dict[str, bool]:
         ("src/app.py no longer exists; the old src/b.py neither", []),
         ("For example `src/app.py`.", []),
         ("We could put it into src/app.py", []),
-        ("## Rejected\n\nA cache in src/cache.py.\n\n- or src/b.py\n\n## Where\n\nsrc/c.py", ["src/c.py"]),
+        (
+            "## Rejected\n\nA cache in src/cache.py.\n\n- or src/b.py\n\n## Where\n\nsrc/c.py",
+            ["src/c.py"],
+        ),
         ("**Rejected.** A cache in src/cache.py.\n\nIn src/c.py.", ["src/c.py"]),
         ("```\nsrc/app.py\n```\n~~~text\nsrc/b.py\n~~~\nsrc/c.py", ["src/c.py"]),
         ("~~src/app.py~~", []),
@@ -121,13 +136,25 @@ def test_branches(text: str, expected: tuple[str, ...]) -> None:
 
 
 def test_the_title_claims_like_the_text_and_the_rest_is_kept() -> None:
-    claim = claim_of("use-redis-x", "Use redis for sessions", "It is in `src/a.py`.", "feature/x", "2026-11-20T16:45:12Z")
+    claim = claim_of(
+        "use-redis-x",
+        "Use redis for sessions",
+        "It is in `src/a.py`.",
+        "feature/x",
+        "2026-11-20T16:45:12Z",
+    )
     assert (claim.files, claim.packages) == (("src/a.py",), (("redis", True),))
     assert claim[:1] + claim[3:5] == ("use-redis-x", "feature/x", "2026-11-20T16:45:12Z")
 
 
 def test_no_more_than_so_many_of_one_record() -> None:
-    claim = claim_of("x", "", " ".join(f"In src/a{number}.py. We use lib{number}." for number in range(50)), "", "")
+    claim = claim_of(
+        "x",
+        "",
+        " ".join(f"In src/a{number}.py. We use lib{number}." for number in range(50)),
+        "",
+        "",
+    )
     assert (len(claim.files), len(claim.packages)) == (MOST_FILES, MOST_PACKAGES)
 
 
@@ -152,7 +179,13 @@ WORDS = st.sampled_from(
 )
 
 
-@given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map(" ".join), st.lists(WORDS, max_size=60).map("".join)))
+@given(
+    st.one_of(
+        st.text(),
+        st.lists(WORDS, max_size=60).map(" ".join),
+        st.lists(WORDS, max_size=60).map("".join),
+    )
+)
 def test_any_text_is_read_and_no_path_leaves_the_project(text: str) -> None:
     claim = claim_of(text, text, text, text, text)
     for path in claim.files:
@@ -163,7 +196,26 @@ def test_any_text_is_read_and_no_path_leaves_the_project(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a/", "a.", "[[", "](", "`", "~~", "use ", "use a ", "not use ", "a instead of ", "(", "src/a.py ", "\n- ", "#", "@a/", "://", "x://"]
+    "piece",
+    [
+        "a/",
+        "a.",
+        "[[",
+        "](",
+        "`",
+        "~~",
+        "use ",
+        "use a ",
+        "not use ",
+        "a instead of ",
+        "(",
+        "src/a.py ",
+        "\n- ",
+        "#",
+        "@a/",
+        "://",
+        "x://",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = (piece * (1_000_000 // len(piece)))[:1_000_000]

@@ -44,10 +44,21 @@ def test_a_line_is_one_line_that_is_shown_as_it_is(words: list[str]) -> None:
 
 
 def test_a_shell_reads_the_words_that_were_meant() -> None:
-    words = ["".join(map(chr, range(start, start + 64))).replace("\0", "") for start in range(0, 0x3000, 64)]
-    words += ["\udcff\udc80", "\U000e0001\U000e0fff", "-x", "$(id) `id` $HOME ! ~ * ?", "\u202eabc\u202c"]
+    words = [
+        "".join(map(chr, range(start, start + 64))).replace("\0", "")
+        for start in range(0, 0x3000, 64)
+    ]
+    words += [
+        "\udcff\udc80",
+        "\U000e0001\U000e0fff",
+        "-x",
+        "$(id) `id` $HOME ! ~ * ?",
+        "\u202eabc\u202c",
+    ]
     script = f"cortex() {{ printf '%s\\0' \"$@\"; }}\n{line(*words)}"
-    said = subprocess.run(["bash", "-c", os.fsencode(script)], capture_output=True, check=True, timeout=60).stdout
+    said = subprocess.run(
+        ["bash", "-c", os.fsencode(script)], capture_output=True, check=True, timeout=60
+    ).stdout
     assert said.split(b"\0")[:-1] == [os.fsencode(word) for word in words]
 
 

@@ -45,7 +45,9 @@ def joins(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
     return b" + ".join(sorted((ours, theirs))), True
 
 
-Place = tuple[str, bytes | None, bytes | None, bytes | None, bytes | None]  # path, base, ours, theirs, in the work tree
+Place = tuple[
+    str, bytes | None, bytes | None, bytes | None, bytes | None
+]  # path, base, ours, theirs, in the work tree
 
 
 def sides_of(*places: Place) -> MergeSides:
@@ -59,10 +61,18 @@ def sides_of(*places: Place) -> MergeSides:
 
 def decided(*places: Place, also: tuple[Place, ...] = (), plain: bool = True, **context):
     """`also` are paths that git merged."""
-    return resolve([Unmerged(place[0], place[4], plain) for place in places], sides_of(*places, *also), MergeContext(joins, **context))
+    return resolve(
+        [Unmerged(place[0], place[4], plain) for place in places],
+        sides_of(*places, *also),
+        MergeContext(joins, **context),
+    )
 
 
-BASE, OURS, THEIRS = record("a-aaaaaa", "Base."), record("a-aaaaaa", "Ours."), record("a-aaaaaa", "Theirs.")
+BASE, OURS, THEIRS = (
+    record("a-aaaaaa", "Base."),
+    record("a-aaaaaa", "Ours."),
+    record("a-aaaaaa", "Theirs."),
+)
 TORN = BASE.replace(b"type: decision", b"type: decision\ntype: decision")
 JOINED = joins(BASE, OURS, THEIRS)[0]
 A = "records/decision/a-aaaaaa.md"
@@ -139,10 +149,15 @@ def test_both_sides_decide_alike(case) -> None:
 
     def files(places):
         outcome = decided(*places)
-        return sorted((type(action).__name__, action.path, getattr(action, "data", b"")) for action in outcome.actions)
+        return sorted(
+            (type(action).__name__, action.path, getattr(action, "data", b""))
+            for action in outcome.actions
+        )
 
     places = CASES[case][0]
-    assert files(places) == files([(path, base, theirs, ours, held) for path, base, ours, theirs, held in places])
+    assert files(places) == files(
+        [(path, base, theirs, ours, held) for path, base, ours, theirs, held in places]
+    )
 
 
 def test_the_second_note_finds_a_free_name() -> None:
@@ -164,7 +179,9 @@ def test_an_event_added_twice_is_kept_twice_and_no_id_means_both(swap) -> None:
 
 def test_a_move_that_git_did_not_see_takes_the_other_sides_changes_along() -> None:
     moved = record("a-aaaaaa", "Moved and rewritten.")
-    outcome = decided((A, BASE, None, THEIRS, THEIRS), also=(("records/new.md", None, moved, None, moved),))
+    outcome = decided(
+        (A, BASE, None, THEIRS, THEIRS), also=(("records/new.md", None, moved, None, moved),)
+    )
     assert outcome.actions == (Write("records/new.md", joins(BASE, moved, THEIRS)[0]), Remove(A))
 
 
@@ -238,7 +255,9 @@ def tree_of(notes_of: dict[str, tuple[str, str]]) -> dict[str, bytes]:
 
 
 @given(versions, versions, versions, versions)
-def test_after_a_repair_every_note_is_there_once_with_its_own_text(base, ours, theirs, result) -> None:
+def test_after_a_repair_every_note_is_there_once_with_its_own_text(
+    base, ours, theirs, result
+) -> None:
     """Whatever git has made of three trees, even if the result has nothing to do with them."""
     sides = MergeSides(tree_of(base), tree_of(ours), tree_of(theirs))
     known = {id_ for tree in (base, ours, theirs) for id_, _ in tree.values()}
@@ -253,9 +272,14 @@ def test_after_a_repair_every_note_is_there_once_with_its_own_text(base, ours, t
     for data in made.values():
         by_id.setdefault(notes.read(data).get("id"), []).append(data)
     for id_ in ids:
-        held = [next((data for data in tree.values() if notes.read(data).get("id") == id_), None) for tree in sides]
+        held = [
+            next((data for data in tree.values() if notes.read(data).get("id") == id_), None)
+            for tree in sides
+        ]
         was, one, other = held
-        if one == other == None or (was is not None and was in (one, other) and None in (one, other)):  # noqa: E711
+        if (one is None and other is None) or (
+            was is not None and was in (one, other) and None in (one, other)
+        ):
             continue
         seen("a note to keep")
         assert len(by_id.get(id_, [])) == 1, id_
@@ -272,7 +296,13 @@ LEFT_TO_PEOPLE = {
     "their settings": ("cortex.toml", b"a", b"b", b"c", MARKED),
     "a link": ("records/a.md", b"x", b"y", b"z", None),
     "lines of a record": (A, BASE, OURS + b"same line", THEIRS + b"same line", OURS + b"same line"),
-    "a record that somebody mended before we came": (A, BASE, OURS, THEIRS, record("a-aaaaaa", "Mended.")),
+    "a record that somebody mended before we came": (
+        A,
+        BASE,
+        OURS,
+        THEIRS,
+        record("a-aaaaaa", "Mended."),
+    ),
 }
 
 
@@ -290,7 +320,9 @@ OPEN = {A: OpenConflict(digest(OURS), digest(MARKED))}
 def test_a_note_that_nobody_has_mended_yet_waits_on() -> None:
     (action,) = decided(PLACE, open=OPEN, in_work_tree={A: MARKED}).actions
     assert isinstance(action, Ask)
-    (action,) = decided((*PLACE[:4], OURS), open=OPEN, in_work_tree={A: OURS}).actions  # a crash came before it was written
+    (action,) = decided(
+        (*PLACE[:4], OURS), open=OPEN, in_work_tree={A: OURS}
+    ).actions  # a crash came before it was written
     assert action == Ask(A, "both sides changed the same lines", MARKED)
 
 
@@ -300,12 +332,18 @@ def test_what_somebody_has_put_there_meanwhile_is_never_written_over() -> None:
     left = OpenConflict(digest(place[4]), digest(place[4]))
     for open_ in ({}, {A: left}):
         (action,) = decided(place, open=open_, in_work_tree={A: place[4]}).actions
-        assert action == Ask(A, "it was changed by hand meanwhile: git add it if it is as it should be")
+        assert action == Ask(
+            A, "it was changed by hand meanwhile: git add it if it is as it should be"
+        )
 
 
 def test_a_mended_note_is_taken_and_says_no_more_that_it_is_in_conflict() -> None:
-    mended = record("a-aaaaaa", "Mended.").replace(b"type:", b"merge_conflicts:\n  - {field: id, ours: x, theirs: y}\ntype:")
-    outcome = decided(PLACE, open={A: OPEN[A]._replace(removes=("records/old.md",))}, in_work_tree={A: mended})
+    mended = record("a-aaaaaa", "Mended.").replace(
+        b"type:", b"merge_conflicts:\n  - {field: id, ours: x, theirs: y}\ntype:"
+    )
+    outcome = decided(
+        PLACE, open={A: OPEN[A]._replace(removes=("records/old.md",))}, in_work_tree={A: mended}
+    )
     assert outcome.actions == (Write(A, record("a-aaaaaa", "Mended.")), Remove("records/old.md"))
 
 

@@ -43,7 +43,11 @@ def written(draw) -> bytes:
 def unchanged_lines(before: bytes, after: bytes, key: str) -> bool:
     """Whether all lines of `before` but those of a field stand in `after`, in their order."""
     kept = iter(after.splitlines(keepends=True))
-    return all(line in kept for line in before.splitlines(keepends=True) if not line.startswith(key.encode()))
+    return all(
+        line in kept
+        for line in before.splitlines(keepends=True)
+        if not line.startswith(key.encode())
+    )
 
 
 @given(data=written(), key=st.sampled_from(NEW_KEYS), value=VALUES)
@@ -88,10 +92,18 @@ def of(text: str) -> notes.Note:
 
 @pytest.mark.parametrize(
     ("status", "type_", "back"),
-    [("open", "action", "open"), ("done", "action", "done"), ("active", "decision", "active"), ("", "note", "active"), ("", "action", "open")],
+    [
+        ("open", "action", "open"),
+        ("done", "action", "done"),
+        ("active", "decision", "active"),
+        ("", "note", "active"),
+        ("", "action", "open"),
+    ],
 )
 def test_the_status_before_comes_back_however_often_it_was_set_aside(status, type_, back) -> None:
-    note = of(f"---\nid: x-abcdef\ntype: {type_}\n{f'status: {status}' if status else '# none'}\n---\ntext\n")
+    note = of(
+        f"---\nid: x-abcdef\ntype: {type_}\n{f'status: {status}' if status else '# none'}\n---\ntext\n"
+    )
     stages = []
     for aside in ("archived", "superseded", "deleted", "archived"):
         stages.append(note)
@@ -101,21 +113,36 @@ def test_the_status_before_comes_back_however_often_it_was_set_aside(status, typ
         stepped = back_a_step(stepped)
         assert stepped.fields == stage.fields
     assert back_a_step(stepped).get("status") == back
-    assert brought_back(of(f"---\nstatus: deleted\nstatus_before: {'archived, ' * 5000}in review, maybe\n---\n")).get("status") == "in review, maybe"
+    assert (
+        brought_back(
+            of(f"---\nstatus: deleted\nstatus_before: {'archived, ' * 5000}in review, maybe\n---\n")
+        ).get("status")
+        == "in review, maybe"
+    )
     assert brought_back(note).get("status") == back
-    assert not [key for key in brought_back(note).fields if key.endswith(("_at", "_before", "_by", "_because"))]
+    assert not [
+        key
+        for key in brought_back(note).fields
+        if key.endswith(("_at", "_before", "_by", "_because"))
+    ]
 
 
 def test_updated_moves_on_and_never_back() -> None:
     assert touched(of("---\nid: x\n---\n"), NOW).get("updated") == NOW
     assert touched(of("---\nupdated: 2026-01-01T00:00:00Z\n---\n"), NOW).get("updated") == NOW
-    assert touched(of("---\nupdated: 2030-01-01T00:00:00Z\n---\n"), NOW).get("updated") == "2030-01-01T00:00:00Z"
+    assert (
+        touched(of("---\nupdated: 2030-01-01T00:00:00Z\n---\n"), NOW).get("updated")
+        == "2030-01-01T00:00:00Z"
+    )
 
 
 def test_relations_come_and_go_one_by_one() -> None:
     note = of('---\nid: x\nrelations:\n  - {kind: refines, to: "[[One|the first]]"}\n---\n')
     more = with_relation(note, "supersedes", "two")
-    assert relations_of(more) == [{"kind": "refines", "to": "[[One|the first]]"}, {"kind": "supersedes", "to": "[[two]]"}]
+    assert relations_of(more) == [
+        {"kind": "refines", "to": "[[One|the first]]"},
+        {"kind": "supersedes", "to": "[[two]]"},
+    ]
     assert with_relation(more, "supersedes", "TWO") is more
     assert notes.write(without_relation(more, "supersedes", "two")) == notes.write(note)
     assert without_relation(note, "", "one").get("relations") == ""

@@ -17,10 +17,21 @@ def test_a_scalar_reads_back(value: str) -> None:
     line = emit.field("key", value)[0]
     assert "\n" not in line
     assert load(line) == ({"key": value}, [])
-    assert str(yaml.safe_load(line.replace("key: 2", "key: x2"))["key"]).endswith(value.removeprefix("2")) or value[:1] == "2"
+    assert (
+        str(yaml.safe_load(line.replace("key: 2", "key: x2"))["key"]).endswith(
+            value.removeprefix("2")
+        )
+        or value[:1] == "2"
+    )
 
 
-@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.one_of(text, st.lists(text, min_size=1, max_size=3)), min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "b", "c"]),
+        st.one_of(text, st.lists(text, min_size=1, max_size=3)),
+        min_size=1,
+    )
+)
 def test_fields_read_back(fields: dict[str, emit.Value]) -> None:
     lines = emit.frontmatter(fields).splitlines()
     assert lines[0] == lines[-1] == "---"

@@ -21,9 +21,24 @@ from cortex.core.upsert import upserted
 CLAIM = "We chose SQLite over Postgres because it is one file."
 
 
-def event(text: str, *, type: str = "stop", at: str = "2026-11-20T16:45:12Z", tail: str = "aaaaaaaaaa", session: str = "s1", **fields: str) -> Event:
+def event(
+    text: str,
+    *,
+    type: str = "stop",
+    at: str = "2026-11-20T16:45:12Z",
+    tail: str = "aaaaaaaaaa",
+    session: str = "s1",
+    **fields: str,
+) -> Event:
     stamp = at.replace("-", "").replace(":", "").lower()
-    return Event(id=f"{stamp}-{tail}", type=type, at=at, text=text, session=session, **({"project": "shop", "branch": "main"} | fields))
+    return Event(
+        id=f"{stamp}-{tail}",
+        type=type,
+        at=at,
+        text=text,
+        session=session,
+        **({"project": "shop", "branch": "main"} | fields),
+    )
 
 
 class Vault:
@@ -43,7 +58,9 @@ class Vault:
                 assert change.path not in self.notes
                 self.notes[change.path] = change.text.encode()
             elif isinstance(change, Upsert):
-                self.notes[change.path] = upserted(self.notes[change.path], change, lambda id_: records_of(self.events[id_])).data
+                self.notes[change.path] = upserted(
+                    self.notes[change.path], change, lambda id_: records_of(self.events[id_])
+                ).data
             else:
                 assert isinstance(change, Grow | Fold)
                 self.notes[change.path] = amend(self.notes[change.path], change)
@@ -51,7 +68,9 @@ class Vault:
         return changes
 
     def of(self, type_: str) -> notes.Note:
-        (found,) = [note for data in self.notes.values() if (note := notes.read(data)).get("type") == type_]
+        (found,) = [
+            note for data in self.notes.values() if (note := notes.read(data)).get("type") == type_
+        ]
         return found
 
     def types(self) -> list[str]:
@@ -65,7 +84,11 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
     note = vault.of("decision")
     assert note.get("title") == "We chose SQLite over Postgres"
     assert note.get("confidence") == "0.95"
-    assert note.fields["provenance"] == {"events": ["20261120t164512z-aaaaaaaaaa"], "session": "s1", "layer": "keyword"}
+    assert note.fields["provenance"] == {
+        "events": ["20261120t164512z-aaaaaaaaaa"],
+        "session": "s1",
+        "layer": "keyword",
+    }
     assert note.text.strip() == "We chose SQLite over Postgres\n\n**Why.** It is one file."[:-1]
     assert items.reason(note.text, note.get("title")) == "It is one file"
 
@@ -73,10 +96,20 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
 def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_event() -> None:
     vault = Vault()
     vault.take(event(CLAIM))
-    (_, grown) = vault.take(event(f"Done. So {CLAIM.replace('We', 'we')}", at="2027-01-01T10:00:00Z", session="s2", branch="other"))
+    (_, grown) = vault.take(
+        event(
+            f"Done. So {CLAIM.replace('We', 'we')}",
+            at="2027-01-01T10:00:00Z",
+            session="s2",
+            branch="other",
+        )
+    )
     assert isinstance(grown, Grow)
     assert vault.types() == ["decision", "session", "session"]
-    assert vault.of("decision").provenance()[0] == ("20261120t164512z-aaaaaaaaaa", "20270101t100000z-aaaaaaaaaa")
+    assert vault.of("decision").provenance()[0] == (
+        "20261120t164512z-aaaaaaaaaa",
+        "20270101t100000z-aaaaaaaaaa",
+    )
 
 
 @pytest.mark.parametrize("status", ["superseded", "deleted", "archived"])
@@ -120,10 +153,17 @@ def test_every_word_of_an_event_s_type_has_its_handler() -> None:
 
 def test_learnings_below_their_heading_are_kept_of_every_turn() -> None:
     vault = Vault()
-    vault.take(event(f"{CLAIM}\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it is gone.", type="subagent_stop"))
+    vault.take(
+        event(
+            f"{CLAIM}\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it is gone.",
+            type="subagent_stop",
+        )
+    )
     assert vault.types() == ["decision", "learning"]
     vault = Vault()
-    vault.take(event(f"{CLAIM}\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it is gone."))
+    vault.take(
+        event(f"{CLAIM}\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it is gone.")
+    )
     assert vault.types() == ["decision", "learning", "session"]
 
 
@@ -131,8 +171,14 @@ def test_a_capture_that_is_one_tag_is_read_as_that() -> None:
     vault = Vault()
     vault.take(event("[MEMORY: rejected, permanent] a daemon", type="manual", session=""))
     note = vault.of("rejection")
-    assert (note.text.strip(), note.fields["pinned"], note.get("confidence")) == ("A daemon", True, "1")
-    vault.take(event("Say this. [MEMORY: rejected] a daemon", type="manual", at="2026-11-21T10:00:00Z"))
+    assert (note.text.strip(), note.fields["pinned"], note.get("confidence")) == (
+        "A daemon",
+        True,
+        "1",
+    )
+    vault.take(
+        event("Say this. [MEMORY: rejected] a daemon", type="manual", at="2026-11-21T10:00:00Z")
+    )
     assert vault.of("note").text.strip() == "Say this. [MEMORY: rejected] a daemon"
 
 
@@ -153,8 +199,13 @@ def test_a_capture_that_is_a_tag_without_a_colon_is_read_too() -> None:
         ("love-letter", "love-letter"),
     ],
 )
-def test_a_word_for_a_type_is_that_type_also_in_an_event_of_an_earlier_version(word: str, type_: str) -> None:
-    assert [one.type for one in records_of(event("a daemon", type="observation", record=word, title="No daemon"))] == [type_]
+def test_a_word_for_a_type_is_that_type_also_in_an_event_of_an_earlier_version(
+    word: str, type_: str
+) -> None:
+    assert [
+        one.type
+        for one in records_of(event("a daemon", type="observation", record=word, title="No daemon"))
+    ] == [type_]
 
 
 def test_an_error_that_begins_a_text_says_no_type() -> None:
@@ -181,12 +232,27 @@ def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
     vault = Vault()
     vault.take(event(stretch(plan=PLAN)))
     first = vault.of("plan")
-    assert (first.get("topic"), first.get("status"), first.text.strip()) == ("plan/main", "active", "- [x] read the code\n- [ ] write the tests")
-    vault.take(event(stretch(plan=(Step("read the code", True), Step("write the tests", True))), at="2026-11-20T17:00:00Z", session="s2"))
+    assert (first.get("topic"), first.get("status"), first.text.strip()) == (
+        "plan/main",
+        "active",
+        "- [x] read the code\n- [ ] write the tests",
+    )
+    vault.take(
+        event(
+            stretch(plan=(Step("read the code", True), Step("write the tests", True))),
+            at="2026-11-20T17:00:00Z",
+            session="s2",
+        )
+    )
     assert (vault.of("plan").get("status"), vault.of("plan").get("id")) == ("done", first.get("id"))
     vault.take(event(stretch(plan=(Step("ship it", False),)), at="2026-11-20T18:00:00Z"))
-    assert (vault.of("plan").get("status"), vault.of("plan").text.strip()) == ("active", "- [ ] ship it")
-    vault.take(event(stretch(plan=PLAN), at="2026-11-20T17:30:00Z"))  # it comes late, and says less than what came after it
+    assert (vault.of("plan").get("status"), vault.of("plan").text.strip()) == (
+        "active",
+        "- [ ] ship it",
+    )
+    vault.take(
+        event(stretch(plan=PLAN), at="2026-11-20T17:30:00Z")
+    )  # it comes late, and says less than what came after it
     assert vault.of("plan").text.strip() == "- [ ] ship it"
     assert len(vault.of("plan").provenance()[0]) == 4
 
@@ -196,7 +262,13 @@ def test_plans_of_other_branches_and_of_subagents_leave_it_alone() -> None:
     vault.take(event(stretch(plan=PLAN)))
     vault.take(event(stretch(plan=PLAN), branch="fix/Login", at="2026-11-20T17:00:00Z"))
     vault.take(event(stretch(plan=PLAN), branch="fix/login", at="2026-11-20T17:01:00Z"))
-    vault.take(event(stretch(said="Done.", plan=(Step("count", True),)), type="subagent_stop", at="2026-11-20T17:02:00Z"))
+    vault.take(
+        event(
+            stretch(said="Done.", plan=(Step("count", True),)),
+            type="subagent_stop",
+            at="2026-11-20T17:02:00Z",
+        )
+    )
     assert vault.types() == ["plan", "plan", "plan", "session"]
     vault.take(event(stretch(plan=PLAN), branch="../../etc", at="2026-11-20T17:03:00Z"))
     assert all(".." not in path for path in vault.notes)
@@ -206,7 +278,9 @@ def test_a_superseded_plan_stays_superseded() -> None:
     vault = Vault()
     vault.take(event(stretch(plan=PLAN)))
     (path,) = [path for path in vault.notes if "plan" in path]
-    vault.notes[path] = notes.write(with_fields(notes.read(vault.notes[path]), {"status": "superseded"}))
+    vault.notes[path] = notes.write(
+        with_fields(notes.read(vault.notes[path]), {"status": "superseded"})
+    )
     vault.take(event(stretch(plan=(Step("ship it", False),)), at="2026-11-20T18:00:00Z"))
     assert vault.of("plan").get("status") == "superseded"
 
@@ -219,7 +293,10 @@ def line_of(text: str, **more: str) -> str:
 
 def test_the_line_of_a_turn_says_what_was_said_and_then_what_was_done() -> None:
     text = stretch(
-        said="All done.\n\n- one", changed=("cortex/a.py", "setup.py"), ran=(Command("pytest -q", "failed: 2 failed"), Command("ls")), plan=PLAN
+        said="All done.\n\n- one",
+        changed=("cortex/a.py", "setup.py"),
+        ran=(Command("pytest -q", "failed: 2 failed"), Command("ls")),
+        plan=PLAN,
     )
     assert line_of(text) == "All done. one · changed cortex/a.py, `setup.py` · pytest -q failed"
     assert line_of(stretch(asked=("[MEMORY: x y z]",))) == "[MEMORY: x y z]"
@@ -229,7 +306,12 @@ def test_the_line_of_a_turn_says_what_was_said_and_then_what_was_done() -> None:
 @pytest.mark.parametrize("type_", ["stop", "pre_compact", "session_end"])
 def test_a_line_never_holds_the_marks_and_lists_of_an_event(type_: str) -> None:
     line = line_of(
-        stretch(said="x <!-- cortex: y", changed=tuple(f"src/a{n}.py" for n in range(99)), ran=(Command("`[[a]]` " * 90, "failed"),)), type=type_
+        stretch(
+            said="x <!-- cortex: y",
+            changed=tuple(f"src/a{n}.py" for n in range(99)),
+            ran=(Command("`[[a]]` " * 90, "failed"),),
+        ),
+        type=type_,
     )
     assert "<!--" not in line
     assert "Files changed" not in line
@@ -242,7 +324,11 @@ def test_files_of_a_turn_are_what_its_session_mentions() -> None:
     vault.take(event(stretch(said="Done.", changed=("cortex/a.py", "setup.py", "web/app.tsx"))))
     note = vault.of("session")
     found = entities_of(note.text, scan(note.text))
-    assert [one.name for one in found if one.kind == "file"] == ["cortex/a.py", "setup.py", "web/app.tsx"]
+    assert [one.name for one in found if one.kind == "file"] == [
+        "cortex/a.py",
+        "setup.py",
+        "web/app.tsx",
+    ]
 
 
 TEXTS = st.lists(
@@ -252,12 +338,24 @@ TEXTS = st.lists(
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["stop", "pre_compact", "passive", "prompt", "subagent_stop"]), TEXTS, st.booleans()), min_size=1, max_size=5)
+    st.lists(
+        st.tuples(
+            st.sampled_from(["stop", "pre_compact", "passive", "prompt", "subagent_stop"]),
+            TEXTS,
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=5,
+    )
 )
 def test_normalizing_twice_changes_nothing(told: list[tuple[str, str, bool]]) -> None:
     vault = Vault()
     events = [
-        event(stretch(said=text, plan=PLAN if plan else ()), type=type_, at=f"2026-11-20T16:45:{number:02}Z")
+        event(
+            stretch(said=text, plan=PLAN if plan else ()),
+            type=type_,
+            at=f"2026-11-20T16:45:{number:02}Z",
+        )
         for number, (type_, text, plan) in enumerate(told)
     ]
     for one in events:

@@ -45,9 +45,16 @@ def test_what_is_no_json_is_a_value_error(written):
 def test_names_are_told_by_their_signs_as_patterns_told_them(written):
     assert event.is_tag(written) == bool(re.fullmatch(r"[^\s,#\[\]{}\"']{1,100}", written))
     assert event.is_project(written) == bool(re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", written))
-    word = re.fullmatch(r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*", written)
-    stamp = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}", written)
-    plain = (word and written.lower() not in ("true", "false", "yes", "no", "on", "off", "null", "y", "n")) or stamp
+    word = re.fullmatch(
+        r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*", written
+    )
+    stamp = re.fullmatch(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}", written
+    )
+    plain = (
+        word
+        and written.lower() not in ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
+    ) or stamp
     assert (emit.scalar(written) == written) == bool(plain)
 
 

@@ -25,14 +25,22 @@ def example(block: str) -> tuple[Signals, dict[str, str]]:
     given_ = dict(line.split(": ") for line in block.splitlines() if ": " in line)
     wanted = dict(line.split(" = ") for line in block.splitlines() if " = " in line)
     assert len(given_) + len(wanted) == len(block.splitlines())
-    numbers = {key: float(value) if "." in value else int(value) for key, value in given_.items() if value[0].isdigit()}
+    numbers = {
+        key: float(value) if "." in value else int(value)
+        for key, value in given_.items()
+        if value[0].isdigit()
+    }
     changed = days_ago(numbers.pop("changed"))
     used = days_ago(numbers.pop("used")) if "used" in numbers else None
     flags = {key: value == "true" for key, value in given_.items() if value in ("true", "false")}
-    return Signals(type=given_["type"], created=changed, changed=changed, used=used, **numbers, **flags), wanted
+    return Signals(
+        type=given_["type"], created=changed, changed=changed, used=used, **numbers, **flags
+    ), wanted
 
 
-@pytest.mark.parametrize("block", re.findall(r"^```example\n(.*?)\n```", DOCS, re.MULTILINE | re.DOTALL))
+@pytest.mark.parametrize(
+    "block", re.findall(r"^```example\n(.*?)\n```", DOCS, re.MULTILINE | re.DOTALL)
+)
 def test_every_example_of_the_documents_is_what_comes_out(block: str) -> None:
     signals, wanted = example(block)
     answer = importance.score(signals, NOW)
@@ -45,29 +53,52 @@ def test_the_sums_in_the_prose_are_right() -> None:
     checked = 0
     for written, block in sums:
         text = written.partition(", and")[0].replace("−", "-").replace("·", "*")
-        text = re.sub(r"[⁰¹²³⁴-⁹]+", lambda found: "**" + found[0].translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")), text)
+        text = re.sub(
+            r"[⁰¹²³⁴-⁹]+",
+            lambda found: "**" + found[0].translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")),
+            text,
+        )
         if not re.fullmatch(r"[\d.+*/() -]+", text):
             continue
         checked += 1
-        results = {float(number) for number in re.findall(r"^(?:score|salience|rank|effective_confidence) = (\S+)", block, re.MULTILINE)}
+        results = {
+            float(number)
+            for number in re.findall(
+                r"^(?:score|salience|rank|effective_confidence) = (\S+)", block, re.MULTILINE
+            )
+        }
         assert any(math.isclose(eval(text), result, abs_tol=6e-4) for result in results), written
     assert checked == 6
 
 
 def test_the_table_of_kinds_is_the_one_that_is_used() -> None:
     table = DOCS.partition("## The kinds")[2].partition("## ")[0]
-    rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")][2:]
+    rows = [
+        [cell.strip(" *") for cell in line.strip("|").split("|")]
+        for line in table.splitlines()
+        if line.startswith("| ")
+    ][2:]
     assert {row[0]: float(row[1]) for row in rows if row[1]} == TYPE_WEIGHTS
     assert {row[0]: float(row[2]) for row in rows if row[2]} == SALIENCE
     assert {row[0]: float(row[3]) for row in rows if row[3] not in ("", "none")} == HALF_LIVES
     assert {row[0] for row in rows if row[3] == "none"} == IMMORTAL - {"code", "code_description"}
-    for number in (lifecycle.FADED, lifecycle.UNTOUCHED, lifecycle.OLD, lifecycle.LOW, lifecycle.PRUNED, lifecycle.SMALL):
+    for number in (
+        lifecycle.FADED,
+        lifecycle.UNTOUCHED,
+        lifecycle.OLD,
+        lifecycle.LOW,
+        lifecycle.PRUNED,
+        lifecycle.SMALL,
+    ):
         assert re.search(rf"\b{re.escape(str(number))}\b", DOCS.partition("## The lifecycle")[2])
 
 
 # Numbers as a damaged file or a clock that was wrong may bring them.
 times = st.one_of(
-    st.none(), st.integers(-(2**63), 2**63), st.floats(allow_nan=True, allow_infinity=True), st.floats(0, 4000).map(lambda days: days_ago(days))
+    st.none(),
+    st.integers(-(2**63), 2**63),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.floats(0, 4000).map(lambda days: days_ago(days)),
 )
 moments = times.map(lambda when: 0 if when is None else when)
 wild = st.builds(
@@ -85,7 +116,12 @@ wild = st.builds(
     most_incoming=st.integers(-5, 10**12),
     most_uses=st.integers(-5, 10**12),
 )
-NUMBERS = ((importance.importance, 5), (importance.salience, 1), (importance.rank, 1), (importance.decayed, 1))
+NUMBERS = (
+    (importance.importance, 5),
+    (importance.salience, 1),
+    (importance.rank, 1),
+    (importance.decayed, 1),
+)
 
 
 @given(wild)
@@ -102,12 +138,21 @@ def test_the_parts_give_the_whole_again(signals: Signals) -> None:
     answer = importance.score(signals, NOW)
     parts = answer.parts
     added = sum(parts[name] for name in ("base", "access", "recent", "incoming", "type", "age"))
-    assert answer.score == pytest.approx(min(max(added, 0), 5)) == importance.importance(signals, NOW)
-    assert parts["salience"] == pytest.approx(min(parts["salience_base"] * parts["salience_gain"], 1) * parts["salience_left"])
-    terms = sum(parts[f"rank_{name}"] for name in ("confidence", "priority", "centrality", "access", "branch"))
+    assert (
+        answer.score == pytest.approx(min(max(added, 0), 5)) == importance.importance(signals, NOW)
+    )
+    assert parts["salience"] == pytest.approx(
+        min(parts["salience_base"] * parts["salience_gain"], 1) * parts["salience_left"]
+    )
+    terms = sum(
+        parts[f"rank_{name}"]
+        for name in ("confidence", "priority", "centrality", "access", "branch")
+    )
     assert parts["rank"] == pytest.approx(min(terms * parts["rank_recency"], 1))
     if "half_life" in parts:
-        assert parts["effective_confidence"] == pytest.approx(parts["confidence"] * 0.5 ** (parts["days"] / parts["half_life"]))
+        assert parts["effective_confidence"] == pytest.approx(
+            parts["confidence"] * 0.5 ** (parts["days"] / parts["half_life"])
+        )
     else:
         assert parts["effective_confidence"] == parts["confidence"]
 
@@ -128,7 +173,11 @@ def test_more_age_never_raises_a_number(signals: Signals, later: int) -> None:
 
 @given(wild, st.integers(0, 10**9))
 def test_what_does_not_decay_does_not_decay(signals: Signals, later: int) -> None:
-    for kept in (signals._replace(pinned=True), signals._replace(type="decision"), signals._replace(type="rejection")):
+    for kept in (
+        signals._replace(pinned=True),
+        signals._replace(type="decision"),
+        signals._replace(type="rejection"),
+    ):
         kept = kept._replace(used=None)
         for number in (importance.importance, importance.salience, importance.decayed):
             assert number(kept, NOW + later) == number(kept, NOW)
@@ -148,7 +197,10 @@ def test_a_use_is_recent_for_a_day(hours: int, recent: float) -> None:
 
 
 def test_a_time_in_the_future_counts_as_now() -> None:
-    now, later = Signals("gotcha", NOW, NOW, NOW, 3), Signals("gotcha", NOW + 9 * DAY, NOW + 99 * DAY, NOW + 5 * DAY, 3)
+    now, later = (
+        Signals("gotcha", NOW, NOW, NOW, 3),
+        Signals("gotcha", NOW + 9 * DAY, NOW + 99 * DAY, NOW + 5 * DAY, 3),
+    )
     assert importance.score(later, NOW) == importance.score(now, NOW)
 
 
@@ -167,8 +219,14 @@ def test_a_time_in_the_future_counts_as_now() -> None:
         ({"confidence": None, "priority": 4, "type": "our-own-kind"}, True),
         ({"confidence": None, "priority": 5, "type": "note"}, False),
         ({"confidence": None, "priority": 4, "type": "note", "created": days_ago(90)}, False),
-        ({"confidence": None, "priority": 4, "type": "note", "uses": 1, "used": days_ago(300)}, False),
-        ({"confidence": None, "priority": 4, "type": "note", "incoming": 1, "most_incoming": 9}, False),
+        (
+            {"confidence": None, "priority": 4, "type": "note", "uses": 1, "used": days_ago(300)},
+            False,
+        ),
+        (
+            {"confidence": None, "priority": 4, "type": "note", "incoming": 1, "most_incoming": 9},
+            False,
+        ),
         ({"pinned": True}, False),
         ({"type": "decision"}, False),
         ({"type": "rejection"}, False),
@@ -193,6 +251,8 @@ def test_another_status_than_active_is_left_alone(status: str) -> None:
     assert not lifecycle.verdict(faded, NOW, status).archive
 
 
-@pytest.mark.parametrize(("active", "most"), [(0, 0), (1, 1), (4, 1), (5, 2), (39, 10), (40, 500), (10_000, 500)])
+@pytest.mark.parametrize(
+    ("active", "most"), [(0, 0), (1, 1), (4, 1), (5, 2), (39, 10), (40, 500), (10_000, 500)]
+)
 def test_a_small_vault_gives_up_a_quarter(active: int, most: int) -> None:
     assert lifecycle.most_archived(active, 500) == most

@@ -13,12 +13,17 @@ from cortex.core.items import index_items, page_path, reason
 
 def lines(path: str, text: str) -> list[tuple[str, str, str]]:
     """The items of a note as (page, section, text)."""
-    return [(page_path(page), item.section, item.text) for page, item in card_of(path, text.encode(), 0).items]
+    return [
+        (page_path(page), item.section, item.text)
+        for page, item in card_of(path, text.encode(), 0).items
+    ]
 
 
 def note(**fields: str) -> str:
     body = fields.pop("body", "")
-    return "\n".join(["---", *(f"{key}: {value}" for key, value in fields.items()), "---", body, ""])
+    return "\n".join(
+        ["---", *(f"{key}: {value}" for key, value in fields.items()), "---", body, ""]
+    )
 
 
 def test_a_decision_stands_among_the_decisions_and_on_its_branch() -> None:
@@ -39,47 +44,95 @@ def test_a_decision_stands_among_the_decisions_and_on_its_branch() -> None:
 
 
 def test_what_was_superseded_stands_in_the_archive_alone() -> None:
-    text = note(id="a", type="decision", title="A", status="superseded", project="app", branch="main", created="2026-11-20")
-    assert lines("a.md", text) == [("briefings/app/decisions-archive.md", "", "2026-11-20 [[a|A]] (superseded)")]
+    text = note(
+        id="a",
+        type="decision",
+        title="A",
+        status="superseded",
+        project="app",
+        branch="main",
+        created="2026-11-20",
+    )
+    assert lines("a.md", text) == [
+        ("briefings/app/decisions-archive.md", "", "2026-11-20 [[a|A]] (superseded)")
+    ]
 
 
 @pytest.mark.parametrize("type_", ["decision", "rejection", "action", "plan", "gotcha", "session"])
 def test_what_was_deleted_stands_on_no_page(type_) -> None:
-    text = note(id="a", type=type_, title="A", status="deleted", project="app", branch="main", created="2026-11-20", body="- [ ] pack")
+    text = note(
+        id="a",
+        type=type_,
+        title="A",
+        status="deleted",
+        project="app",
+        branch="main",
+        created="2026-11-20",
+        body="- [ ] pack",
+    )
     assert lines("a.md", text) == []
     assert card_of("a.md", text.encode(), 0).tier == 1
     assert lines("a.md", text.replace("deleted", "active")) != []
 
 
 def test_a_renamed_record_is_linked_by_its_path() -> None:
-    assert lines("Ideas/My note.md", note(id="a-b2c3d4", type="decision", title="A"))[0][2] == "[[Ideas/My note|A]]"
+    assert (
+        lines("Ideas/My note.md", note(id="a-b2c3d4", type="decision", title="A"))[0][2]
+        == "[[Ideas/My note|A]]"
+    )
     assert lines("a#b.md", note(id="a-b2c3d4", type="decision", title="A"))[0][2] == "A"
 
 
 def test_actions_say_who_and_when_and_move_when_done() -> None:
-    open_ = note(id="a", type="action", title="Call", status="open", owner="Ada", due="2026-12-04", created="2026-11-20")
-    assert lines("a.md", open_) == [("briefings/personal/active-plan.md", "Open", "2026-11-20 [[a|Call]] (Ada, due 2026-12-04)")]
-    assert lines("a.md", open_.replace("open", "done"))[0][1:] == ("Done", "2026-11-20 [[a|Call]] (Ada)")
+    open_ = note(
+        id="a",
+        type="action",
+        title="Call",
+        status="open",
+        owner="Ada",
+        due="2026-12-04",
+        created="2026-11-20",
+    )
+    assert lines("a.md", open_) == [
+        ("briefings/personal/active-plan.md", "Open", "2026-11-20 [[a|Call]] (Ada, due 2026-12-04)")
+    ]
+    assert lines("a.md", open_.replace("open", "done"))[0][1:] == (
+        "Done",
+        "2026-11-20 [[a|Call]] (Ada)",
+    )
     assert lines("a.md", open_.replace("open", "archived")) == []
 
 
 def test_the_steps_of_a_plan_are_its_tasks() -> None:
-    text = note(id="p", type="plan", title="Move", created="2026-11-20", body="- [ ] pack\n- [x] rent\n- [ ] pack")
+    text = note(
+        id="p",
+        type="plan",
+        title="Move",
+        created="2026-11-20",
+        body="- [ ] pack\n- [x] rent\n- [ ] pack",
+    )
     assert lines("p.md", text) == [
-        ("briefings/personal/active-plan.md", section, f"{step} ([[p|Move]])") for section, step in (("Open", "pack"), ("Done", "rent"))
+        ("briefings/personal/active-plan.md", section, f"{step} ([[p|Move]])")
+        for section, step in (("Open", "pack"), ("Done", "rent"))
     ]
 
 
 def test_no_step_of_a_plan_hides_another() -> None:
     steps = [f"Step {number}" for number in range(2000)]  # 1308 and 1766 have the same twenty bits
-    text = note(id="p", type="plan", title="Move", body="\n".join(f"- [ ] {step}" for step in steps))
+    text = note(
+        id="p", type="plan", title="Move", body="\n".join(f"- [ ] {step}" for step in steps)
+    )
     assert [line.partition(" (")[0] for _, _, line in lines("p.md", text)] == steps
 
 
 def test_a_session_tells_its_last_turn() -> None:
     body = "## Events\n\n- 2026-11-20 10:00 stop: First. [[20261120t100000z-aaaaaaaaaa]]\n- 2026-11-20 11:00 stop: Then this. And that. [[20261120t110000z-aaaaaaaaaa]]"
-    text = note(id="s", type="session", title="Session s", branch="main", created="2026-11-20", body=body)
-    assert lines("sessions/s.md", text) == [("briefings/personal/main.md", "Sessions", "2026-11-20 [[s|Session s]]: Then this")]
+    text = note(
+        id="s", type="session", title="Session s", branch="main", created="2026-11-20", body=body
+    )
+    assert lines("sessions/s.md", text) == [
+        ("briefings/personal/main.md", "Sessions", "2026-11-20 [[s|Session s]]: Then this")
+    ]
 
 
 @pytest.mark.parametrize("type_", ["note", "learning", "meeting", ""])
@@ -87,7 +140,9 @@ def test_other_notes_have_no_line(type_) -> None:
     assert lines("a.md", note(id="a", type=type_, title="A", branch="main")) == []
 
 
-@pytest.mark.parametrize("path", ["events/2026/11/e.md", "inbox/pending/e.md", "briefings/app/decisions.md"])
+@pytest.mark.parametrize(
+    "path", ["events/2026/11/e.md", "inbox/pending/e.md", "briefings/app/decisions.md"]
+)
 def test_events_and_briefings_have_no_line(path) -> None:
     assert lines(path, note(id="a", type="decision", title="A")) == []
 
@@ -154,13 +209,18 @@ def test_no_two_branches_or_projects_share_a_file_and_every_name_is_safe() -> No
         "a.",
         "",
     ]
-    pages = [Page("branch", "app", name) for name in names if name] + [Page("decisions", name) for name in names]
+    pages = [Page("branch", "app", name) for name in names if name] + [
+        Page("decisions", name) for name in names
+    ]
     paths = [page_path(page) for page in pages]
     assert len({path.casefold() for path in paths}) == len(paths)
     for path in paths:
         assert path.isascii()
         assert len(path) < 150
-        assert all(part not in ("", ".", "..") and not part.startswith((".", "-")) for part in path.split("/"))
+        assert all(
+            part not in ("", ".", "..") and not part.startswith((".", "-"))
+            for part in path.split("/")
+        )
 
 
 def test_the_index_names_every_page_once() -> None:

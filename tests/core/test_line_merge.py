@@ -13,7 +13,12 @@ LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=8)
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "merged"),
     [
-        ("own mixed", "own mixed mine", "own", "own mine"),  # where the two changes touch, git's merge is a conflict
+        (
+            "own mixed",
+            "own mixed mine",
+            "own",
+            "own mine",
+        ),  # where the two changes touch, git's merge is a conflict
         ("own mixed", "mine own mixed", "own", "mine own"),
         ("own", "own same", "own same", "own same"),
         ("one two", "one 1 two", "one 2 two", "one 1 2 two"),
@@ -22,7 +27,10 @@ LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=8)
     ],
 )
 def test_what_each_side_did_is_done(base, ours, theirs, merged) -> None:
-    assert merge_lines(*(text.encode().split() for text in (base, ours, theirs))) == merged.encode().split()
+    assert (
+        merge_lines(*(text.encode().split() for text in (base, ours, theirs)))
+        == merged.encode().split()
+    )
 
 
 @given(LINES, LINES)

@@ -78,10 +78,22 @@ anyhow = "1"
 @pytest.mark.parametrize(
     ("file", "text", "names"),
     [
-        ("pyproject.toml", PYPROJECT, "hatchling django zope-interface foo-bar lib pytest shop ruff mypy httpx sphinx black"),
+        (
+            "pyproject.toml",
+            PYPROJECT,
+            "hatchling django zope-interface foo-bar lib pytest shop ruff mypy httpx sphinx black",
+        ),
         ("requirements-dev.txt", REQUIREMENTS, "requests zope-interface some-lib other-lib other"),
-        ("package.json", PACKAGE, "react @tanstack/query old lodash scoped @a/b vite react-dom fsevents"),
-        ("go.mod", GO, "github.com/one/single single github.com/redis/go-redis/v9 go-redis gopkg.in/yaml.v3 yaml"),
+        (
+            "package.json",
+            PACKAGE,
+            "react @tanstack/query old lodash scoped @a/b vite react-dom fsevents",
+        ),
+        (
+            "go.mod",
+            GO,
+            "github.com/one/single single github.com/redis/go-redis/v9 go-redis gopkg.in/yaml.v3 yaml",
+        ),
         ("sub/Cargo.toml", CARGO, "serde tokio-util web actix-web proptest cc nix anyhow"),
         ("pyproject.toml", '[project]\ndependencies = "none"\n[tool]\npoetry = 3\n', ""),
         ("package.json", '{"dependencies": ["a"], "devDependencies": null}', ""),
@@ -141,7 +153,9 @@ def test_names_are_compared_as_people_write_them() -> None:
     assert not resembled("ioredis", {"redis"})
 
 
-FILES = st.sampled_from(["pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml"])
+FILES = st.sampled_from(
+    ["pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml"]
+)
 TEXTS = st.sampled_from([PYPROJECT, REQUIREMENTS, PACKAGE, GO, CARGO])
 
 

@@ -26,7 +26,9 @@ from cortex.core.record import Record, compose
 from cortex.core.upsert import upserted
 from cortex.vault.text_merge import merge_file
 
-CASES = sorted(path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir())
+CASES = sorted(
+    path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir()
+)
 MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
 
 
@@ -37,7 +39,11 @@ def merge(base: bytes, ours: bytes, theirs: bytes, name: str = "") -> Merged:
 def problems(data: bytes) -> list[str]:
     """Why the frontmatter of a note cannot be used; none when it can, by every reader."""
     note = notes.read(data, "n.md")
-    found = [problem.message for problem in note.problems if "is a comment in YAML" not in problem.message]  # valid, and worth a word
+    found = [
+        problem.message
+        for problem in note.problems
+        if "is a comment in YAML" not in problem.message
+    ]  # valid, and worth a word
     try:
         yaml.safe_load(note.block)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -50,8 +56,14 @@ def problems(data: bytes) -> list[str]:
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
 def test_case(folder: Path) -> None:
-    base, ours, theirs = (folder.joinpath(f"{name}.md").read_bytes() for name in ("base", "ours", "theirs"))
-    name = folder.joinpath("name.txt").read_text().strip() if folder.joinpath("name.txt").exists() else ""
+    base, ours, theirs = (
+        folder.joinpath(f"{name}.md").read_bytes() for name in ("base", "ours", "theirs")
+    )
+    name = (
+        folder.joinpath("name.txt").read_text().strip()
+        if folder.joinpath("name.txt").exists()
+        else ""
+    )
     merged = merge(base, ours, theirs, name)
     other = folder.joinpath("other.md")
     outcome = "two notes" if merged.other is not None else "clean" if merged.clean else "conflict"
@@ -79,15 +91,51 @@ def test_there_are_the_cases_that_were_promised() -> None:
 
 # -- laws
 
-values = st.sampled_from(["a", "b c", "open", "done", '"x: y"', "'it''s'", "2026-01-02", "é", "12:30", "[[Note]]", "true", "a # why", '"a\\nb"', ""])
+values = st.sampled_from(
+    [
+        "a",
+        "b c",
+        "open",
+        "done",
+        '"x: y"',
+        "'it''s'",
+        "2026-01-02",
+        "é",
+        "12:30",
+        "[[Note]]",
+        "true",
+        "a # why",
+        '"a\\nb"',
+        "",
+    ]
+)
 words = st.sampled_from(["a", "b", "c d", '"e, f"', "g/h", "[[N]]", "2026-01-02"])
-relations = st.builds('{{kind: {}, to: "[[{}]]"}}'.format, st.sampled_from(["supersedes", "links"]), st.sampled_from(["x-1", "y-2", "z-3"]))
+relations = st.builds(
+    '{{kind: {}, to: "[[{}]]"}}'.format,
+    st.sampled_from(["supersedes", "links"]),
+    st.sampled_from(["x-1", "y-2", "z-3"]),
+)
 lists = st.one_of(
     st.lists(words, max_size=4, unique=True).map(lambda items: f" [{', '.join(items)}]\n"),
-    st.lists(words, min_size=1, max_size=4, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
+    st.lists(words, min_size=1, max_size=4, unique=True).map(
+        lambda items: "\n" + "".join(f"  - {item}\n" for item in items)
+    ),
 )
-times = st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T01:00:00+01:00", "2026-01-03", "yesterday"])
-event_ids = st.lists(st.sampled_from([f"20261120t16451{number}z-aaaaaaaaaa" for number in range(6)]), min_size=1, max_size=4, unique=True).map(sorted)
+times = st.sampled_from(
+    [
+        "2026-01-01T00:00:00Z",
+        "2026-01-02T00:00:00Z",
+        "2026-01-02T01:00:00+01:00",
+        "2026-01-03",
+        "yesterday",
+    ]
+)
+event_ids = st.lists(
+    st.sampled_from([f"20261120t16451{number}z-aaaaaaaaaa" for number in range(6)]),
+    min_size=1,
+    max_size=4,
+    unique=True,
+).map(sorted)
 fields = {
     "id": st.sampled_from(["n-1", "n-2"]).map(" {}\n".format),
     "type": st.sampled_from(["note", "decision", "session"]).map(" {}\n".format),
@@ -96,8 +144,12 @@ fields = {
     "tags": lists,
     "created": times.map(" {}\n".format),
     "updated": times.map(" {}\n".format),
-    "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
-    "provenance": event_ids.map(lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)),
+    "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(
+        lambda items: "\n" + "".join(f"  - {item}\n" for item in items)
+    ),
+    "provenance": event_ids.map(
+        lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)
+    ),
     "topic": st.sampled_from(["decision/storage", "bug/login"]).map(" {}\n".format),
     "extra": st.one_of(values.map(" {}\n".format), lists, st.just(" |\n  a: b\n   c\n")),
 }
@@ -118,8 +170,12 @@ trouble = st.sampled_from(
     ]
 )
 comments = st.sampled_from(["# mine\n", "\n", "# a\n# b\n"])
-body_lines = st.sampled_from(["alpha\n", "beta\n", "gamma\n", "\n", "- [ ] a\n", "- [x] a\n", "## H\n", "```\n", "======\n"])
-bodies = st.tuples(st.lists(body_lines, max_size=8).map("".join), st.booleans()).map(lambda pair: pair[0].removesuffix("\n") if pair[1] else pair[0])
+body_lines = st.sampled_from(
+    ["alpha\n", "beta\n", "gamma\n", "\n", "- [ ] a\n", "- [x] a\n", "## H\n", "```\n", "======\n"]
+)
+bodies = st.tuples(st.lists(body_lines, max_size=8).map("".join), st.booleans()).map(
+    lambda pair: pair[0].removesuffix("\n") if pair[1] else pair[0]
+)
 
 
 @st.composite
@@ -128,7 +184,10 @@ def written(draw: st.DrawFn, odd: bool) -> tuple[list[str], str]:
     keys = draw(st.lists(st.sampled_from(sorted(fields)), max_size=6, unique=True))
     parts = [f"{key}:{draw(fields[key])}" for key in keys]
     for _ in range(draw(st.integers(0, 2))):
-        parts.insert(draw(st.integers(0, len(parts))), draw(st.one_of(comments, trouble) if odd else comments))
+        parts.insert(
+            draw(st.integers(0, len(parts))),
+            draw(st.one_of(comments, trouble) if odd else comments),
+        )
     return parts, draw(bodies)
 
 
@@ -140,9 +199,18 @@ def edited(draw: st.DrawFn, note: tuple[list[str], str], odd: bool) -> tuple[lis
         place = draw(st.integers(0, len(parts)))
         other = draw(written(odd=odd))
         have = {part.partition(":")[0] for part in parts}
-        new = next((part for part in other[0] if part.partition(":")[0] not in have or part[0] in "#\n<=>"), None)
+        new = next(
+            (
+                part
+                for part in other[0]
+                if part.partition(":")[0] not in have or part[0] in "#\n<=>"
+            ),
+            None,
+        )
         match draw(st.sampled_from(["change", "remove", "add", "body", "line"])):
-            case "change" if place < len(parts) and (key := parts[place].partition(":")[0]) in fields:
+            case "change" if (
+                place < len(parts) and (key := parts[place].partition(":")[0]) in fields
+            ):
                 parts[place] = f"{key}:{draw(fields[key])}"
             case "remove" if place < len(parts):
                 del parts[place]
@@ -165,14 +233,46 @@ def file_of(note: tuple[list[str], str], eol: str = "\n", bom: bytes = b"") -> b
 @st.composite
 def trios(draw: st.DrawFn, odd: bool = True) -> tuple[bytes, bytes, bytes]:
     base = draw(written(odd=False))
-    ends = draw(st.sampled_from([("\n",) * 3, ("\n",) * 3, ("\r\n",) * 3, ("\n", "\r\n", "\n"), ("\r\n", "\n", "\r\n")])) if odd else ("\n",) * 3
-    boms = draw(st.sampled_from([(b"",) * 3, (b"",) * 3, (b"", notes.BOM, b""), (notes.BOM,) * 3])) if odd else (b"",) * 3
-    files = [file_of(note, *how) for note, *how in zip((base, draw(edited(base, odd=odd)), draw(edited(base, odd=odd))), ends, boms, strict=True)]
+    ends = (
+        draw(
+            st.sampled_from(
+                [
+                    ("\n",) * 3,
+                    ("\n",) * 3,
+                    ("\r\n",) * 3,
+                    ("\n", "\r\n", "\n"),
+                    ("\r\n", "\n", "\r\n"),
+                ]
+            )
+        )
+        if odd
+        else ("\n",) * 3
+    )
+    boms = (
+        draw(st.sampled_from([(b"",) * 3, (b"",) * 3, (b"", notes.BOM, b""), (notes.BOM,) * 3]))
+        if odd
+        else (b"",) * 3
+    )
+    files = [
+        file_of(note, *how)
+        for note, *how in zip(
+            (base, draw(edited(base, odd=odd)), draw(edited(base, odd=odd))),
+            ends,
+            boms,
+            strict=True,
+        )
+    ]
     return (b"" if draw(st.integers(0, 7)) == 0 else files[0], files[1], files[2])
 
 
-@given(st.one_of(trios(), st.tuples(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))))
-def test_equal_sides_give_that_side_and_a_side_equal_to_base_the_other(trio: tuple[bytes, bytes, bytes]) -> None:
+@given(
+    st.one_of(
+        trios(), st.tuples(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
+    )
+)
+def test_equal_sides_give_that_side_and_a_side_equal_to_base_the_other(
+    trio: tuple[bytes, bytes, bytes],
+) -> None:
     base, ours, theirs = trio
     for one in trio:
         assert merge(base, one, one).data == one
@@ -208,7 +308,9 @@ def test_versions_with_two_ids_are_never_mixed(trio: tuple[bytes, bytes, bytes],
 
 
 @given(trios())
-def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(trio: tuple[bytes, bytes, bytes]) -> None:
+def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(
+    trio: tuple[bytes, bytes, bytes],
+) -> None:
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
     merged = merge(base, ours, theirs)
@@ -234,7 +336,11 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
     for side in map(notes.read, (ours, theirs)):
         other = notes.read(theirs if notes.write(side) == ours else ours)
         for line in side.body.splitlines():
-            if line.strip() and "text: kept that of" not in told and side.body.splitlines().count(line) > was.body.splitlines().count(line):
+            if (
+                line.strip()
+                and "text: kept that of" not in told
+                and side.body.splitlines().count(line) > was.body.splitlines().count(line)
+            ):
                 assert line in result.body.splitlines()
         for key, value in side.fields.items():
             if value == was.fields.get(key) or key in ("updated", "created", "merge_conflicts"):
@@ -269,7 +375,9 @@ def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, byte
 
 
 @given(st.lists(st.integers(0, 9), min_size=3, max_size=8, unique=True), st.data())
-def test_a_session_whose_turns_came_in_on_two_clones_is_the_note_that_one_clone_writes(numbers: list[int], data: st.DataObject) -> None:
+def test_a_session_whose_turns_came_in_on_two_clones_is_the_note_that_one_clone_writes(
+    numbers: list[int], data: st.DataObject
+) -> None:
     turns = [
         Event(
             f"20261120t16451{number}z-aaaaaaaaaa",
@@ -290,7 +398,9 @@ def test_a_session_whose_turns_came_in_on_two_clones_is_the_note_that_one_clone_
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), st.integers(1, 5))
-def test_a_session_that_began_on_two_clones_is_the_note_that_one_clone_writes(numbers: list[int], cut: int) -> None:
+def test_a_session_that_began_on_two_clones_is_the_note_that_one_clone_writes(
+    numbers: list[int], cut: int
+) -> None:
     turns = [
         Event(
             f"20261120t16451{number}z-aaaaaaaaaa",
@@ -302,23 +412,35 @@ def test_a_session_that_began_on_two_clones_is_the_note_that_one_clone_writes(nu
         for number in numbers
     ]
     ours, theirs = turns[: min(cut, len(turns) - 1)], turns[min(cut, len(turns) - 1) :]
-    assert merge(b"", folded(b"", sorted(ours)), folded(b"", sorted(theirs))).data == folded(b"", sorted(turns))
+    assert merge(b"", folded(b"", sorted(ours)), folded(b"", sorted(theirs))).data == folded(
+        b"", sorted(turns)
+    )
 
 
 @given(st.permutations(range(6)), st.integers(0, 3), st.integers(0, 4), st.booleans())
-def test_a_session_that_ended_on_two_clones_is_the_note_that_one_clone_writes(order: list[int], known: int, cut: int, starts: bool) -> None:
+def test_a_session_that_ended_on_two_clones_is_the_note_that_one_clone_writes(
+    order: list[int], known: int, cut: int, starts: bool
+) -> None:
     kinds = ["session_end", "stop", "session_end", "prompt", "session_end", "session_end"]
     turns = [
         Event(
             f"20261120t16451{number}z-aaaaaaaaaa",
             kinds[number],
             f"2026-11-20T16:45:1{number}Z",
-            f"### Accomplished\n\nturn {number}" if kinds[number] == "session_end" else f"turn {number}",
+            f"### Accomplished\n\nturn {number}"
+            if kinds[number] == "session_end"
+            else f"turn {number}",
             session="s-1",
         )
         for number in order
     ]
-    begun = Event("20261120t164500z-aaaaaaaaaa", "session_start", "2026-11-20T16:45:00Z", "the goal", session="s-1")
+    begun = Event(
+        "20261120t164500z-aaaaaaaaaa",
+        "session_start",
+        "2026-11-20T16:45:00Z",
+        "the goal",
+        session="s-1",
+    )
     base = folded(b"", [*([begun] if starts else []), *turns[:known]])
     ours, theirs = turns[known : known + cut], turns[known + cut :]
     if not starts and not known:
@@ -342,7 +464,17 @@ def folded(data: bytes, turns: list[Event]) -> bytes:
 
 
 def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
-    text = compose(Record("n-1", "note", "N", "text", "2026-11-20T16:45:12Z", ("20261120t164512z-aaaaaaaaaa",), tags=("a",)))
+    text = compose(
+        Record(
+            "n-1",
+            "note",
+            "N",
+            "text",
+            "2026-11-20T16:45:12Z",
+            ("20261120t164512z-aaaaaaaaaa",),
+            tags=("a",),
+        )
+    )
     ours, theirs = text.replace("[a]", "[a, b]"), text.replace("[a]", "[a, c]")
     merged = merge(b"", ours.encode(), theirs.encode())
     assert merged.data.decode() == text.replace("[a]", "[a, b, c]")
@@ -351,7 +483,9 @@ def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
 
 # -- a topic that several clones saved
 
-SAVED = [f"2026112{day}t164512z-{letter * 10}" for day, letter in zip(range(9), "rqponmlkj", strict=True)]
+SAVED = [
+    f"2026112{day}t164512z-{letter * 10}" for day, letter in zip(range(9), "rqponmlkj", strict=True)
+]
 words_of_a_save = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["decision", "pattern"]),
@@ -391,9 +525,13 @@ def test_the_latest_text_of_a_topic_stands_in_whatever_order_clones_merge(
     base = b"" if alone else saved(known, texts[0]).replace(b"\n", eol.encode())
     own = [ids[2:4], ids[4:6], ids[6:8]]
     said = [
-        words if max(new) > max(known, default="") else texts[0] for new, words in zip(own, texts[1:], strict=True)
+        words if max(new) > max(known, default="") else texts[0]
+        for new, words in zip(own, texts[1:], strict=True)
     ]  # a late event's text never stood
-    sides = [saved([*known, *new], words, lacks).replace(b"\n", eol.encode()) for new, words in zip(own, said, strict=True)]
+    sides = [
+        saved([*known, *new], words, lacks).replace(b"\n", eol.encode())
+        for new, words in zip(own, said, strict=True)
+    ]
     results = set()
     for one, two, three in itertools.permutations(sides):
         first = merge(base, one, two)
@@ -407,7 +545,11 @@ def test_the_latest_text_of_a_topic_stands_in_whatever_order_clones_merge(
     assert problems(notes.write(note)) == []
     assert note.provenance()[0] == tuple(sorted({*known, *itertools.chain(*own)}))
     greatest = max(range(3), key=lambda side: max(known + own[side]))
-    assert (note.body, note.get("title"), note.get("type")) == (notes.read(sides[greatest]).body, said[greatest]["title"], said[greatest]["type"])
+    assert (note.body, note.get("title"), note.get("type")) == (
+        notes.read(sides[greatest]).body,
+        said[greatest]["title"],
+        said[greatest]["type"],
+    )
 
 
 observations = st.fixed_dictionaries(
@@ -420,16 +562,28 @@ observations = st.fixed_dictionaries(
         "session": st.sampled_from(["", "s-1", "s-2"]),
         "confidence": st.sampled_from(["", "0.5", "0.9"]),
         "priority": st.sampled_from(["", "3"]),
-        "derived_from": st.lists(st.sampled_from(["x-aaaaaa", "y-bbbbbb"]), max_size=2, unique=True).map(tuple),
+        "derived_from": st.lists(
+            st.sampled_from(["x-aaaaaa", "y-bbbbbb"]), max_size=2, unique=True
+        ).map(tuple),
     }
 )
 
 
 @given(st.lists(observations, min_size=9, max_size=9), st.permutations(range(9)), st.integers(0, 2))
-def test_a_topic_saved_on_three_clones_is_the_note_that_one_clone_writes(said: list[dict], order: list[int], known: int) -> None:
+def test_a_topic_saved_on_three_clones_is_the_note_that_one_clone_writes(
+    said: list[dict], order: list[int], known: int
+) -> None:
     """`known` events were there before the clones parted; two came in on each since, some of them late."""
     sent = [
-        Event(id_, "observation", events.time_of(id_), project="shop", topic="decision/storage", scope="project", **words)
+        Event(
+            id_,
+            "observation",
+            events.time_of(id_),
+            project="shop",
+            topic="decision/storage",
+            scope="project",
+            **words,
+        )
         for id_, words in zip(SAVED, said, strict=True)
     ]
     before = [sent[place] for place in order[:known]]
@@ -458,8 +612,18 @@ def taken_in(data: bytes, new: list[Event], sent: list[Event]) -> bytes:
 
 
 def test_what_lost_is_named_by_its_event() -> None:
-    words = {"type": "decision", "tags": [], "body": "text", "status": "active", "confidence": "0.5", "later": False}
-    one, two = saved(SAVED[:1], {**words, "title": "One"}), saved(SAVED[1:2], {**words, "title": "Two", "body": "other text"})
+    words = {
+        "type": "decision",
+        "tags": [],
+        "body": "text",
+        "status": "active",
+        "confidence": "0.5",
+        "later": False,
+    }
+    one, two = (
+        saved(SAVED[:1], {**words, "title": "One"}),
+        saved(SAVED[1:2], {**words, "title": "Two", "body": "other text"}),
+    )
     told = merge(b"", one, two).decisions
     assert told[0] == (
         f"text: kept that of {SAVED[1]}, not that of {SAVED[0]}: both sides saved the topic 'decision/storage'; cortex history storage-k3f9q2 shows both"
@@ -468,26 +632,47 @@ def test_what_lost_is_named_by_its_event() -> None:
 
 
 def test_the_order_of_keys_is_the_one_in_which_records_are_written() -> None:
-    keys = [line.partition(":")[0] for line in compose(full_record()).split("---\n")[1].splitlines() if line[0] not in " -"]
+    keys = [
+        line.partition(":")[0]
+        for line in compose(full_record()).split("---\n")[1].splitlines()
+        if line[0] not in " -"
+    ]
     assert len(keys) >= 14
     assert keys == [key for key in merge_fields.ORDER if key in keys]
 
 
 def full_record() -> Record:
     """A record with something in every field."""
-    held = {"events": ("e",), "tags": ("a",), "relations": (("follows", "b-1"),), "aliases": ("c",), "supersedes": ("d-1",), "pinned": True}
+    held = {
+        "events": ("e",),
+        "tags": ("a",),
+        "relations": (("follows", "b-1"),),
+        "aliases": ("c",),
+        "supersedes": ("d-1",),
+        "pinned": True,
+    }
     return Record(**{field: held.get(field, "x") for field in Record._fields})
 
 
 def named(ids: list[str], body: str, eol: str = "\n") -> bytes:
     record = Record(
-        "storage-k3f9q2", "decision", body.title(), body, "2026-11-20T16:00:00Z", tuple(sorted(ids)), topic="decision/storage", project="shop"
+        "storage-k3f9q2",
+        "decision",
+        body.title(),
+        body,
+        "2026-11-20T16:00:00Z",
+        tuple(sorted(ids)),
+        topic="decision/storage",
+        project="shop",
     )
     return compose(record).replace("\n", eol).encode()
 
 
 def many(letter: str, count: int) -> list[str]:
-    return [f"20261120t164512z-{letter}{f'{n:09d}'.translate(str.maketrans('0189', 'abcd'))}" for n in range(count)]
+    return [
+        f"20261120t164512z-{letter}{f'{n:09d}'.translate(str.maketrans('0189', 'abcd'))}"
+        for n in range(count)
+    ]
 
 
 @pytest.mark.sampled(2)
@@ -511,7 +696,9 @@ def test_more_events_than_a_note_may_name_are_never_joined_into_one_that_nobody_
 
 def test_a_name_that_is_no_event_does_not_make_a_side_the_latest() -> None:
     base = named(["20261120t164512z-aaaaaaaaaa"], "base")
-    early = named(["20261120t164512z-aaaaaaaaaa", "20261120t164600z-aaaaaaaaaa", "minutes-of-monday"], "early")
+    early = named(
+        ["20261120t164512z-aaaaaaaaaa", "20261120t164600z-aaaaaaaaaa", "minutes-of-monday"], "early"
+    )
     late = named(["20261120t164512z-aaaaaaaaaa", "20261120t164700z-aaaaaaaaaa"], "late")
     for sides in ((early, late), (late, early)):
         assert notes.parse(merge(base, *sides).data, "n.md").text.strip() == "late"
@@ -522,7 +709,12 @@ def test_a_name_that_is_no_event_does_not_make_a_side_the_latest() -> None:
 
 def test_a_merge_never_makes_frontmatter_larger_than_readers_take() -> None:
     base = b"---\nid: a\ntags: [x]\n---\n"
-    ours, theirs = (base.replace(b"[x]", b"[" + b", ".join(b"%c%05d" % (letter, number) for number in range(6000)) + b"]") for letter in b"pq")
+    ours, theirs = (
+        base.replace(
+            b"[x]", b"[" + b", ".join(b"%c%05d" % (letter, number) for number in range(6000)) + b"]"
+        )
+        for letter in b"pq"
+    )
     merged = merge(base, ours, theirs)
     assert problems(merged.data) == []
     assert not merged.clean
@@ -536,16 +728,30 @@ def test_what_has_no_lines_is_refused(data: bytes) -> None:
 
 
 def test_marker_like_lines_of_any_length_do_not_confuse() -> None:
-    strange = "".join(f"{mark * size}{tail}\n" for mark in "<|=>" for size in (7, 31, 40, 80) for tail in ("", " a")).encode()
-    base, ours, theirs = strange + b"x\n" + strange, strange + b"y\n" + strange, strange + b"z\n" + strange
+    strange = "".join(
+        f"{mark * size}{tail}\n"
+        for mark in "<|=>"
+        for size in (7, 31, 40, 80)
+        for tail in ("", " a")
+    ).encode()
+    base, ours, theirs = (
+        strange + b"x\n" + strange,
+        strange + b"y\n" + strange,
+        strange + b"z\n" + strange,
+    )
     merged = merge(base, ours, theirs)
     assert merged.data.count(strange) == 2
     assert not merged.clean
-    assert (b"<" * 8 + b" updated at an unknown time, one version\nz\n" + b"=" * 8 + b"\ny\n") in merged.data
+    assert (
+        b"<" * 8 + b" updated at an unknown time, one version\nz\n" + b"=" * 8 + b"\ny\n"
+    ) in merged.data
 
 
 def test_two_texts_that_differ_everywhere_are_merged_in_time() -> None:
-    ours, theirs = (b"".join(b"%s %d\n" % (word, number % 700) for number in range(9000)) for word in (b"ours", b"theirs"))
+    ours, theirs = (
+        b"".join(b"%s %d\n" % (word, number % 700) for number in range(9000))
+        for word in (b"ours", b"theirs")
+    )
     merged = merge(b"", ours, theirs)
     assert sorted(filter(None, merged.data.splitlines())) == sorted((ours + theirs).splitlines())
 
@@ -581,7 +787,10 @@ def test_a_large_body_is_merged_in_time(name: str) -> None:
 
 
 def test_long_lists_are_merged_in_time() -> None:
-    base, ours, theirs = (b"---\nid: a\ntags: [" + b",".join(names) + b"]\n---\n" for names in ([], NAMES, [*NAMES[::-1], b"more"]))
+    base, ours, theirs = (
+        b"---\nid: a\ntags: [" + b",".join(names) + b"]\n---\n"
+        for names in ([], NAMES, [*NAMES[::-1], b"more"])
+    )
     assert merge(base, ours, theirs) == merge(base, theirs, ours)
 
 
@@ -605,4 +814,6 @@ def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_events_have_ids_that_turns_are_ordered_by() -> None:
-    assert events.is_event_id("20261120t164512z-aaaaaaaaaa")  # the form that the merge of session lines goes by
+    assert events.is_event_id(
+        "20261120t164512z-aaaaaaaaaa"
+    )  # the form that the merge of session lines goes by

@@ -15,9 +15,13 @@ from cortex.core.problem import Invalid
 from tests.conftest import cpu_limit
 
 
-def event(text: str, *, at: str = "2026-11-20T16:45:12Z", tail: str = "aaaaaaaaaa", **fields) -> Event:
+def event(
+    text: str, *, at: str = "2026-11-20T16:45:12Z", tail: str = "aaaaaaaaaa", **fields
+) -> Event:
     stamp = at.replace("-", "").replace(":", "").lower()
-    return Event(id=f"{stamp}-{tail}", type=fields.pop("type", "manual"), at=at, text=text, **fields)
+    return Event(
+        id=f"{stamp}-{tail}", type=fields.pop("type", "manual"), at=at, text=text, **fields
+    )
 
 
 def made(text: str, **fields) -> notes.Note:
@@ -27,7 +31,12 @@ def made(text: str, **fields) -> notes.Note:
 
 
 TITLES = [
-    ("Decision: use SQLite, because it is one file", (), "decision", "Use SQLite, because it is one file"),
+    (
+        "Decision: use SQLite, because it is one file",
+        (),
+        "decision",
+        "Use SQLite, because it is one file",
+    ),
     ("**Decision:** use SQLite. It is one file.", (), "decision", "Use SQLite"),
     ("# Gotcha: fsync the folder too\n\nlong story", (), "gotcha", "Fsync the folder too"),
     ("- TIL: `os.link` never overwrites", (), "learning", "os.link never overwrites"),
@@ -47,7 +56,9 @@ TITLES = [
 
 
 @pytest.mark.parametrize(("text", "tags", "type_", "title"), TITLES)
-def test_a_manual_event_becomes_one_record(text: str, tags: tuple[str, ...], type_: str, title: str) -> None:
+def test_a_manual_event_becomes_one_record(
+    text: str, tags: tuple[str, ...], type_: str, title: str
+) -> None:
     note = made(text, tags=tags, project="cortex", branch="main", session="s1")
     assert (note.get("type"), note.get("title")) == (type_, title)
     assert note.text.strip() == text.strip()
@@ -55,7 +66,11 @@ def test_a_manual_event_becomes_one_record(text: str, tags: tuple[str, ...], typ
     assert re.fullmatch(r"[a-z0-9-]+-[a-z2-7]{6}", note.get("id"))
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200).filter(lambda text: text.strip()))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200).filter(
+        lambda text: text.strip()
+    )
+)
 def test_any_text_becomes_a_readable_record_with_a_safe_path(text: str) -> None:
     text = text.replace("\r", " ").replace("\0", " ")
     (change,) = normalize(event(text or "x"), Known()) if text.strip() else (None,)
@@ -116,7 +131,11 @@ def test_stop_events_fold_into_the_one_note_of_their_session_in_the_order_of_ids
         data = amend(data, fold)
         assert amend(data, fold) == data
     turns = [line for line in data.decode().splitlines() if line.startswith("- 2026")]
-    assert [turn.split(": ")[1].split(" [[")[0] for turn in turns] == ["first", "second turn", "third"]
+    assert [turn.split(": ")[1].split(" [[")[0] for turn in turns] == [
+        "first",
+        "second turn",
+        "third",
+    ]
 
 
 def test_a_session_that_was_only_compacted_is_open_until_it_stops() -> None:
@@ -125,14 +144,23 @@ def test_a_session_that_was_only_compacted_is_open_until_it_stops() -> None:
     assert isinstance(created, Create)
     assert notes.read(created.text.encode()).get("status") == "open"
     stopped = event("end", at="2026-11-20T17:00:00Z", type="stop", session="abc")
-    assert notes.read(amend(created.text.encode(), Fold(created.path, stopped))).get("status") == "done"
+    assert (
+        notes.read(amend(created.text.encode(), Fold(created.path, stopped))).get("status")
+        == "done"
+    )
 
 
 def test_a_persons_words_in_a_session_note_stay_where_they_are() -> None:
     (created,) = normalize(event("turn", type="stop", session="abc"), Known())
     assert isinstance(created, Create)
-    edited = created.text.replace("## Events", "My own words.\n\n## Events").encode() + b"\nA last line without an end"
-    folded = amend(edited, Fold(created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc"))).decode()
+    edited = (
+        created.text.replace("## Events", "My own words.\n\n## Events").encode()
+        + b"\nA last line without an end"
+    )
+    folded = amend(
+        edited,
+        Fold(created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc")),
+    ).decode()
     assert "My own words.\n\n## Events\n\n- 2026-11-20 16:45 stop: turn" in folded
     assert "stop: next [[20261120t170000z-aaaaaaaaaa]]\n\nA last line without an end" in folded
 
@@ -150,11 +178,21 @@ def test_the_tags_of_a_twin_are_kept() -> None:
 def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n# between\n    - e2\n  reviewed_by: Ada\nmine: 1\n---\nbody\n"
     grown = notes.read(amend(data, Grow("a.md", event("x"))))
-    assert grown.fields["provenance"] == {"events": ["20261120t164512z-aaaaaaaaaa", "e1", "e2"], "reviewed_by": "Ada"}
+    assert grown.fields["provenance"] == {
+        "events": ["20261120t164512z-aaaaaaaaaa", "e1", "e2"],
+        "reviewed_by": "Ada",
+    }
     assert (grown.get("mine"), grown.problems) == ("1", ())
 
 
-@pytest.mark.parametrize("block", [b"{id: r, title: T}", b"? provenance\n: {events: [a]}", b"provenance: {events: [a,\nb], session: s}\nid: r"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"{id: r, title: T}",
+        b"? provenance\n: {events: [a]}",
+        b"provenance: {events: [a,\nb], session: s}\nid: r",
+    ],
+)
 def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
     data = b"---\n" + block + b"\n---\nbody\n"
     try:
@@ -166,7 +204,17 @@ def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
         assert changed.get("id") == notes.read(data).get("id")
 
 
-@pytest.mark.parametrize("text", ["*" * 100_000, "**" * 50_000 + "a", "# > - " * 20_000, "- [ ] " * 20_000, "a" * 100_000 + ":", "[[" * 50_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*" * 100_000,
+        "**" * 50_000 + "a",
+        "# > - " * 20_000,
+        "- [ ] " * 20_000,
+        "a" * 100_000 + ":",
+        "[[" * 50_000,
+    ],
+)
 def test_a_first_line_built_to_make_a_pattern_crawl_becomes_a_record_quickly(text) -> None:
     with cpu_limit(5):
         normalize(event(text), Known())
@@ -194,10 +242,19 @@ def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all
         assert isinstance(change, Create)
         cards[change.id] = notes.parse(change.text.encode(), change.path)
     meeting, decision, todo, done = cards.values()
-    assert [note.get("type") for note in cards.values()] == ["meeting", "decision", "action", "action"]
+    assert [note.get("type") for note in cards.values()] == [
+        "meeting",
+        "decision",
+        "action",
+        "action",
+    ]
     assert meeting.text.strip() == MINUTES.strip()
-    assert meeting.fields["relations"] == [{"kind": "source_of", "to": f"[[{id_}]]"} for id_ in list(cards)[1:]]
-    assert decision.fields["relations"] == [{"kind": "derived_from", "to": f"[[{meeting.get('id')}]]"}]
+    assert meeting.fields["relations"] == [
+        {"kind": "source_of", "to": f"[[{id_}]]"} for id_ in list(cards)[1:]
+    ]
+    assert decision.fields["relations"] == [
+        {"kind": "derived_from", "to": f"[[{meeting.get('id')}]]"}
+    ]
     assert "**Why.**" in decision.text
     assert (todo.get("status"), todo.get("owner"), todo.get("due")) == ("open", "Ada", "2026-12-01")
     assert (done.get("status"), done.get("owner")) == ("done", "Ben")
@@ -225,7 +282,9 @@ def test_what_a_save_supersedes_is_superseded_by_the_record_that_is_there() -> N
         known.learn(change, one)
     ids = {path: id_ for id_, path in known.paths.items()}
     (twin, old_id), (old_path,) = ids.values(), list(ids)[1:]
-    again = saving("text", "cccccccccc", supersedes=(old_id, twin), derived_from=(old_id, twin, "source"))
+    again = saving(
+        "text", "cccccccccc", supersedes=(old_id, twin), derived_from=(old_id, twin, "source")
+    )
     grown, retired = normalize(again, known)
     assert (type(grown), retired) == (Grow, Retire(old_path, again, twin))
     data = amend(compose_of(first), grown)
@@ -235,7 +294,9 @@ def test_what_a_save_supersedes_is_superseded_by_the_record_that_is_there() -> N
     assert note.fields["relations"] == [{"kind": kind, "to": f"[[{to}]]"} for kind, to in pairs]
     assert amend(data, grown) == data
     known.learn(retired, again)
-    assert isinstance(normalize(saving("other", "dddddddddd"), known)[0], Create)  # what is set aside is nobody's twin
+    assert isinstance(
+        normalize(saving("other", "dddddddddd"), known)[0], Create
+    )  # what is set aside is nobody's twin
 
 
 def compose_of(one: Event) -> bytes:
@@ -249,17 +310,31 @@ def test_the_record_of_a_topic_from_another_project_never_supersedes_itself() ->
     known.paths["store-old234"] = "records/decision/store-old234.md"
     known.topics["shop", "project", "decision/store"] = "records/decision/store-old234.md"
     known.paths["other-abcdef"] = "records/decision/other-abcdef.md"
-    again = saving("text", "aaaaaaaaaa", project="shop", scope="project", topic="decision/store", supersedes=("store-old234", "other-abcdef"))
+    again = saving(
+        "text",
+        "aaaaaaaaaa",
+        project="shop",
+        scope="project",
+        topic="decision/store",
+        supersedes=("store-old234", "other-abcdef"),
+    )
     upsert, *retired = normalize(again, known)
     assert isinstance(upsert, Upsert)
-    assert (upsert.record.supersedes, upsert.record.relations) == (("other-abcdef",), (("supersedes", "other-abcdef"),))
+    assert (upsert.record.supersedes, upsert.record.relations) == (
+        ("other-abcdef",),
+        (("supersedes", "other-abcdef"),),
+    )
     assert retired == [Retire("records/decision/other-abcdef.md", again, "store-old234")]
 
 
 def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
     held = b'---\nid: x\nstatus: active\nsupersedes: [r, q]\nrelations:\n  - {kind: supersedes, to: "[[r]]"}\n  - {kind: refines, to: "[[r]]"}\n---\ntext\n'
     note = notes.parse(amend(held, Retire("x.md", saving("text", "aaaaaaaaaa"), "r")), "x.md")
-    assert (note.get("status"), note.get("superseded_by"), note.texts("supersedes")) == ("superseded", "r", ("q",))
+    assert (note.get("status"), note.get("superseded_by"), note.texts("supersedes")) == (
+        "superseded",
+        "r",
+        ("q",),
+    )
     assert note.fields["relations"] == [{"kind": "refines", "to": "[[r]]"}]
 
 
@@ -273,12 +348,29 @@ def test_a_text_that_a_topic_no_longer_says_is_no_twin() -> None:
 
 
 EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"
-GOOD = {"id": "20261120t164512z-aaaaaaaaaa", "type": "manual", "at": "2026-11-20T16:45:12Z", "text": "x"}
+GOOD = {
+    "id": "20261120t164512z-aaaaaaaaaa",
+    "type": "manual",
+    "at": "2026-11-20T16:45:12Z",
+    "text": "x",
+}
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1).filter(lambda text: text.strip()))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1).filter(
+        lambda text: text.strip()
+    )
+)
 def test_what_was_captured_is_what_is_read(text: str) -> None:
-    written = event(text, session="s: 1", project="p", branch="feat/x", tags=("a", "b/c"), host="claude", source="hook")
+    written = event(
+        text,
+        session="s: 1",
+        project="p",
+        branch="feat/x",
+        tags=("a", "b/c"),
+        host="claude",
+        source="hook",
+    )
     assert read_event(events.compose(written).encode(), f"inbox/pending/{written.id}.md") == written
 
 

@@ -15,7 +15,9 @@ SHARDS = [
     b"b: *x\n", b"tags: #a #b\n", b"up: [[Note]]\n", b"t: {{date}}\n", b"a: [\n", b"- a\n", b"\n", b"\r", b"text\n", b"<<<<<<< HEAD\n", b"\xff\xfe",
     b"\0", b"  indented: x\n", b"a: |\n  ---\n", b"\xe2\x80\xa8", b"key:: value\n", "naïve é\n".encode(), b"a: 'x\n", b"\tb: c\n", b"# h\n", b"a: b: c\n",
 ]  # fmt: skip
-anything = st.one_of(st.binary(max_size=300), st.lists(st.sampled_from(SHARDS), max_size=12).map(b"".join))
+anything = st.one_of(
+    st.binary(max_size=300), st.lists(st.sampled_from(SHARDS), max_size=12).map(b"".join)
+)
 
 
 @given(anything)
@@ -96,12 +98,16 @@ def test_a_broken_note_is_a_problem_with_its_line_and_its_text_is_there(case: st
 
 
 def test_a_note_that_is_no_yaml_still_has_its_plain_fields_to_be_found_by() -> None:
-    note = notes.read(b"---\r\nid: a-1\r\ntitle: Foo: bar\r\ntags: [x\r\nstatus: active\r\n---\r\n", "n.md")
+    note = notes.read(
+        b"---\r\nid: a-1\r\ntitle: Foo: bar\r\ntags: [x\r\nstatus: active\r\n---\r\n", "n.md"
+    )
     assert note.fields == {"id": "a-1", "title": "Foo: bar", "status": "active"}
 
 
 def test_an_alias_bomb_costs_nothing() -> None:
-    bomb = "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    bomb = "a0: &a0 x\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+    )
     note = notes.read(f"---\n{bomb}---\n".encode(), "n.md")
     assert note.fields == {}
     assert "alias" in note.problems[0].message
@@ -110,11 +116,21 @@ def test_an_alias_bomb_costs_nothing() -> None:
 @given(
     st.sampled_from([b"\n", b"\r\n"]),
     st.booleans(),
-    st.lists(st.sampled_from(["a: 1", "# comment", "list:", "  - x", "title:   'odd' ", 'q: "x: y"', "tags: [ a,b ]"]), max_size=6, unique=True),
+    st.lists(
+        st.sampled_from(
+            ["a: 1", "# comment", "list:", "  - x", "title:   'odd' ", 'q: "x: y"', "tags: [ a,b ]"]
+        ),
+        max_size=6,
+        unique=True,
+    ),
     st.binary(max_size=60),
 )
-def test_set_field_changes_its_own_lines_alone(eol: bytes, bom: bool, lines: list[str], body: bytes) -> None:
-    head = (notes.BOM if bom else b"") + b"---" + eol + b"".join(line.encode() + eol for line in lines)
+def test_set_field_changes_its_own_lines_alone(
+    eol: bytes, bom: bool, lines: list[str], body: bytes
+) -> None:
+    head = (
+        (notes.BOM if bom else b"") + b"---" + eol + b"".join(line.encode() + eol for line in lines)
+    )
     tail = b"---" + eol + body
     for word in ("done", "open"):
         changed = notes.set_field(notes.read(head + tail), "status", emit.field("status", word))
@@ -126,12 +142,20 @@ def test_set_field_changes_its_own_lines_alone(eol: bytes, bom: bool, lines: lis
 
 def test_set_field_replaces_a_nested_block_and_keeps_the_comment_after_it() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n\n# mine\nz: 1\n---\nbody\n"
-    after = notes.set_field(notes.read(data), "provenance", emit.field("provenance", {"events": ["e1", "e2"]}))
-    assert notes.write(after) == b"---\nid: a\nprovenance:\n  events:\n    - e1\n    - e2\n\n# mine\nz: 1\n---\nbody\n"
+    after = notes.set_field(
+        notes.read(data), "provenance", emit.field("provenance", {"events": ["e1", "e2"]})
+    )
+    assert (
+        notes.write(after)
+        == b"---\nid: a\nprovenance:\n  events:\n    - e1\n    - e2\n\n# mine\nz: 1\n---\nbody\n"
+    )
 
 
 def test_set_field_gives_a_note_without_frontmatter_one() -> None:
-    assert notes.write(notes.set_field(notes.read(b"hello\r\n"), "id", ["id: a"])) == b"---\r\nid: a\r\n---\r\nhello\r\n"
+    assert (
+        notes.write(notes.set_field(notes.read(b"hello\r\n"), "id", ["id: a"]))
+        == b"---\r\nid: a\r\n---\r\nhello\r\n"
+    )
 
 
 def test_a_comment_below_an_empty_list_of_tags_is_no_problem() -> None:
@@ -141,8 +165,28 @@ def test_a_comment_below_an_empty_list_of_tags_is_no_problem() -> None:
 
 def named(count: int, eol: bytes = b"\n", more: bytes = b"") -> bytes:
     """A note that names so many events."""
-    ids = b"".join(b"    - 20261120t164512z-%s%s" % (f"{n:010d}".translate(str.maketrans("0189", "abcd")).encode(), eol) for n in range(count))
-    return b"---" + eol + b"id: a" + eol + more + b"provenance:" + eol + b"  events:" + eol + ids + b"  session: s1" + eol + b"---" + eol + b"text"
+    ids = b"".join(
+        b"    - 20261120t164512z-%s%s"
+        % (f"{n:010d}".translate(str.maketrans("0189", "abcd")).encode(), eol)
+        for n in range(count)
+    )
+    return (
+        b"---"
+        + eol
+        + b"id: a"
+        + eol
+        + more
+        + b"provenance:"
+        + eol
+        + b"  events:"
+        + eol
+        + ids
+        + b"  session: s1"
+        + eol
+        + b"---"
+        + eol
+        + b"text"
+    )
 
 
 @pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
@@ -151,7 +195,12 @@ def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, 
     data = named(count, eol)
     with cpu_limit(2):
         note = notes.parse(data, "n.md")
-    assert (note.get("id"), len(note.provenance()[0]), note.provenance()[1], note.text) == ("a", count, {"session": "s1"}, "text")
+    assert (note.get("id"), len(note.provenance()[0]), note.provenance()[1], note.text) == (
+        "a",
+        count,
+        {"session": "s1"},
+        "text",
+    )
     assert notes.write(note) == data
 
 

@@ -11,7 +11,10 @@ from cortex.core.known import Create, Fold, Known, Upsert
 from cortex.core.normalize import normalize
 from tests.conftest import cpu_limit
 
-ONE, TWO = "Sync the folder after a rename, or it is gone.", "A lock file must never be deleted by its holder."
+ONE, TWO = (
+    "Sync the folder after a rename, or it is gone.",
+    "A lock file must never be deleted by its holder.",
+)
 
 
 def texts(markdown: str) -> list[str]:
@@ -30,7 +33,15 @@ def test_the_headings_that_count(heading: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["# Key Learnings", "#### Key Learnings", "## My Key Learnings", "Key Learnings", "##Key Learnings", "## Learnings today"]
+    "heading",
+    [
+        "# Key Learnings",
+        "#### Key Learnings",
+        "## My Key Learnings",
+        "Key Learnings",
+        "##Key Learnings",
+        "## Learnings today",
+    ],
 )
 def test_the_headings_that_do_not(heading: str) -> None:
     assert texts(f"{heading}\n\n1. {ONE}\n") == []
@@ -47,7 +58,10 @@ def test_the_headings_that_do_not(heading: str) -> None:
         (f"1. {ONE}\n1. {ONE.upper()}\n2. {TWO}", [ONE, TWO]),
         ("1. **Sync** the `folder` after a *rename*,\n   or it is [gone](https://x.y).", [ONE]),
         ("1. Sync the [[folder]] after a [[x|rename]], or it is gone.", [ONE]),
-        ("1. The field snake_case_name stays as it is.", ["The field snake_case_name stays as it is."]),
+        (
+            "1. The field snake_case_name stays as it is.",
+            ["The field snake_case_name stays as it is."],
+        ),
         (f"```\n1. {TWO}\n## Learnings\n```\n1. {ONE}", [ONE]),
         (f"~~~~\n1. {TWO}\n~~~\n1. {TWO}\n~~~~\n1. {ONE}", [ONE]),
         (f"1. {ONE}\n\n## Next\n\n1. {TWO}", [ONE]),
@@ -57,7 +71,10 @@ def test_the_headings_that_do_not(heading: str) -> None:
 )
 def test_the_items_of_the_last_section(section: str, found: list[str]) -> None:
     assert texts(f"## Key Learnings\n\n{section}\n") == found
-    assert texts(f"## Key Learnings\r\n\r\n{section}\r\n".replace("\n", "\r\n").replace("\r\r", "\r")) == found
+    assert (
+        texts(f"## Key Learnings\r\n\r\n{section}\r\n".replace("\n", "\r\n").replace("\r\r", "\r"))
+        == found
+    )
 
 
 def test_a_title_is_the_beginning_and_things_that_begin_alike_are_two_topics() -> None:
@@ -70,7 +87,10 @@ def test_a_title_is_the_beginning_and_things_that_begin_alike_are_two_topics() -
 
 def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
     begun = "Never delete the lock file of another process while that process is alive"
-    (one,), (two,), (again,) = (learnings(f"## Learnings\n- {begun}{end}") for end in (", it holds.", " on NFS, where it hangs.", ",  It **holds**."))
+    (one,), (two,), (again,) = (
+        learnings(f"## Learnings\n- {begun}{end}")
+        for end in (", it holds.", " on NFS, where it hangs.", ",  It **holds**.")
+    )
     assert one.title == two.title
     assert one.topic != two.topic
     assert one.topic == again.topic
@@ -79,7 +99,15 @@ def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1. " + "*_" * 500_000, "- [" * 300_000, "- a\n  b\n" * 100_000, "#" * 1_000_000, "- " + "[[" * 400_000, "- " + "![](" * 200_000]
+    "text",
+    [
+        "1. " + "*_" * 500_000,
+        "- [" * 300_000,
+        "- a\n  b\n" * 100_000,
+        "#" * 1_000_000,
+        "- " + "[[" * 400_000,
+        "- " + "![](" * 200_000,
+    ],
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
     with cpu_limit(5):
@@ -99,7 +127,11 @@ def test_each_learning_is_one_record_and_the_same_one_when_it_is_learned_again(t
     for change in changes:
         assert isinstance(change, Create)
         note = notes.parse(change.text.encode(), change.path)
-        assert (note.get("type"), note.get("topic").partition("/")[0], note.get("scope")) == ("learning", "learning", "project")
+        assert (note.get("type"), note.get("topic").partition("/")[0], note.get("scope")) == (
+            "learning",
+            "learning",
+            "project",
+        )
         known.learn(change, first)
     assert len(changes) == 2
     again = normalize(event(f"## Learnings\n- {ONE}\n", type_, 2), known)
@@ -108,7 +140,12 @@ def test_each_learning_is_one_record_and_the_same_one_when_it_is_learned_again(t
 
 @pytest.mark.parametrize(
     ("type_", "session", "place"),
-    [("subagent_stop", "s1", "sessions/"), ("subagent_stop", "", "sessions/"), ("passive", "s1", "sessions/"), ("passive", "", "records/note/")],
+    [
+        ("subagent_stop", "s1", "sessions/"),
+        ("subagent_stop", "", "sessions/"),
+        ("passive", "s1", "sessions/"),
+        ("passive", "", "records/note/"),
+    ],
 )
 def test_a_text_without_learnings_is_not_lost(type_: str, session: str, place: str) -> None:
     known = Known()
@@ -119,4 +156,6 @@ def test_a_text_without_learnings_is_not_lost(type_: str, session: str, place: s
     assert "Nothing to report." in made.text
     known.learn(made, one)
     if session:
-        assert isinstance(normalize(event("Still nothing.", type_, 2, session=session), known)[0], Fold)
+        assert isinstance(
+            normalize(event("Still nothing.", type_, 2, session=session), known)[0], Fold
+        )

@@ -38,7 +38,11 @@ SECRETS: list[Case] = [
     ("private-key", PEM, B64[:64]),
     ("private-key", block("PRIVATE " + "KEY"), B64[:64]),
     ("private-key", block("OPENSSH " + "PRIVATE KEY"), B64[:64]),
-    ("private-key", block("PGP PRIVATE " + "KEY BLOCK", f"Version: 2\n\n{KEY_BODY}\n=Ab1d"), B64[:64]),
+    (
+        "private-key",
+        block("PGP PRIVATE " + "KEY BLOCK", f"Version: 2\n\n{KEY_BODY}\n=Ab1d"),
+        B64[:64],
+    ),
     ("private-key", PEM.replace("\n", "\\n"), B64[:64]),
     ("private-key", PEM.replace("\n", "\\\\n"), B64[:64]),
     ("private-key", PEM.replace("\n", " "), B64[:64]),
@@ -59,7 +63,11 @@ SECRETS: list[Case] = [
     ("slack-token", "xox" + "b-123456789012-123456789012-" + MIXED[:24], MIXED[:24]),
     ("slack-token", "xox" + "e-1-" + UPPER, UPPER),
     ("slack-token", "xa" + "pp-1-A012-345-" + HEX, HEX),
-    ("slack-token", "https://hooks.slack" + ".com/services/T0AB12CD3/B0AB12CD3/" + MIXED[:24], MIXED[:24]),
+    (
+        "slack-token",
+        "https://hooks.slack" + ".com/services/T0AB12CD3/B0AB12CD3/" + MIXED[:24],
+        MIXED[:24],
+    ),
     ("stripe-key", "sk_" + "live_" + MIXED[:24], MIXED[:24]),
     ("stripe-key", "rk_" + "test_" + MIXED[:99], MIXED[:99]),
     ("stripe-key", "wh" + "sec_" + MIXED[:32], MIXED[:32]),
@@ -83,9 +91,17 @@ SECRETS: list[Case] = [
     ("twilio-key", "S" + "K" + HEX[:32], HEX[:32]),
     ("azure-key", "AccountName=a;Account" + "Key=" + B64[:86] + "==;EndpointSuffix=x", B64[:86]),
     ("azure-key", "Endpoint=sb://a/;SharedAccess" + "Key=" + B64[:43] + "=", B64[:43]),
-    ("azure-key", "https://a.blob.core.windows.net/b?sv=1&" + "sig=" + MIXED[:43] + "%3D", MIXED[:43]),
+    (
+        "azure-key",
+        "https://a.blob.core.windows.net/b?sv=1&" + "sig=" + MIXED[:43] + "%3D",
+        MIXED[:43],
+    ),
     ("jwt", "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjMifQ." + MIXED[:43], MIXED[:43]),
-    ("jwt", "ey" + "JhbGciOiJkaXIifQ.." + MIXED[:16] + "." + MIXED[:40] + "." + MIXED[:22], MIXED[:40]),
+    (
+        "jwt",
+        "ey" + "JhbGciOiJkaXIifQ.." + MIXED[:16] + "." + MIXED[:40] + "." + MIXED[:22],
+        MIXED[:40],
+    ),
     ("url-password", "postgres://app:" + "Tr0ub4dor&3" + "@db.example.org:5432/app", "Tr0ub4dor&3"),
     ("url-password", "redis://:" + "p@ss:w0rd" + "@cache:6379", "p@ss:w0rd"),
     ("url-password", "amqp://bob:" + "Ab1/cd+2=" + "@mq/vhost", "Ab1/cd+2="),
@@ -308,7 +324,10 @@ def test_no_pattern_is_compiled_for_a_text_without_hints(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        ("a <private>b</private> c <private>d</private> e", "a [REDACTED:private] c [REDACTED:private] e"),
+        (
+            "a <private>b</private> c <private>d</private> e",
+            "a [REDACTED:private] c [REDACTED:private] e",
+        ),
         ("a <private>b <private>c</private> d</private> e", "a [REDACTED:private] e"),
         ("a <private>b <private>c</private> d", "a [REDACTED:private]"),
         ("a <private>b", "a [REDACTED:private]"),
@@ -329,10 +348,16 @@ END = PEM.split("\n")[-1]
     ("text", "clean"),
     [
         (f"{BEGIN}\n{KEY_BODY}\n\nThe end.", "[REDACTED:private-key]\n\nThe end."),
-        (f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{KEY_BODY}\nThe end.", "[REDACTED:private-key]\nThe end."),
+        (
+            f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{KEY_BODY}\nThe end.",
+            "[REDACTED:private-key]\nThe end.",
+        ),
         (f'"{BEGIN}\\n{B64[:64]}\\nAb1=" rest', '"[REDACTED:private-key]" rest'),
         (f"> {BEGIN}\n> {B64[:64]}\n> ok then", "> [REDACTED:private-key]\n> ok then"),
-        (f"{BEGIN}\n{B64[:64]}\nNote: the rest\n{HEX}", f"[REDACTED:private-key]\nNote: the rest\n{HEX}"),
+        (
+            f"{BEGIN}\n{B64[:64]}\nNote: the rest\n{HEX}",
+            f"[REDACTED:private-key]\nNote: the rest\n{HEX}",
+        ),
         (f"{BEGIN} and then some prose", "[REDACTED:private-key] and then some prose"),
         (f"{BEGIN}{B64[:64]} rest", "[REDACTED:private-key] rest"),
         (f"{BEGIN}\n{END}\n{B64[:64]}\n{END}", f"[REDACTED:private-key]\n{END}"),
@@ -358,7 +383,9 @@ def test_broken_private_keys(text: str, clean: str | None) -> None:
         ("AccountName=a;AccountKey=", B64[:86] + "==", "azure-key", ";EndpointSuffix=x"),
     ],
 )
-def test_what_surrounds_a_secret_stays_readable(before: str, secret: str, kind: str, after: str) -> None:
+def test_what_surrounds_a_secret_stays_readable(
+    before: str, secret: str, kind: str, after: str
+) -> None:
     assert redact(before + secret + after)[0] == f"{before}[REDACTED:{kind}]{after}"
 
 
@@ -372,7 +399,9 @@ def test_kinds_are_named_once_per_replacement_in_order() -> None:
 def test_overlapping_finds_are_one_under_the_more_exact_name() -> None:
     token = "ghp" + "_" + MIXED[:36]
     assert redact(f"TOKEN={token}.tail9") == ("TOKEN=[REDACTED:github-token]", ("github-token",))
-    assert redact(f"https://x:{token}@github.com")[0] == "https://x:[REDACTED:github-token]@github.com"
+    assert (
+        redact(f"https://x:{token}@github.com")[0] == "https://x:[REDACTED:github-token]@github.com"
+    )
 
 
 HOSTILE = [
@@ -486,7 +515,9 @@ def test_a_hostile_text_costs_linear_time(unit: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "hints", "source", "flags"), KINDS)
-def test_what_a_row_matches_has_its_hint(kind: str, hints: tuple[str, ...], source: str, flags: int) -> None:
+def test_what_a_row_matches_has_its_hint(
+    kind: str, hints: tuple[str, ...], source: str, flags: int
+) -> None:
     matched = [text for text in SAMPLES if re.search(source, text, flags)]
     assert matched
     if kind == "seed-phrase":
@@ -498,4 +529,9 @@ def test_what_a_row_matches_has_its_hint(kind: str, hints: tuple[str, ...], sour
 def test_only_re_is_imported() -> None:
     code = "import __future__, re, sys; old = set(sys.modules); import cortex.core.redact; print(*set(sys.modules) - old)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(run.stdout.split()) == {"cortex", "cortex.core", "cortex.core.redact", "cortex.core.shapes"}
+    assert set(run.stdout.split()) == {
+        "cortex",
+        "cortex.core",
+        "cortex.core.redact",
+        "cortex.core.shapes",
+    }

@@ -6,14 +6,30 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.note import read
-from cortex.core.relation import KINDS, LINK, Bearers, Called, Edge, edges_of, end_of, inverse_of, key_of, kind_of, names_of, turned
+from cortex.core.relation import (
+    KINDS,
+    LINK,
+    Bearers,
+    Called,
+    Edge,
+    edges_of,
+    end_of,
+    inverse_of,
+    key_of,
+    kind_of,
+    names_of,
+    turned,
+)
 from cortex.core.scan import scan
 from tests.conftest import cpu_limit
 
 
 def edges(text: str, path: str = "records/decision/a.md") -> list[tuple[str, str, int]]:
     note = read(text.encode())
-    return [(edge.kind, edge.target, edge.line) for edge in edges_of(note, scan(note.text, note.body_line))]
+    return [
+        (edge.kind, edge.target, edge.line)
+        for edge in edges_of(note, scan(note.text, note.body_line))
+    ]
 
 
 RECORD = """\
@@ -72,7 +88,11 @@ def test_what_leads_to_no_note_is_no_edge(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "target", "key"),
     [
-        ("[[20261120t164512z-k3f7q2abcd]]", "20261120t164512z-k3f7q2abcd", "20261120t164512z-k3f7q2abcd"),
+        (
+            "[[20261120t164512z-k3f7q2abcd]]",
+            "20261120t164512z-k3f7q2abcd",
+            "20261120t164512z-k3f7q2abcd",
+        ),
         ("[[Sub/Note.md|n]]", "Sub/Note", "note"),
         ("[[Node.js]]", "Node.js", "node.js"),
         ("[n](Sub/Note.md)", "Sub/Note.md", "note"),
@@ -85,7 +105,11 @@ def test_a_target_stays_as_written_and_its_key_is_folded(text: str, target: str,
 
 
 def test_a_note_is_called_by_its_id_its_path_and_its_file_name() -> None:
-    assert names_of("use-it-abcdef", "records/decision/Use it.md") == (("use-it-abcdef", 0), ("records/decision/use it", 1), ("use it", 2))
+    assert names_of("use-it-abcdef", "records/decision/Use it.md") == (
+        ("use-it-abcdef", 0),
+        ("records/decision/use it", 1),
+        ("use it", 2),
+    )
     assert names_of("x-abcdef", "records/x-abcdef.md") == (("x-abcdef", 0), ("records/x-abcdef", 1))
     assert names_of("Home.md", "Home.md") == (("home", 2),)
 
@@ -117,32 +141,44 @@ NOTES = [
         ("nowhere/index", "a", None),
     ],
 )
-def test_a_name_means_the_note_that_obsidian_would_open_and_ids_beat_everything(name: str, folder: str, number: int | None) -> None:
+def test_a_name_means_the_note_that_obsidian_would_open_and_ids_beat_everything(
+    name: str, folder: str, number: int | None
+) -> None:
     one = Bearers(NOTES).choose(name, folder)
     assert (one.number if one else None) == number
 
 
-@pytest.mark.parametrize(("folder", "number"), [("a", 3), ("b", 2), ("elsewhere", 1), ("a/deep", 4)])
-def test_of_equal_names_the_one_in_the_same_folder_then_the_shortest_path_is_meant(folder: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("folder", "number"), [("a", 3), ("b", 2), ("elsewhere", 1), ("a/deep", 4)]
+)
+def test_of_equal_names_the_one_in_the_same_folder_then_the_shortest_path_is_meant(
+    folder: str, number: int
+) -> None:
     one = Bearers(NOTES[:5]).choose("index", folder)
     assert one is not None
     assert one.number == number
 
 
 def test_a_name_is_found_among_thousands_of_notes_of_one_file_name() -> None:
-    called = [Called(at, f"site/part-{at}/index.md", f"site/part-{at}/index.md") for at in range(4000)]
+    called = [
+        Called(at, f"site/part-{at}/index.md", f"site/part-{at}/index.md") for at in range(4000)
+    ]
     with cpu_limit(1):
         bearers = Bearers(called)
         meant = [bearers.choose(f"part-{at}/index", "elsewhere") for at in range(4000)]
         assert [one and one.number for one in meant] == list(range(4000))
-        assert bearers.choose("art-7/index", "elsewhere") is None  # a whole part of the path, not some of its letters
+        assert (
+            bearers.choose("art-7/index", "elsewhere") is None
+        )  # a whole part of the path, not some of its letters
 
 
 def test_every_kind_has_an_inverse_name_that_turns_back() -> None:
     for kind, inverse in KINDS.items():
         assert inverse_of(kind) == inverse
         assert inverse in KINDS or turned(inverse) == kind
-        assert bool(turned(kind)) == (kind == "source_of")  # which people write, and which says what derived_from says at the other end
+        assert bool(turned(kind)) == (
+            kind == "source_of"
+        )  # which people write, and which says what derived_from says at the other end
     assert kind_of(" Relates-To ") == "relates_to"
     assert inverse_of("inspired_by") == ""
 
@@ -156,16 +192,22 @@ def test_a_key_is_the_same_however_often_it_is_made(name: str) -> None:
 @given(
     st.recursive(
         st.none() | st.booleans() | st.text(max_size=20),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+        ),
     )
 )
 def test_no_frontmatter_stops_the_reading(value: object) -> None:
-    note = read(b"---\nid: a\n---\n")._replace(fields={"relations": value, "supersedes": value, "superseded_by": value, "x": value})  # type: ignore[dict-item]
+    note = read(b"---\nid: a\n---\n")._replace(
+        fields={"relations": value, "supersedes": value, "superseded_by": value, "x": value}
+    )  # type: ignore[dict-item]
     edges_of(note, scan(""))
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("text", ["[[" * 400_000, "[[a|" * 200_000, "[a](b.md" * 100_000, "[[a]]" * 160_000])
+@pytest.mark.parametrize(
+    "text", ["[[" * 400_000, "[[a|" * 200_000, "[a](b.md" * 100_000, "[[a]]" * 160_000]
+)
 def test_hostile_text_takes_linear_time(text: str) -> None:
     scanned = scan(text)
     with cpu_limit(2):

@@ -12,7 +12,11 @@ from tests.conftest import cpu_limit
 
 
 def _telling(prompt: str) -> list[str]:
-    return [word.terms[0] if word.terms else " ".join(word.row) for word in said(prompt, str) if word.telling]
+    return [
+        word.terms[0] if word.terms else " ".join(word.row)
+        for word in said(prompt, str)
+        if word.telling
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,11 @@ def _weight(prompt: str, word: str) -> float:
         ("socket", "zebra", "the socket\n    zebra\n"),
         ("socket", "zebra", 'the socket\n  File "zebra", line 3\n'),  # over a stack trace
         ("socket", "zebra", "the socket\n2026-11-20 10:00:00 INFO zebra opened\n"),  # over a log
-        ("refused", "zebra", "2026-11-20 10:00:00 INFO zebra\n2026-11-20 10:00:01 ERROR connection refused\n"),  # the error over the rest of the log
+        (
+            "refused",
+            "zebra",
+            "2026-11-20 10:00:00 INFO zebra\n2026-11-20 10:00:01 ERROR connection refused\n",
+        ),  # the error over the rest of the log
         ("socket", "merge", "merge the socket"),  # what it is about over what is to be done
     ],
 )
@@ -72,8 +80,12 @@ def test_the_message_of_an_error_weighs_like_prose_five_times_at_the_most() -> N
     assert len([one for one in said(log, str) if one.weight >= relevance.PROSE]) == 5
 
 
-@pytest.mark.parametrize("prompt", ["x" * 8000, "a b " * 5000, "é\ud800" * 9000, "question\n" + "log " * 30_000 + "end"])
-def test_of_a_long_prompt_beginning_and_end_are_taken_and_taken_again_it_is_the_same(prompt) -> None:
+@pytest.mark.parametrize(
+    "prompt", ["x" * 8000, "a b " * 5000, "é\ud800" * 9000, "question\n" + "log " * 30_000 + "end"]
+)
+def test_of_a_long_prompt_beginning_and_end_are_taken_and_taken_again_it_is_the_same(
+    prompt,
+) -> None:
     once = bounded(prompt)
     assert len(once) <= MOST
     assert bounded(once) == once
@@ -121,11 +133,17 @@ def _word(term: str, weight: float = 1.0, *, named: bool = False, telling: bool 
 
 
 def _bearing(*words: tuple[Said, Held]) -> list[int]:
-    found: list[Bearing] = bearing([word for word, _ in words], [held for _, held in words], 100, lambda _: 100)
+    found: list[Bearing] = bearing(
+        [word for word, _ in words], [held for _, held in words], 100, lambda _: 100
+    )
     return [one.number for one in found]
 
 
-IN_TEXT, IN_TITLE, NOWHERE = Held(1, frozenset(), frozenset([7])), Held(1, frozenset([7]), frozenset()), Held(0)
+IN_TEXT, IN_TITLE, NOWHERE = (
+    Held(1, frozenset(), frozenset([7])),
+    Held(1, frozenset([7]), frozenset()),
+    Held(0),
+)
 MANY = Held(35, frozenset([7]), frozenset())
 
 
@@ -137,10 +155,25 @@ MANY = Held(35, frozenset([7]), frozenset())
         ([(_word("a"), IN_TEXT)], []),  # one word of prose in a text is chance
         ([(_word("a"), IN_TEXT), (_word("b"), IN_TEXT)], [7]),
         ([(_word("a_b", 1.5, named=True), IN_TITLE)], [7]),
-        ([(_word("a", telling=False), IN_TITLE), (_word("b", telling=False), IN_TITLE)], []),  # words that ask for anything
-        ([(_word("a"), IN_TITLE), *[(_word(f"x{number}"), NOWHERE) for number in range(9)]], []),  # it is about something else
-        ([(_word("a"), IN_TITLE), *[(_word(f"x{number}", 0.8, telling=False), NOWHERE) for number in range(9)]], [7]),  # anybody says these
-        ([(_word("a"), MANY), (_word("b"), MANY), (_word("c"), MANY)], [7]),  # none of them is rare, and one title has all
+        (
+            [(_word("a", telling=False), IN_TITLE), (_word("b", telling=False), IN_TITLE)],
+            [],
+        ),  # words that ask for anything
+        (
+            [(_word("a"), IN_TITLE), *[(_word(f"x{number}"), NOWHERE) for number in range(9)]],
+            [],
+        ),  # it is about something else
+        (
+            [
+                (_word("a"), IN_TITLE),
+                *[(_word(f"x{number}", 0.8, telling=False), NOWHERE) for number in range(9)],
+            ],
+            [7],
+        ),  # anybody says these
+        (
+            [(_word("a"), MANY), (_word("b"), MANY), (_word("c"), MANY)],
+            [7],
+        ),  # none of them is rare, and one title has all
         ([(_word("a"), Held(70, frozenset(range(70)), frozenset()))], []),  # most notes hold it
     ],
 )

@@ -74,7 +74,12 @@ def test_lines_are_lines_of_the_file() -> None:
 
 def test_lines_below_definitions_and_in_tables() -> None:
     found = scan("[a]: b\n[c]\n\n[c]: d\n  'title'\n[[e]]\n\nabove\n| [[f]] |\n|---|\n| [[g]] |")
-    assert [(link.target, link.line) for link in found.links] == [("d", 2), ("e", 6), ("f", 9), ("g", 11)]
+    assert [(link.target, link.line) for link in found.links] == [
+        ("d", 2),
+        ("e", 6),
+        ("f", 9),
+        ("g", 11),
+    ]
 
 
 def test_title_is_the_first_top_heading_else_the_name_of_the_file() -> None:
@@ -106,10 +111,16 @@ def test_title_is_the_first_top_heading_else_the_name_of_the_file() -> None:
         ("[t](a\\_b.md)", ("markdown", "a_b.md", "", "t")),
         ("[t](100%.md)", ("markdown", "100%.md", "", "t")),
         ("[t](%E9.md)", ("markdown", "%E9.md", "", "t")),
-        ("[t](https://e.example/a%20b?c&amp;d#f)", ("markdown", "https://e.example/a%20b?c&d#f", "", "t")),
+        (
+            "[t](https://e.example/a%20b?c&amp;d#f)",
+            ("markdown", "https://e.example/a%20b?c&d#f", "", "t"),
+        ),
         ("[two\nlines](\nx.md\n)", ("markdown", "x.md", "", "two\nlines")),
         ("![alt](i.png)", ("embed", "i.png", "", "alt")),
-        ("<https://e.example/#f>", ("markdown", "https://e.example/#f", "", "https://e.example/#f")),
+        (
+            "<https://e.example/#f>",
+            ("markdown", "https://e.example/#f", "", "https://e.example/#f"),
+        ),
         ("<a.b@e.example>", ("markdown", "mailto:a.b@e.example", "", "a.b@e.example")),
         ("[t][r]\n\n[R]: <x y.md#h> (T)", ("markdown", "x y.md", "h", "t")),
         ("[r][]\n\n[r]:\n  x.md\n  'T'", ("markdown", "x.md", "", "r")),
@@ -139,9 +150,32 @@ def test_one_link(body: str, link: tuple[str, str, str, str]) -> None:
             "``a ` [[N]]``",
             "`[[N]]\n`",
         ],
-        *["[t] (x)", "[t](x y)", "[t](x", "[t](<x\ny>)", "\\[t](x)", "[t\\](x)", "[t][r]", "[t]", "[ ]"],
-        *["[^1]", "[^1]\n\n[^1]: x.md", "<a b='[t](x)'>", "<notaurl>", "https://e.example", "a < b > c"],
-        *["<!-- [[N]] -->", "a <!-- [t](x)\nb --> c", "<!--\n\n[[N]]\n\n", "%%[[N]]%%", "a %%b [[N]]%% c"],
+        *[
+            "[t] (x)",
+            "[t](x y)",
+            "[t](x",
+            "[t](<x\ny>)",
+            "\\[t](x)",
+            "[t\\](x)",
+            "[t][r]",
+            "[t]",
+            "[ ]",
+        ],
+        *[
+            "[^1]",
+            "[^1]\n\n[^1]: x.md",
+            "<a b='[t](x)'>",
+            "<notaurl>",
+            "https://e.example",
+            "a < b > c",
+        ],
+        *[
+            "<!-- [[N]] -->",
+            "a <!-- [t](x)\nb --> c",
+            "<!--\n\n[[N]]\n\n",
+            "%%[[N]]%%",
+            "a %%b [[N]]%% c",
+        ],
         *[
             "%%\n[[N]]\n\n[[N]]\n%%",
             "%% [[N]]\n",
@@ -477,7 +511,10 @@ def scanned(body: str) -> Outline:
     """The same as the scanner sees it. An Obsidian embed is no image to the parser: it passes for a wikilink here."""
     found = scan(re.sub(r"!(?=\[\[[^\[\]]+\]\](?!\())", "", body))
     headings = [(level, " ".join(text.split()), line) for level, text, line in found.headings]
-    whole = [(link.kind, unquote(link.target + "#" * bool(link.anchor) + link.anchor)) for link in found.links]
+    whole = [
+        (link.kind, unquote(link.target + "#" * bool(link.anchor) + link.anchor))
+        for link in found.links
+    ]
     return (
         headings,
         Counter(target for kind, target in whole if kind == "markdown"),
@@ -491,16 +528,51 @@ def test_real_notes_read_as_the_parser_reads_them(path: Path) -> None:
     assert scanned(body) == parsed(body)
 
 
-WORDS = st.sampled_from(["plain", "two words", "*emphasis*", "**bold**", "end.", "a_b", "5 < 6", "C#", "x!", "&amp;", "(so)"])
-PLACES = st.sampled_from(["a.md", "dir/b%20c.md", "a.md#h", "#top", "<with space.md>", "e_(f).md", "https://e.example/?q=1&r=2#s"])
+WORDS = st.sampled_from(
+    [
+        "plain",
+        "two words",
+        "*emphasis*",
+        "**bold**",
+        "end.",
+        "a_b",
+        "5 < 6",
+        "C#",
+        "x!",
+        "&amp;",
+        "(so)",
+    ]
+)
+PLACES = st.sampled_from(
+    [
+        "a.md",
+        "dir/b%20c.md",
+        "a.md#h",
+        "#top",
+        "<with space.md>",
+        "e_(f).md",
+        "https://e.example/?q=1&r=2#s",
+    ]
+)
 TITLES = st.sampled_from(["", "", "", ' "a title"', " 'it (too)'", " (so)"])
-LABELS = st.sampled_from(["label", "two\nlines", "with `]` code", "![i](i.png)", "*x*", "a \\] b", "[inner]", ""])
+LABELS = st.sampled_from(
+    ["label", "two\nlines", "with `]` code", "![i](i.png)", "*x*", "a \\] b", "[inner]", ""]
+)
 SPANS = st.one_of(
     WORDS,
     WORDS,
     st.builds("[{}]({}{})".format, LABELS, PLACES, TITLES),
     st.builds("![{}]({}{})".format, LABELS, PLACES, TITLES),
-    st.sampled_from(["[full][ref]", "[ref][]", "[Ref]", "![ref]", "[no ref][none]", "[outer [inner](in.md) text](out.md)"]),
+    st.sampled_from(
+        [
+            "[full][ref]",
+            "[ref][]",
+            "[Ref]",
+            "![ref]",
+            "[no ref][none]",
+            "[outer [inner](in.md) text](out.md)",
+        ]
+    ),
     st.sampled_from(
         [
             "`[code](c.md)`",
@@ -512,7 +584,15 @@ SPANS = st.one_of(
             "]",
         ]
     ),
-    st.sampled_from(["<https://auto.example/#x>", "<me@e.example>", "<b title='[t](t.md)'>", "<!-- [c](c.md) -->", "<no"]),
+    st.sampled_from(
+        [
+            "<https://auto.example/#x>",
+            "<me@e.example>",
+            "<b title='[t](t.md)'>",
+            "<!-- [c](c.md) -->",
+            "<no",
+        ]
+    ),
 )
 LINES = st.lists(SPANS, min_size=1, max_size=5).map(" ".join)
 TEXTS = st.lists(LINES.map(lambda line: "w " + line), min_size=1, max_size=3).map("\n".join)
@@ -532,7 +612,15 @@ LEAVES = st.one_of(
     st.builds("{}\n{}".format, TEXTS, st.sampled_from(["===", "---", " --", "="])),
     FENCES,
     FENCES.map(lambda fence: fence.rsplit("\n", 1)[0]),
-    st.sampled_from(["***", "- - -", "    [indented](code.md)", "<div>\n[raw](html.md)\n</div>", "<!--\n\n[c](c.md)\n-->"]),
+    st.sampled_from(
+        [
+            "***",
+            "- - -",
+            "    [indented](code.md)",
+            "<div>\n[raw](html.md)\n</div>",
+            "<!--\n\n[c](c.md)\n-->",
+        ]
+    ),
     st.builds(
         "| a | b |\n|---|---|\n| {} | {} |\n| {}".format,
         *[SPANS.map(lambda span: span.replace("\n", " "))] * 3,
@@ -542,7 +630,9 @@ LEAVES = st.one_of(
 
 def inside(first: str, rest: str, block: str) -> str:
     lines = block.split("\n")
-    return "\n".join([first + lines[0], *(rest + line if line else rest.rstrip() for line in lines[1:])])
+    return "\n".join(
+        [first + lines[0], *(rest + line if line else rest.rstrip() for line in lines[1:])]
+    )
 
 
 def nest(blocks: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -551,12 +641,24 @@ def nest(blocks: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.lists(blocks, min_size=1, max_size=3),
         st.sampled_from(["\n\n", "\n"]),
     )
-    markers = st.sampled_from([("> ", "> "), (">", ">"), ("- ", "  "), ("* ", "  "), ("1. ", "   "), ("10) ", "    "), ("- ", "")])
+    markers = st.sampled_from(
+        [
+            ("> ", "> "),
+            (">", ">"),
+            ("- ", "  "),
+            ("* ", "  "),
+            ("1. ", "   "),
+            ("10) ", "    "),
+            ("- ", ""),
+        ]
+    )
     return st.builds(lambda marker, block: inside(*marker, block), markers, several)
 
 
 BLOCKS = st.recursive(LEAVES, nest, max_leaves=6)
-DOCUMENTS = st.lists(BLOCKS, max_size=6).map(lambda blocks: "\n\n".join([*blocks, "[ref]: the%20ref.md 'title'"]))
+DOCUMENTS = st.lists(BLOCKS, max_size=6).map(
+    lambda blocks: "\n\n".join([*blocks, "[ref]: the%20ref.md 'title'"])
+)
 
 
 @settings(max_examples=300)
@@ -597,7 +699,10 @@ def test_a_long_text_of_one_thing_is_read_in_linear_time(piece: str) -> None:
 @pytest.mark.parametrize("piece", ["<<<<<<< a\n", "=======\n", "> ", "```\n<<<<<<< a\n```\n"])
 def test_a_long_text_without_a_conflict_is_read_in_linear_time(piece: str) -> None:
     with cpu_limit(LIMIT):
-        assert conflict_line("<<<<<<< a\n" + piece * (LARGE // len(piece)) + "\n=======\n    >>>>>>>") is None
+        assert (
+            conflict_line("<<<<<<< a\n" + piece * (LARGE // len(piece)) + "\n=======\n    >>>>>>>")
+            is None
+        )
 
 
 @pytest.mark.parametrize(("opening", "closing"), NESTED)
@@ -616,9 +721,19 @@ def test_a_text_nested_deeply_is_read_in_linear_time(opening: str, closing: str)
         "|a" * (LARGE // 4) + "\n" + "|-" * (LARGE // 4),
         "a" + " " * LARGE + ":: b",
         "# a" + " #" * (LARGE // 2),
-        "".join(f"[{number}]: b\n" for number in range(50_000)) + "\n" + "".join(f"[{number}] " for number in range(50_000)),
+        "".join(f"[{number}]: b\n" for number in range(50_000))
+        + "\n"
+        + "".join(f"[{number}] " for number in range(50_000)),
     ],
-    ids=["backtick runs", "brackets", "deep lists", "wide table", "long key", "long heading", "definitions"],
+    ids=[
+        "backtick runs",
+        "brackets",
+        "deep lists",
+        "wide table",
+        "long key",
+        "long heading",
+        "definitions",
+    ],
 )
 def test_a_hostile_note_is_read_in_linear_time(body: str) -> None:
     with cpu_limit(5):

@@ -20,7 +20,14 @@ def event(type_: str, minute: int, text: str = "", **fields: object) -> Event:
     at = f"2026-11-20T{16 + minute // 60:02}:{minute % 60:02}:00Z"
     tail = fields.pop("tail", "aaaaaaaaaa")
     stamp = at.replace("-", "").replace(":", "").lower()
-    return Event(id=f"{stamp}-{tail}", type=type_, at=at, text=text or f"{type_} {minute}", session="abc", **fields)  # type: ignore[arg-type]
+    return Event(
+        id=f"{stamp}-{tail}",
+        type=type_,
+        at=at,
+        text=text or f"{type_} {minute}",
+        session="abc",
+        **fields,
+    )  # type: ignore[arg-type]
 
 
 def folded(*events: Event, data: bytes = b"") -> bytes:
@@ -39,9 +46,18 @@ def read(*events: Event, data: bytes = b"") -> notes.Note:
 WORDS = st.sampled_from(["", "p", "q"])
 TEXTS = st.one_of(
     st.sampled_from(
-        [sessions.NO_SUMMARY, "# Goal\n\nx", "### Goal\n\nx\n\n---\n\n## Events\n\n- a", "```\n## Events\n# sh\n```", "- 2026 [[x]]", "\\n`"]
+        [
+            sessions.NO_SUMMARY,
+            "# Goal\n\nx",
+            "### Goal\n\nx\n\n---\n\n## Events\n\n- a",
+            "```\n## Events\n# sh\n```",
+            "- 2026 [[x]]",
+            "\\n`",
+        ]
     ),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1, max_size=40).filter(lambda text: text.strip()),
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1, max_size=40
+    ).filter(lambda text: text.strip()),
 )
 EVENTS = st.lists(
     st.builds(
@@ -80,14 +96,39 @@ def test_the_same_events_in_any_order_give_the_same_bytes(events: list[Event], r
     ],
 )
 def test_a_session_is_open_from_its_start_until_its_end(events, status, started, ended) -> None:
-    note = read(*(event(type_, minute, tail=("b" if type_ == "session_start" else "a") * 10) for type_, minute in events))
-    assert (note.get("status"), note.get("started")[11:16], note.get("ended")[11:16]) == (status, started, ended)
+    note = read(
+        *(
+            event(type_, minute, tail=("b" if type_ == "session_start" else "a") * 10)
+            for type_, minute in events
+        )
+    )
+    assert (note.get("status"), note.get("started")[11:16], note.get("ended")[11:16]) == (
+        status,
+        started,
+        ended,
+    )
 
 
 def test_place_and_project_are_those_of_the_earliest_event() -> None:
     note = read(event("stop", 5, project="q", branch="b"), event("session_start", 1, project="p"))
-    assert (note.get("project"), note.get("branch"), note.get("scope"), note.get("created")) == ("p", "", "project", "2026-11-20T16:01:00Z")
-    assert list(note.fields) == ["id", "type", "title", "status", "scope", "project", "created", "updated", "started", "provenance"]
+    assert (note.get("project"), note.get("branch"), note.get("scope"), note.get("created")) == (
+        "p",
+        "",
+        "project",
+        "2026-11-20T16:01:00Z",
+    )
+    assert list(note.fields) == [
+        "id",
+        "type",
+        "title",
+        "status",
+        "scope",
+        "project",
+        "created",
+        "updated",
+        "started",
+        "provenance",
+    ]
 
 
 SUMMARY = "## Goal\n\nShip it\n\n## Accomplished\n\n- all"
@@ -100,8 +141,12 @@ TURNS = st.lists(
 
 @settings(max_examples=30)
 @given(TURNS, TURNS, st.sampled_from(["", SUMMARY]))
-def test_two_clones_that_fold_apart_meet_in_the_note_of_one_that_folded_all(one: list[Event], two: list[Event], ended: str) -> None:
-    two = [turn for turn in two if turn.id not in {each.id for each in one}] + ([event("session_end", 31, ended)] if ended else [])
+def test_two_clones_that_fold_apart_meet_in_the_note_of_one_that_folded_all(
+    one: list[Event], two: list[Event], ended: str
+) -> None:
+    two = [turn for turn in two if turn.id not in {each.id for each in one}] + (
+        [event("session_end", 31, ended)] if ended else []
+    )
     base = folded(event("session_start", 1, "Ship it"))
     ours, theirs = folded(*one, data=base), folded(*two, data=base)
     merged = merge_record(base, ours, theirs, merge_file)
@@ -112,28 +157,40 @@ def test_two_clones_that_fold_apart_meet_in_the_note_of_one_that_folded_all(one:
 def test_the_end_of_a_session_is_its_summary_with_headings_below_its_own() -> None:
     note = read(event("session_start", 1, "Ship it"), event("session_end", 9, SUMMARY))
     assert sessions.summary_of(note) == "### Goal\n\nShip it\n\n### Accomplished\n\n- all"
-    assert note.text.index("## Summary") < note.text.index("### Goal") < note.text.index("## Events")
+    assert (
+        note.text.index("## Summary") < note.text.index("### Goal") < note.text.index("## Events")
+    )
     assert "session_end: Ship it · all [[20261120t160900z-aaaaaaaaaa]]" in note.text
 
 
 def test_a_later_end_replaces_the_summary_and_an_earlier_one_that_comes_late_does_not() -> None:
     note = read(
-        event("session_end", 9, "### Goal\n\nsecond"), event("session_end", 5, "first, and late"), event("session_end", 11, "### Goal\n\nthird")
+        event("session_end", 9, "### Goal\n\nsecond"),
+        event("session_end", 5, "first, and late"),
+        event("session_end", 11, "### Goal\n\nthird"),
     )
     assert sessions.summary_of(note) == "### Goal\n\nthird"
     assert note.text.count("## Summary") == 1
 
 
 def test_an_end_that_sums_up_nothing_leaves_the_summary() -> None:
-    note = read(event("session_end", 5, SUMMARY), event("session_end", 9, f"{sessions.NO_SUMMARY}\n\nreason: logout"))
+    note = read(
+        event("session_end", 5, SUMMARY),
+        event("session_end", 9, f"{sessions.NO_SUMMARY}\n\nreason: logout"),
+    )
     assert "Ship it" in sessions.summary_of(note)
     assert note.get("ended") == "2026-11-20T16:09:00Z"
 
 
 def test_a_summary_that_a_hand_has_changed_stays_above_the_new_one() -> None:
-    written = folded(event("session_end", 5, SUMMARY)).replace(b"Ship it\n", b"Ship it, but slowly\n")
+    written = folded(event("session_end", 5, SUMMARY)).replace(
+        b"Ship it\n", b"Ship it, but slowly\n"
+    )
     once = read(event("session_end", 7, "The second."), data=written)
-    assert sessions.summary_of(once) == "### Goal\n\nShip it, but slowly\n\n### Accomplished\n\n- all\n\n\n---\n\nThe second."
+    assert (
+        sessions.summary_of(once)
+        == "### Goal\n\nShip it, but slowly\n\n### Accomplished\n\n- all\n\n\n---\n\nThe second."
+    )
     twice = sessions.summary_of(read(event("session_end", 9, "The third."), data=notes.write(once)))
     assert "Ship it, but slowly" in twice
     assert twice.endswith("---\n\nThe third.")
@@ -156,11 +213,17 @@ def test_what_a_person_wrote_in_the_note_stays_where_it_is(before: str, after: s
     note = read(event("session_end", 5, SUMMARY), event("stop", 6, "six"), data=changed.encode())
     assert note.text.count("kept") == 1
     assert "### Accomplished" in note.text
-    assert note.text.index("stop: one") < note.text.index("session_end:") < note.text.index("stop: six")
+    assert (
+        note.text.index("stop: one")
+        < note.text.index("session_end:")
+        < note.text.index("stop: six")
+    )
 
 
 def test_line_ends_of_windows_stay() -> None:
-    written = folded(event("session_start", 1), event("session_end", 3, SUMMARY)).replace(b"\n", b"\r\n")
+    written = folded(event("session_start", 1), event("session_end", 3, SUMMARY)).replace(
+        b"\n", b"\r\n"
+    )
     after = folded(event("session_end", 5, "The second.\n\nline"), event("prompt", 6), data=written)
     assert after.count(b"\n") == after.count(b"\r\n")
     assert sessions.summary_of(notes.read(after)) == "The second.\n\nline"
@@ -176,26 +239,49 @@ def test_a_status_that_a_person_set_stays_until_the_session_is_started_or_ended(
 
 def test_a_session_closed_for_want_of_an_end_is_open_again_when_it_goes_on() -> None:
     closed = folded(event("session_start", 1), event("prompt", 4)).replace(
-        b"status: open\n", b"status: done\nended: 2026-11-20T16:04:00Z\nclosed: no end was captured\n"
+        b"status: open\n",
+        b"status: done\nended: 2026-11-20T16:04:00Z\nclosed: no end was captured\n",
     )
     late = read(event("prompt", 3), data=closed)
     assert (late.get("status"), late.get("closed")) == ("done", sessions.NO_END)
     on = read(event("prompt", 5), data=closed)
     assert (on.get("status"), on.get("ended"), on.get("closed")) == ("open", "", "")
     ended = read(event("session_end", 6), data=closed)
-    assert (ended.get("status"), ended.get("ended"), ended.get("closed")) == ("done", "2026-11-20T16:06:00Z", "")
+    assert (ended.get("status"), ended.get("ended"), ended.get("closed")) == (
+        "done",
+        "2026-11-20T16:06:00Z",
+        "",
+    )
 
 
 def test_a_summary_from_its_parts() -> None:
-    text = sessions.composed({"goal": " Ship it ", "next_steps": "- rest", "files": "a.py, b/c.py", "discoveries": " "})
-    assert text == "### Goal\n\nShip it\n\n### Next steps\n\n- rest\n\n### Relevant files\n\n- a.py\n- b/c.py"
+    text = sessions.composed(
+        {"goal": " Ship it ", "next_steps": "- rest", "files": "a.py, b/c.py", "discoveries": " "}
+    )
+    assert (
+        text
+        == "### Goal\n\nShip it\n\n### Next steps\n\n- rest\n\n### Relevant files\n\n- a.py\n- b/c.py"
+    )
     assert sessions.gist(text, 100) == "Ship it · rest · a.py b/c.py"
 
 
 @pytest.mark.parametrize(
-    "text", ["[[" * 400_000, "- " * 400_000, "`" * 900_000, "#" * 900_000, "## Events\n" * 90_000, "<!-- summary " * 70_000, "---\n" * 200_000]
+    "text",
+    [
+        "[[" * 400_000,
+        "- " * 400_000,
+        "`" * 900_000,
+        "#" * 900_000,
+        "## Events\n" * 90_000,
+        "<!-- summary " * 70_000,
+        "---\n" * 200_000,
+    ],
 )
 def test_an_end_built_to_make_a_pattern_crawl_is_folded_quickly(text: str) -> None:
     with cpu_limit(5):
-        data = folded(event("session_start", 1), event("session_end", 2, text), event("session_end", 3, text + "x"))
+        data = folded(
+            event("session_start", 1),
+            event("session_end", 2, text),
+            event("session_end", 3, text + "x"),
+        )
         list(sessions.turns(notes.read(data)))

@@ -26,10 +26,17 @@ VENDORS: list[Case] = [
     *[("digitalocean-token", f"do{letter}_" + "v1_" + HEX[:64], HEX[:64]) for letter in "por"],
     ("telegram-token", "123456789" + ":AA" + MIXED[:33], MIXED[:33]),
     ("discord-webhook", f"https://discord.com/api/webhooks/{NUMBER}/" + MIXED[:68], MIXED[:68]),
-    ("discord-webhook", f"https://discordapp.com/api/v10/webhooks/{NUMBER}/" + MIXED[:68], MIXED[:68]),
+    (
+        "discord-webhook",
+        f"https://discordapp.com/api/v10/webhooks/{NUMBER}/" + MIXED[:68],
+        MIXED[:68],
+    ),
     ("discord-token", "MTIzNDU2Nzg5" + "MDEyMzQ1Njc4.GabcDE." + MIXED[:38], MIXED[:38]),
     ("discord-token", "NzkyNzE1NDU0" + "MTk2MDg4ODQy.X-hvzA." + MIXED[:27], MIXED[:27]),
-    *[("shopify-token", f"shp{two}" + "_" + HEX[:32], HEX[:32]) for two in ("at", "ss", "ca", "pa")],
+    *[
+        ("shopify-token", f"shp{two}" + "_" + HEX[:32], HEX[:32])
+        for two in ("at", "ss", "ca", "pa")
+    ],
     *[("vault-token", f"hv{letter}" + ".CAES" + MIXED[:90], MIXED[:90]) for letter in "sb"],
     ("terraform-token", MIXED[:14] + ".atlas" + "v1." + MIXED[:67], MIXED[:67]),
     ("databricks-token", "da" + "pi" + HEX[:32], HEX[:32]),
@@ -80,13 +87,23 @@ VENDORS: list[Case] = [
     ("pinecone-key", "pc" + "sk_" + MIXED[:60], MIXED[:60]),
     ("posthog-key", "ph" + "x_" + MIXED[:43], MIXED[:43]),
     ("cloudflare-key", "v1" + ".0-" + HEX[:24] + "-" + (HEX * 2)[:146], HEX[:24] + "-" + HEX[:99]),
-    *[("cloudflare-key", prefix + "_" + MIXED[:40] + HEX[:8], MIXED[:40]) for prefix in ("cf" + "k", "cf" + "ut", "cf" + "at")],
+    *[
+        ("cloudflare-key", prefix + "_" + MIXED[:40] + HEX[:8], MIXED[:40])
+        for prefix in ("cf" + "k", "cf" + "ut", "cf" + "at")
+    ],
 ]
 PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"  # of BIP-39's own tests
-LONG_PHRASE = "letter advice cage absurd amount doctor acoustic avoid " * 2 + "letter advice cage absurd amount doctor acoustic bless"
+LONG_PHRASE = (
+    "letter advice cage absurd amount doctor acoustic avoid " * 2
+    + "letter advice cage absurd amount doctor acoustic bless"
+)
 FORMS: list[Case] = [
     ("private", "&lt;private&gt;the wedding is off&lt;/private&gt;", "the wedding is off"),
-    ("private", "\\u003cprivate\\u003ethe wedding is off\\u003c/private\\u003e", "the wedding is off"),
+    (
+        "private",
+        "\\u003cprivate\\u003ethe wedding is off\\u003c/private\\u003e",
+        "the wedding is off",
+    ),
     ("private", "<private>the wedding is off<\\/private>", "the wedding is off"),
     ("login-password", "curl -u bob:correcthorse https://example.org", "correcthorse"),
     ("login-password", "curl -sS https://example.org \\\n  --user 'bob:Tr0ub4dor&3'", "Tr0ub4dor"),
@@ -108,7 +125,11 @@ FORMS: list[Case] = [
     ("cookie", "Set-Cookie: connect.sid=s%3Aa1b2c3d4; Path=/; HttpOnly", "s%3Aa1b2c3d4"),
     ("cookie", "curl -b x --cookie 'PHPSESSID=a1b2c3d4e5f6' https://example.org", "a1b2c3d4e5f6"),
     ("netrc-password", "machine example.org login bob password correcthorse", "correcthorse"),
-    ("netrc-password", "machine example.org\n  login bob\n  password correcthorse\n", "correcthorse"),
+    (
+        "netrc-password",
+        "machine example.org\n  login bob\n  password correcthorse\n",
+        "correcthorse",
+    ),
     ("assigned-secret", "Server=db;User Id=sa;Pwd=correcthorse;Database=shop", "correcthorse"),
     ("assigned-secret", "Server=db;User Id=sa;Password=correcthorse;Database=shop", "correcthorse"),
     ("url-password", "redis://:correcthorse@cache:6379/0", "correcthorse"),
@@ -128,7 +149,11 @@ FORMS: list[Case] = [
     ("assigned-secret", "Cloudflare key: " + MIXED[:40], MIXED[:40]),
     ("assigned-secret", "okta: 00" + MIXED[:40], MIXED[:40]),
     ("assigned-secret", "snyk_api = 0f1e2d3c-0f1e-2d3c-4b5a-0f1e2d3c4b5a", "4b5a-0f1e2d3c4b5a"),
-    ("bearer-token", 'headers.set("Authorization", "Basic ' + "Ym9iOnBhc3N3b3Jk" + '")', "Ym9iOnBhc3N3b3Jk"),
+    (
+        "bearer-token",
+        'headers.set("Authorization", "Basic ' + "Ym9iOnBhc3N3b3Jk" + '")',
+        "Ym9iOnBhc3N3b3Jk",
+    ),
     # curl
     ("login-password", "curl -ubob:hunter2 https://example.org", "hunter2"),
     ("login-password", "curl -sSLku bob:hunter2 https://example.org", "hunter2"),
@@ -144,12 +169,24 @@ FORMS: list[Case] = [
     ("login-password", "curl -sL --user\\\n  'bob:hunter2' https://example.org", "hunter2"),
     ("login-password", "curl https://example.org/login -u bob:hunter2", "hunter2"),
     ("login-password", "curl https://mysql.example.org -u bob:hunter2", "hunter2"),
-    ("login-password", "curl --cacert ca.crt -u elastic:P@ssw0rd$1 https://localhost:9200", "P@ssw0rd$1"),
+    (
+        "login-password",
+        "curl --cacert ca.crt -u elastic:P@ssw0rd$1 https://localhost:9200",
+        "P@ssw0rd$1",
+    ),
     ("login-password", 'curl -u ":d2LkV78zLx!t" https://localhost:9200', "d2LkV78zLx!t"),
     ("login-password", 'curl -u "d2LkV78zLxtq:" https://localhost:9200', "d2LkV78zLxtq"),
     ("login-password", "curl -H 'Accept: a; b' -u bob:hunter2 https://example.org", "hunter2"),
-    ("login-password", 'curl -d \'{\n  "a": "b && c"\n}\' -u bob:hunter2 https://example.org', "hunter2"),
-    ("login-password", '{"command": "curl -H \\"Accept: a; b\\" -u bob:hunter2 https://example.org"}', "hunter2"),
+    (
+        "login-password",
+        'curl -d \'{\n  "a": "b && c"\n}\' -u bob:hunter2 https://example.org',
+        "hunter2",
+    ),
+    (
+        "login-password",
+        '{"command": "curl -H \\"Accept: a; b\\" -u bob:hunter2 https://example.org"}',
+        "hunter2",
+    ),
     # mysql, sshpass and their like
     ("login-password", "mysql -e 'select 1; select 2' -phunter2", "hunter2"),
     ("login-password", "docker exec db mysql -uroot -p123456 shop", "123456"),
@@ -168,8 +205,16 @@ FORMS: list[Case] = [
     ("assigned-secret", "MYSQL_PWD=hunter2 mysql", "hunter2"),
     # elements and attributes
     ("xml-secret", "<password>hunter2</password>", "hunter2"),
-    ("xml-secret", "<server>\n  <username>bob</username>\n  <password>\n    correcthorse\n  </password>\n</server>", "correcthorse"),
-    ("xml-secret", "<password>{COQLCE6DU6GtcS5P=}</password>".replace("P=", "PCOQLCE6DU6GtcS5P="), "COQLCE6DU6GtcS5P"),
+    (
+        "xml-secret",
+        "<server>\n  <username>bob</username>\n  <password>\n    correcthorse\n  </password>\n</server>",
+        "correcthorse",
+    ),
+    (
+        "xml-secret",
+        "<password>{COQLCE6DU6GtcS5P=}</password>".replace("P=", "PCOQLCE6DU6GtcS5P="),
+        "COQLCE6DU6GtcS5P",
+    ),
     ("xml-secret", '<wsse:Password Type="#PasswordText">hunter2</wsse:Password>', "hunter2"),
     ("xml-secret", '<Pass encoding="base64">aHVudGVyMg==</Pass>', "aHVudGVyMg"),
     ("xml-secret", "<ftp_pass>hunter2</ftp_pass>", "hunter2"),
@@ -183,7 +228,11 @@ FORMS: list[Case] = [
     ("xml-secret", "<contraseña>hunter2</contraseña>", "hunter2"),
     ("xml-secret", "&lt;password&gt;hunter2&lt;/password&gt;", "hunter2"),
     ("xml-secret", '"\\u003cpassword\\u003ehunter2\\u003c/password\\u003e"', "hunter2"),
-    ("xml-secret", "<the_password>m{{h}o)p${e]nob(ody[finds>-_$#thisone}}</the_password>", "h}o)p${e]nob"),
+    (
+        "xml-secret",
+        "<the_password>m{{h}o)p${e]nob(ody[finds>-_$#thisone}}</the_password>",
+        "h}o)p${e]nob",
+    ),
     ("xml-secret", '<add key="Smtp.Password" value="hunter2" />', "hunter2"),
     ("xml-secret", "<property name='password' value='hunter2'/>", "hunter2"),
     ("xml-secret", '<property name="hibernate.connection.password">hunter2</property>', "hunter2"),
@@ -205,7 +254,10 @@ FORMS: list[Case] = [
     ("said-password", "the password is 48291375", "48291375"),
     ("said-password", "the password is Zk8/q2Lm+9xA=", "Zk8/q2Lm"),
     # they begin as the name of an algorithm or a number with a unit does
-    *[("said-password", f"the password is {value}", value) for value in ("Winter2024!", "shadow12", "S3cret!x", "v1cious!", "8th3Wall", "12xyz98")],
+    *[
+        ("said-password", f"the password is {value}", value)
+        for value in ("Winter2024!", "shadow12", "S3cret!x", "v1cious!", "8th3Wall", "12xyz98")
+    ],
     ("said-password", "Das Passwort ist hunter2!", "hunter2"),
     ("said-password", "Das Passwort für den Server lautet „Sommer2024“", "Sommer2024"),
     ("said-password", "Das Datenbankpasswort heißt jetzt Sommer2024.", "Sommer2024"),
@@ -229,15 +281,30 @@ FORMS: list[Case] = [
     ("seed-phrase", f"The phrase of the wallet: {LONG_PHRASE}.", "absurd amount"),
     ("seed-phrase", PHRASE.upper(), "THANK YEAR WAVE"),
     ("seed-phrase", PHRASE.replace("wave ", "wave\n"), "thank year"),
-    ("seed-phrase", "\n".join(f"{i}. {word}" for i, word in enumerate(PHRASE.split(), 1)), "sausage"),
-    ("seed-phrase", " ".join(f"{i}) {word}" for i, word in enumerate(PHRASE.split(), 1)), "sausage"),
+    (
+        "seed-phrase",
+        "\n".join(f"{i}. {word}" for i, word in enumerate(PHRASE.split(), 1)),
+        "sausage",
+    ),
+    (
+        "seed-phrase",
+        " ".join(f"{i}) {word}" for i, word in enumerate(PHRASE.split(), 1)),
+        "sausage",
+    ),
     ("seed-phrase", ", ".join(PHRASE.split()), "thank, year"),
     ("seed-phrase", ",".join(PHRASE.split()), "thank,year"),
     ("seed-phrase", '["' + '", "'.join(PHRASE.split()) + '"]', "sausage"),
     ("seed-phrase", "\\n".join(PHRASE.split()), "sausage"),
-    *[("seed-phrase", sign.join(PHRASE.split()), "sausage") for sign in ("-", "_", "\u00a0", "\u3000")],
+    *[
+        ("seed-phrase", sign.join(PHRASE.split()), "sausage")
+        for sign in ("-", "_", "\u00a0", "\u3000")
+    ],
     ("seed-phrase", "abandon " * 11 + "about", "abandon abandon"),
-    ("seed-phrase", " ".join(LONG_PHRASE.split()[:18]), "absurd amount"),  # the first three quarters of one
+    (
+        "seed-phrase",
+        " ".join(LONG_PHRASE.split()[:18]),
+        "absurd amount",
+    ),  # the first three quarters of one
 ]
 
 PLACES = [
@@ -252,7 +319,9 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("kind", "token", "secret"), VENDORS)
-def test_a_vendors_token_is_hidden_wherever_it_stands(kind: str, token: str, secret: str, place: str) -> None:
+def test_a_vendors_token_is_hidden_wherever_it_stands(
+    kind: str, token: str, secret: str, place: str
+) -> None:
     clean, kinds = redact(place.format(token))
     assert secret not in clean
     assert kinds == (kind,)
@@ -264,7 +333,9 @@ def test_a_vendors_token_is_hidden_wherever_it_stands(kind: str, token: str, sec
 
 @pytest.mark.parametrize("place", ["{}\n", "# run:\n{}\ndone", "```\n{}\n```", "- a\n\n{}\n\n- b"])
 @pytest.mark.parametrize(("kind", "text", "secret"), FORMS)
-def test_a_secret_is_hidden_by_what_stands_beside_it(kind: str, text: str, secret: str, place: str) -> None:
+def test_a_secret_is_hidden_by_what_stands_beside_it(
+    kind: str, text: str, secret: str, place: str
+) -> None:
     clean, kinds = redact(place.format(text))
     assert secret not in clean
     assert kinds == (kind,)
@@ -421,7 +492,10 @@ def test_what_surrounds_stays_readable(text: str, clean: str) -> None:
 
 def test_the_words_of_a_phrase_are_those_of_bip_39() -> None:
     text = "".join(f"{word}\n" for word in sorted(WORDS))
-    assert hashlib.sha256(text.encode()).hexdigest() == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+    assert (
+        hashlib.sha256(text.encode()).hexdigest()
+        == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+    )
 
 
 def test_the_words_are_loaded_only_where_twelve_short_ones_stand_in_a_row() -> None:
@@ -440,5 +514,8 @@ assert "cortex.core.bip39" in sys.modules
 def test_a_token_is_one_long_word(kind: str, hints: tuple[str, ...], source: str) -> None:
     assert _parser.parse(source).getwidth()[0] >= LONG
     assert not any(
-        blank.isspace() for token in (text for name, text, _ in VENDORS if name == kind) for match in re.finditer(source, token) for blank in match[0]
+        blank.isspace()
+        for token in (text for name, text, _ in VENDORS if name == kind)
+        for match in re.finditer(source, token)
+        for blank in match[0]
     )

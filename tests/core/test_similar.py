@@ -10,7 +10,20 @@ from hypothesis import given, strategies as st
 from cortex.core import similar
 from cortex.core.similar import MOST_TOKENS, pairs, similarity, tokens
 
-WORDS = ["apple", "bread", "cedar", "delta", "eagle", "fable", "grape", "house", "ivory", "jolly", "knife", "lemon"]
+WORDS = [
+    "apple",
+    "bread",
+    "cedar",
+    "delta",
+    "eagle",
+    "fable",
+    "grape",
+    "house",
+    "ivory",
+    "jolly",
+    "knife",
+    "lemon",
+]
 
 
 @pytest.mark.parametrize(
@@ -39,14 +52,24 @@ def test_the_likeness_is_words_in_both_over_words_in_either() -> None:
 
 
 def test_of_a_long_text_the_first_words_count() -> None:
-    alphabet = [f"{a}{b}{c}{d}" for a in "bcdfgh" for b in "klmnpqrst" for c in "vwxzbcdfg" for d in "aeiouyklmnpq"]
+    alphabet = [
+        f"{a}{b}{c}{d}"
+        for a in "bcdfgh"
+        for b in "klmnpqrst"
+        for c in "vwxzbcdfg"
+        for d in "aeiouyklmnpq"
+    ]
     assert len(tokens(" ".join(alphabet))) == MOST_TOKENS < len(alphabet)
     assert alphabet[0] in tokens(" ".join(alphabet))
     assert alphabet[-1] not in tokens(" ".join(alphabet))
 
 
 def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
-    return {(i, j, found) for i, j in combinations(range(len(texts)), 2) if (found := similarity(texts[i], texts[j])) >= least}
+    return {
+        (i, j, found)
+        for i, j in combinations(range(len(texts)), 2)
+        if (found := similarity(texts[i], texts[j])) >= least
+    }
 
 
 @given(
@@ -56,7 +79,9 @@ def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
 )
 def test_all_pairs_are_found_and_no_others(texts, least, rare) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similar, "_RARE", rare)  # with few texts, most words would be counted in lists alone
+        patch.setattr(
+            similar, "_RARE", rare
+        )  # with few texts, most words would be counted in lists alone
         found = list(pairs(texts, least))
     assert len(found) == len(set(found))
     assert set(found) == brute(texts, least)
@@ -69,7 +94,9 @@ def test_pairs_among_texts_of_many_sizes_are_all_found(seed) -> None:
     chance = random.Random(seed)
     letters = "abcdefghijklmnopqrstuvwxyz"
     vocabulary = ["".join(chance.choices(letters, k=chance.randint(3, 5))) for _ in range(150)]
-    texts = [" ".join(chance.choices(vocabulary, k=chance.choice([3, 20, 60, 200]))) for _ in range(25)]
+    texts = [
+        " ".join(chance.choices(vocabulary, k=chance.choice([3, 20, 60, 200]))) for _ in range(25)
+    ]
     texts += [f"{text} {' '.join(chance.choices(vocabulary, k=9))}" for text in texts[::3]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similar, "_RARE", chance.choice([2, 5]))
@@ -78,7 +105,13 @@ def test_pairs_among_texts_of_many_sizes_are_all_found(seed) -> None:
 
 def test_copies_are_pairs_too_and_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
-    found = list(pairs(["same words here", "other", "same words here", "", ""], 0.4, lambda *one: told.append(one)))
+    found = list(
+        pairs(
+            ["same words here", "other", "same words here", "", ""],
+            0.4,
+            lambda *one: told.append(one),
+        )
+    )
     assert found == [(0, 2, 1.0)]
     assert {what for what, _, _ in told} == {"reading words", "comparing"}
 
@@ -97,5 +130,7 @@ def test_copies_are_pairs_too_and_progress_is_told() -> None:
     ids=["equal words", "one word", "quotes", "path", "accents", "kana", "many words"],
 )
 def test_hostile_text_of_a_megabyte_is_read_in_no_time(text) -> None:
-    found = [pair[:2] for pair in pairs([text, f"{text} another", "short text"])]  # a quadratic reading would take minutes
+    found = [
+        pair[:2] for pair in pairs([text, f"{text} another", "short text"])
+    ]  # a quadratic reading would take minutes
     assert ((0, 1) in found) == bool(tokens(text))

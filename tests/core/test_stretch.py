@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.stretch import MARK, Command, Step, Stretch, compose, is_tagged, joined, read, together
+from cortex.core.stretch import (
+    MARK,
+    Command,
+    Step,
+    Stretch,
+    compose,
+    is_tagged,
+    joined,
+    read,
+    together,
+)
 
 TURN = Stretch(
     said="Decision: use SQLite, because it is one file.\n\nTests are next.",
@@ -47,7 +57,9 @@ def test_a_stretch_in_which_nothing_was_is_empty():
 
 
 def test_several_are_one_with_each_thing_once_and_the_last_plan():
-    later = Stretch(said="Done.", changed=("cortex/store.py", "README.md"), plan=(Step("write it", done=True),))
+    later = Stretch(
+        said="Done.", changed=("cortex/store.py", "README.md"), plan=(Step("write it", done=True),)
+    )
     both = joined([TURN, Stretch(), later])
     assert both.said.endswith("Tests are next.\n\nDone.")
     assert both.changed == ("cortex/store.py", "tests/test_store.py", "README.md")
@@ -75,7 +87,9 @@ def test_what_a_message_opens_ends_with_it(first, closed):
     assert together([first, "Decision: use SQLite."]) == f"{closed}\n\nDecision: use SQLite."
 
 
-LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30).map(lambda text: text.replace("`", "'"))
+LINE = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
+).map(lambda text: text.replace("`", "'"))
 STRETCHES = st.builds(
     Stretch,
     said=st.text(max_size=200).map(str.strip),
@@ -86,4 +100,6 @@ STRETCHES = st.builds(
 
 @given(STRETCHES)
 def test_whatever_was_said_and_done_comes_back(stretch):
-    assert read(compose(stretch)) == stretch._replace(said=stretch.said.replace(MARK, MARK.replace("<!--", "<!- -")))
+    assert read(compose(stretch)) == stretch._replace(
+        said=stretch.said.replace(MARK, MARK.replace("<!--", "<!- -"))
+    )

@@ -32,10 +32,14 @@ Attendees: Anna Schmidt, bob, carla
 
 def meeting(text: str) -> tuple[str, dict[str, str]]:
     """The meeting's note, and the ids of its actions by their slugs."""
-    made = normalize(Event("20261120t164512z-k3f7q2abcd", "meeting", "2026-11-20T16:45:12Z", text), Known())
+    made = normalize(
+        Event("20261120t164512z-k3f7q2abcd", "meeting", "2026-11-20T16:45:12Z", text), Known()
+    )
     notes = [one for one in made if isinstance(one, Create)]
     return notes[0].text, {
-        one.id.rpartition("-")[0] + (f"#{at}" if "send" in one.id else ""): one.id for at, one in enumerate(notes) if one.type == "action"
+        one.id.rpartition("-")[0] + (f"#{at}" if "send" in one.id else ""): one.id
+        for at, one in enumerate(notes)
+        if one.type == "action"
     }
 
 
@@ -79,7 +83,13 @@ def test_windows_line_ends_and_a_crossed_box_of_any_case_are_understood() -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["- [x] Bob to open", "- [x] open a window", "```\n- [x] Bob to open an issue about the walk.\n```", "- [-] Bob to open an issue"]
+    "line",
+    [
+        "- [x] Bob to open",
+        "- [x] open a window",
+        "```\n- [x] Bob to open an issue about the walk.\n```",
+        "- [-] Bob to open an issue",
+    ],
 )
 def test_other_boxes_say_nothing(line: str) -> None:
     note, _ = meeting(MINUTES)
@@ -88,10 +98,18 @@ def test_other_boxes_say_nothing(line: str) -> None:
 
 @pytest.mark.parametrize(
     ("body", "done"),
-    [("- [x] one\n- [X] two", ("mine-abcdef",)), ("- [x] one\n- [ ] two", ()), ("no tasks", ()), ("- [ ] one", ())],
+    [
+        ("- [x] one\n- [X] two", ("mine-abcdef",)),
+        ("- [x] one\n- [ ] two", ()),
+        ("no tasks", ()),
+        ("- [ ] one", ()),
+    ],
 )
 def test_an_action_is_done_when_all_its_own_tasks_are(body: str, done: tuple[str, ...]) -> None:
-    assert card_of("a.md", f"---\nid: mine-abcdef\ntype: action\n---\n{body}\n".encode(), 0).ticks == done
+    assert (
+        card_of("a.md", f"---\nid: mine-abcdef\ntype: action\n---\n{body}\n".encode(), 0).ticks
+        == done
+    )
 
 
 def test_ticks_count_in_actions_and_meetings_alone() -> None:
@@ -119,7 +137,13 @@ def test_a_tick_in_the_file_of_a_captured_meeting_is_seen_and_taken_back(vault, 
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
-    "task", ["Anna: ship it by 2026-12-02", "Ship it", "ship it (Bob, 2026-12-02)", "ship it \U0001f53c \u2795 2026-11-20 \U0001f4c5 2026-12-02"]
+    "task",
+    [
+        "Anna: ship it by 2026-12-02",
+        "Ship it",
+        "ship it (Bob, 2026-12-02)",
+        "ship it \U0001f53c \u2795 2026-11-20 \U0001f4c5 2026-12-02",
+    ],
 )
 def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, signs: str) -> None:
     note, ids = meeting(f"# Sync\n\n## Actions\n\n- [ ] {task}\n- [ ] another\n")
@@ -132,13 +156,18 @@ def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, s
     ("lines", "ticks"),
     [
         ("- [x] [[call-abcdef]]", ("call-abcdef",)),
-        ("- [x] TODO: [[records/action/call-abcdef|Call]] \U0001f4c5 2026-12-02 \u2705 2026-11-21", ("call-abcdef",)),
+        (
+            "- [x] TODO: [[records/action/call-abcdef|Call]] \U0001f4c5 2026-12-02 \u2705 2026-11-21",
+            ("call-abcdef",),
+        ),
         ("- [ ] [[call-abcdef]]", ()),
         ("- [x] ask about [[call-abcdef]]", ()),
         ("- [x] [[call-abcdef]]\n- [ ] [[call-abcdef]]", ()),
         ("`- [x] [[call-abcdef]]`", ()),
     ],
 )
-def test_a_ticked_task_that_is_a_link_and_nothing_else_ticks_what_it_leads_to(lines: str, ticks: tuple[str, ...]) -> None:
+def test_a_ticked_task_that_is_a_link_and_nothing_else_ticks_what_it_leads_to(
+    lines: str, ticks: tuple[str, ...]
+) -> None:
     assert card_of("daily.md", f"# Today\n\n{lines}\n".encode(), 0).ticks == ticks
     assert card_of("daily.md", f"---\nstatus: archived\n---\n{lines}\n".encode(), 0).ticks == ()

@@ -12,7 +12,31 @@ from cortex.core.toml import DEEPEST, MOST_DOTS, parsed
 from tests.conftest import cpu_limit
 
 pieces = st.sampled_from(
-    ["a", "b.c", ".", "=", "1", "1.5", "'", '"', "'''", '"""', "\\", "#", "\n", "[", "]", "{", "}", ",", "'x.[y'", '"x.\\"["', "é", "\r\n", " "]
+    [
+        "a",
+        "b.c",
+        ".",
+        "=",
+        "1",
+        "1.5",
+        "'",
+        '"',
+        "'''",
+        '"""',
+        "\\",
+        "#",
+        "\n",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "'x.[y'",
+        '"x.\\"["',
+        "é",
+        "\r\n",
+        " ",
+    ]
 )
 
 
@@ -64,7 +88,10 @@ def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
 
 
 @pytest.mark.parametrize("file", ["pyproject.toml", "Cargo.toml", "package.json"])
-@pytest.mark.parametrize("text", ["a." * 20_000 + "a = 1", "x = " + "[" * 20_000, "[" * 20_000, "9" * 5000, "#" * 600_000])
+@pytest.mark.parametrize(
+    "text",
+    ["a." * 20_000 + "a = 1", "x = " + "[" * 20_000, "[" * 20_000, "9" * 5000, "#" * 600_000],
+)
 def test_a_manifest_of_a_stranger_says_why_it_is_none(file, text) -> None:
     with cpu_limit(0.5):
         said = manifest.read(file, text)

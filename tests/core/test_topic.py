@@ -33,7 +33,23 @@ def test_a_topic_is_compared_in_one_form(given_: str, kept: str) -> None:
     assert topics.normal(kept) == kept
 
 
-@pytest.mark.parametrize("wrong", ["", "  ", "a" * 500, "../x", "x/..", "/etc/passwd", "a//b", "a/", "a\0b", "a\x1bb", "a\u202eb", "a\ud800"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "  ",
+        "a" * 500,
+        "../x",
+        "x/..",
+        "/etc/passwd",
+        "a//b",
+        "a/",
+        "a\0b",
+        "a\x1bb",
+        "a\u202eb",
+        "a\ud800",
+    ],
+)
 def test_what_can_be_no_topic_is_refused_with_one_that_can(wrong: str) -> None:
     with pytest.raises(Invalid, match="topic") as refused:
         topics.normal(wrong)
@@ -49,17 +65,29 @@ def test_what_can_be_no_topic_is_refused_with_one_that_can(wrong: str) -> None:
         ("architecture", "Architecture of the layers", "", "architecture/of-the-layers"),
         ("decision", "Decision: use SQLite", "", "decision/use-sqlite"),
         ("decision", "Decision", "", "decision/decision"),
-        ("", "Fixed the crash on start", "we chose another pattern", "bug/fixed-the-crash-on-start"),
+        (
+            "",
+            "Fixed the crash on start",
+            "we chose another pattern",
+            "bug/fixed-the-crash-on-start",
+        ),
         ("", "We chose tabs", "a pattern for settings", "decision/we-chose-tabs"),
         ("note", "The toml settings", "", "config/the-toml-settings"),
         ("", "Debugging is fun", "", "topic/debugging-is-fun"),
         ("", "Lunch at noon", "", "topic/lunch-at-noon"),
-        ("pattern", "", "one two three four five six seven eight nine ten", "pattern/one-two-three-four-five-six-seven-eight"),
+        (
+            "pattern",
+            "",
+            "one two three four five six seven eight nine ten",
+            "pattern/one-two-three-four-five-six-seven-eight",
+        ),
         ("learning", "", "", "learning/general"),
         ("party", "", "", "topic/general"),
     ],
 )
-def test_a_topic_is_suggested_by_type_else_by_words(type_: str, title: str, text: str, suggested: str) -> None:
+def test_a_topic_is_suggested_by_type_else_by_words(
+    type_: str, title: str, text: str, suggested: str
+) -> None:
     assert topics.suggest(type_, title, text) == suggested
     assert topics.normal(suggested) == suggested
 
@@ -71,14 +99,24 @@ def test_what_is_suggested_is_always_a_topic(title: str, text: str) -> None:
 
 
 def test_titles_that_ascii_cannot_say_are_topics_of_their_own() -> None:
-    one, other = (topics.suggest("decision", title, "") for title in ("Использовать базу", "Выбросить базу"))
+    one, other = (
+        topics.suggest("decision", title, "") for title in ("Использовать базу", "Выбросить базу")
+    )
     assert one != other
 
 
 def test_a_topic_has_one_id_and_place_in_project_and_scope() -> None:
-    ids = {topics.record_id(project, scope, topic) for project in ("p", "q", "") for scope in ("project", "personal") for topic in ("bug/x", "bug/y")}
+    ids = {
+        topics.record_id(project, scope, topic)
+        for project in ("p", "q", "")
+        for scope in ("project", "personal")
+        for topic in ("bug/x", "bug/y")
+    }
     assert len(ids) == 12
-    assert topics.path("p", "project", "bug/x") == f"records/bugfix/{topics.record_id('p', 'project', 'bug/x')}.md"
+    assert (
+        topics.path("p", "project", "bug/x")
+        == f"records/bugfix/{topics.record_id('p', 'project', 'bug/x')}.md"
+    )
     assert topics.path("p", "project", "storage").startswith("records/topic/storage-")
     assert topics.path("p", "project", "con").startswith("records/topic/con-")
     assert len(topics.path("p", "project", "x" * 120)) < 100
@@ -108,7 +146,14 @@ def saved(number: int, **fields: object) -> Event:
 EVENTS = [
     saved(1, tags=("b",), session="s1", branch="main", confidence="0.5"),
     saved(2, record="pattern", derived_from=("x", "a")),
-    saved(3, title="Title 2", text="Text 2\n\n    indented", priority="7", branch="side", tags=("c", "a")),
+    saved(
+        3,
+        title="Title 2",
+        text="Text 2\n\n    indented",
+        priority="7",
+        branch="side",
+        tags=("c", "a"),
+    ),
     saved(4, record="action", session="s2", supersedes=("old",)),
     saved(5, record="pattern", text="Text 2", confidence="1"),
 ]
@@ -139,14 +184,22 @@ def test_any_order_of_the_same_saves_gives_the_same_bytes(order: list[Event], co
     assert data == taken(sorted(some))
     note = notes.parse(data, "x")
     last = max(some)
-    assert (note.get("title"), note.text.strip(), note.get("type")) == (last.title, last.text, last.record)
+    assert (note.get("title"), note.text.strip(), note.get("type")) == (
+        last.title,
+        last.text,
+        last.record,
+    )
     assert note.provenance()[0] == tuple(sorted(event.id for event in some))
     assert (note.get("created"), note.get("updated")) == (min(some).at, last.at)
     assert note.get("status") == ("open" if last.record == "action" else "active")
 
 
 def test_fields_that_a_hand_added_stay_where_they_are() -> None:
-    data = taken(EVENTS[:1]).replace(b"status: active", b"status: active\n# why\nreviewed: Ada").replace(b"\n", b"\r\n")
+    data = (
+        taken(EVENTS[:1])
+        .replace(b"status: active", b"status: active\n# why\nreviewed: Ada")
+        .replace(b"\n", b"\r\n")
+    )
     change = Upsert("x", EVENTS[2], records_of(EVENTS[2])[0])
     done = upserted(data, change, lambda _: records_of(EVENTS[0]))
     assert done.edit is None  # the text itself is as its event gave it
@@ -155,16 +208,29 @@ def test_fields_that_a_hand_added_stay_where_they_are() -> None:
     assert notes.parse(done.data, "x").get("priority") == "7"
 
 
-@pytest.mark.parametrize(("status", "after"), [("archived", "active"), ("deleted", "active"), ("superseded", "superseded"), ("done", "done")])
-def test_what_was_put_away_comes_back_when_it_is_said_again_and_what_was_superseded_does_not(status: str, after: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "after"),
+    [("archived", "active"), ("deleted", "active"), ("superseded", "superseded"), ("done", "done")],
+)
+def test_what_was_put_away_comes_back_when_it_is_said_again_and_what_was_superseded_does_not(
+    status: str, after: str
+) -> None:
     data = taken(EVENTS[:1]).replace(b"status: active", f"status: {status}".encode())
-    done = upserted(data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0]))
+    done = upserted(
+        data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0])
+    )
     assert notes.parse(done.data, "x").get("status") == after
 
 
 def test_a_save_from_before_it_was_put_away_does_not_bring_it_back() -> None:
-    data = taken(EVENTS[:1]).replace(b"status: active", b"status: deleted").replace(b"updated: 2026-11-20", b"updated: 2026-11-21")
-    done = upserted(data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0]))
+    data = (
+        taken(EVENTS[:1])
+        .replace(b"status: active", b"status: deleted")
+        .replace(b"updated: 2026-11-20", b"updated: 2026-11-21")
+    )
+    done = upserted(
+        data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0])
+    )
     assert notes.parse(done.data, "x").get("status") == "deleted"
 
 
@@ -185,13 +251,22 @@ HAND = """relations:
 
 @pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
 def test_relations_that_a_hand_wrote_stay_as_they_are_when_a_save_adds_one(eol: bytes) -> None:
-    data = taken(EVENTS[:1]).replace(b"provenance:", HAND.encode() + b"provenance:").replace(b"\n", eol)
+    data = (
+        taken(EVENTS[:1])
+        .replace(b"provenance:", HAND.encode() + b"provenance:")
+        .replace(b"\n", eol)
+    )
     note = more(data, saved(7, derived_from=("y-aaaaaa", "third"), supersedes=("old-bbbbbb",)))
     assert HAND.encode().replace(b"\n", eol) in note.block
     held = notes.parse(data, "x").fields["relations"]
     assert isinstance(held, list)
     added = [
-        {"kind": kind, "to": f"[[{to}]]"} for kind, to in (("derived_from", "third"), ("derived_from", "y-aaaaaa"), ("supersedes", "old-bbbbbb"))
+        {"kind": kind, "to": f"[[{to}]]"}
+        for kind, to in (
+            ("derived_from", "third"),
+            ("derived_from", "y-aaaaaa"),
+            ("supersedes", "old-bbbbbb"),
+        )
     ]
     assert note.fields["relations"] == [*held, *added]
     assert note.texts("supersedes") == ("old-bbbbbb",)
@@ -199,7 +274,13 @@ def test_relations_that_a_hand_wrote_stay_as_they_are_when_a_save_adds_one(eol: 
     assert again.fields["relations"] == note.fields["relations"]
 
 
-@pytest.mark.parametrize("form", ['relations: ["[[a]]", {kind: refines, to: b, why: c}]', 'relations:\n- "[[a]]"\n- {kind: refines, to: b, why: c}'])
+@pytest.mark.parametrize(
+    "form",
+    [
+        'relations: ["[[a]]", {kind: refines, to: b, why: c}]',
+        'relations:\n- "[[a]]"\n- {kind: refines, to: b, why: c}',
+    ],
+)
 def test_relations_on_one_line_or_at_the_margin_stay_too(form: str) -> None:
     data = taken(EVENTS[:1]).replace(b"provenance:", f"{form}\nprovenance:".encode())
     assert more(data, saved(7, derived_from=("y",))).fields["relations"] == [
@@ -219,21 +300,34 @@ def test_relations_that_are_no_list_are_refused_rather_than_lost() -> None:
 @pytest.mark.parametrize("foreign", ["minutes-of-monday", "20269999t999999z-aaaaaaaaaa", "~"])
 def test_a_name_that_is_no_event_does_not_count_as_the_latest(foreign: str) -> None:
     data = taken(EVENTS[:1]).replace(b"  events:\n", f"  events:\n    - '{foreign}'\n".encode())
-    done = upserted(data, Upsert("x", EVENTS[2], records_of(EVENTS[2])[0]), lambda _: records_of(EVENTS[0]))
+    done = upserted(
+        data, Upsert("x", EVENTS[2], records_of(EVENTS[2])[0]), lambda _: records_of(EVENTS[0])
+    )
     note = notes.parse(done.data, "x")
-    assert (done.changed, note.get("title"), note.text.strip()) == (True, EVENTS[2].title, EVENTS[2].text)
+    assert (done.changed, note.get("title"), note.text.strip()) == (
+        True,
+        EVENTS[2].title,
+        EVENTS[2].text,
+    )
     assert foreign in note.provenance()[0]
 
 
 def test_an_event_whose_text_does_not_stand_is_no_duplicate() -> None:
     data = taken(EVENTS[1:2])
-    early = upserted(data, Upsert("x", EVENTS[0], records_of(EVENTS[0])[0]), lambda _: records_of(EVENTS[1]))
+    early = upserted(
+        data, Upsert("x", EVENTS[0], records_of(EVENTS[0])[0]), lambda _: records_of(EVENTS[1])
+    )
     assert (early.changed, notes.parse(early.data, "x").text.strip()) == (True, "Text 2")
     same = EVENTS[1]._replace(id="20261120t164501z-bbbbbbbbbb", derived_from=())
     assert upserted(data, Upsert("x", same, records_of(same)[0]), lambda _: ()).changed is False
 
 
-CHAIN = {"b": "superseded_by: c\nstatus: Superseded", "c": "status: active", "d": "superseded_by: b\nstatus: superseded", "gone": "status: deleted"}
+CHAIN = {
+    "b": "superseded_by: c\nstatus: Superseded",
+    "c": "status: active",
+    "d": "superseded_by: b\nstatus: superseded",
+    "gone": "status: deleted",
+}
 
 
 @pytest.mark.parametrize(
@@ -243,7 +337,9 @@ CHAIN = {"b": "superseded_by: c\nstatus: Superseded", "c": "status: active", "d"
         ("gone", (), False), ("nobody", (), None), ("C", ("c",), False), ("c", ("other",), True),
     ],
 )  # fmt: skip
-def test_who_holds_in_the_place_of_a_superseded_record(by: str, gone: tuple[str, ...], answer: bool | None) -> None:
+def test_who_holds_in_the_place_of_a_superseded_record(
+    by: str, gone: tuple[str, ...], answer: bool | None
+) -> None:
     def of(fields: str) -> notes.Note:
         return notes.read(f"---\n{fields}\n---\n".encode())
 
@@ -256,20 +352,41 @@ def test_a_ring_of_superseded_records_is_walked_once() -> None:
     assert (
         replaced(
             notes.read(b"---\nsuperseded_by: a\n---\n"),
-            lambda id_: notes.read(f"---\nstatus: superseded\nsuperseded_by: {ring[id_]}\n---\n".encode()),
+            lambda id_: notes.read(
+                f"---\nstatus: superseded\nsuperseded_by: {ring[id_]}\n---\n".encode()
+            ),
             (),
         )
         is False
     )
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1, max_size=60).filter(lambda text: bool(text.strip()))
+texts = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), min_size=1, max_size=60
+).filter(lambda text: bool(text.strip()))
 words = st.lists(st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True), max_size=3).map(tuple)
 
 
-@given(texts, texts, words, words, st.sampled_from(["", "0.5", "1"]), st.sampled_from(["", "7", "10"]))
-def test_what_was_saved_is_what_is_read(title: str, text: str, one: tuple[str, ...], other: tuple[str, ...], confidence: str, priority: str) -> None:
-    event = saved(1, title=title, text=text, derived_from=one, supersedes=other, confidence=confidence, priority=priority)
+@given(
+    texts, texts, words, words, st.sampled_from(["", "0.5", "1"]), st.sampled_from(["", "7", "10"])
+)
+def test_what_was_saved_is_what_is_read(
+    title: str,
+    text: str,
+    one: tuple[str, ...],
+    other: tuple[str, ...],
+    confidence: str,
+    priority: str,
+) -> None:
+    event = saved(
+        1,
+        title=title,
+        text=text,
+        derived_from=one,
+        supersedes=other,
+        confidence=confidence,
+        priority=priority,
+    )
     assert read_event(events.compose(event).encode(), f"inbox/pending/{event.id}.md") == event
 
 

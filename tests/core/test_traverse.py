@@ -34,7 +34,9 @@ def distances(start: int, beside: Mapping[int, Sequence[int]]) -> dict[int, int]
 
 
 @given(GRAPHS, PLACES, st.integers(1, 10))
-def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_twice(pairs, start, depth) -> None:
+def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_twice(
+    pairs, start, depth
+) -> None:
     beside, asked = asking(pairs)
 
     def neighbours(places: Sequence[int]) -> Mapping[int, Sequence[int]]:
@@ -42,7 +44,9 @@ def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_t
         return beside
 
     reached = around(start, depth, 1000, neighbours)
-    assert reached.depths == {place: far for place, far in distances(start, beside).items() if far <= depth}
+    assert reached.depths == {
+        place: far for place, far in distances(start, beside).items() if far <= depth
+    }
     assert list(reached.depths.values()) == sorted(reached.depths.values())
     assert not reached.cut
     places = [place for level in asked for place in level]
@@ -63,7 +67,9 @@ def test_around_never_gives_more_than_it_was_asked_for_and_says_so(pairs, most) 
 @example(LINE, 0, 5, 4)
 @example(LINE, 0, 2, 1)
 @given(GRAPHS, PLACES, PLACES, st.integers(1, 10))
-def test_a_path_is_a_shortest_one_and_never_longer_than_the_depth(pairs, start, goal, depth) -> None:
+def test_a_path_is_a_shortest_one_and_never_longer_than_the_depth(
+    pairs, start, goal, depth
+) -> None:
     beside, _ = asking(pairs)
     far = distances(start, beside).get(goal)
     found = path(start, goal, depth, lambda _: beside)

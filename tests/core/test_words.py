@@ -21,7 +21,9 @@ def row(text: str) -> list[str]:
     """The term at each position."""
     found = list(tokens(text, stem))
     parts = [part for _, word in found for part in word.parts]
-    assert [position for position, _ in found] == [sum(len(w.parts) for _, w in found[:n]) for n in range(len(found))]
+    assert [position for position, _ in found] == [
+        sum(len(w.parts) for _, w in found[:n]) for n in range(len(found))
+    ]
     return parts
 
 
@@ -115,7 +117,18 @@ def test_other_scripts(text: str, terms: str) -> None:
     assert row(text) == terms.split()
 
 
-@pytest.mark.parametrize("spelling", ["merge_driver", "mergeDriver", "merge-driver", "MergeDriver", "merge/driver", "merge.driver", "Merge Drivers"])
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "merge_driver",
+        "mergeDriver",
+        "merge-driver",
+        "MergeDriver",
+        "merge/driver",
+        "merge.driver",
+        "Merge Drivers",
+    ],
+)
 def test_a_phrase_is_found_in_every_spelling(spelling: str) -> None:
     text = f"How the {spelling} of this repository works"
     assert holds(text, "merge driver")
@@ -148,11 +161,20 @@ def test_a_long_token_is_searchable_by_its_beginning() -> None:
 def test_a_long_path_is_searchable_by_its_parts_but_not_by_noise_in_it() -> None:
     noise = "Zm9vYmFyYmF6cXV4"[:16] + "Qk9"
     path = f"documentation/reference/configuration/{noise}/authentication-providers.md"
-    assert row(path) == ["documentation", "reference", "configuration", "authentication", "provider", "md"]
+    assert row(path) == [
+        "documentation",
+        "reference",
+        "configuration",
+        "authentication",
+        "provider",
+        "md",
+    ]
     assert wholes(path) == [path.lower()[:LONGEST]]
 
 
-ALPHABET = st.sampled_from([*string.printable, *"éßøИйıİ全文検ｶﾞ한สव्’‘—…½①ﬁ\u0301\u3099\u200d\ufeff😀\udc80"])
+ALPHABET = st.sampled_from(
+    [*string.printable, *"éßøИйıİ全文検ｶﾞ한สव्’‘—…½①ﬁ\u0301\u3099\u200d\ufeff😀\udc80"]
+)
 TEXTS = st.text(ALPHABET, max_size=80)
 
 
@@ -185,13 +207,39 @@ def test_case_of_prose_does_not_matter(text: str) -> None:
 
 def test_a_chunk_is_analysed_alike_wherever_it_stands() -> None:
     text = "the merge_driver of décision 全文 don't"
-    assert [word for chunk in chunks(text) for word in analyse(chunk, stem)] == query_tokens(text, stem)
-    assert analyse("merge_driver", stem) == (Word(("merge_driver", "mergedriver"), ("merge", "driver")),)
+    assert [word for chunk in chunks(text) for word in analyse(chunk, stem)] == query_tokens(
+        text, stem
+    )
+    assert analyse("merge_driver", stem) == (
+        Word(("merge_driver", "mergedriver"), ("merge", "driver")),
+    )
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "unit", ["a", "aB", "A", "a.", "a-", "a_", "a'", "a::", "a1", "AAs", "é", "全", "全a", "\u0301", "_", "-", "e\u0301/", "'", "9", "ｶﾞ"]
+    "unit",
+    [
+        "a",
+        "aB",
+        "A",
+        "a.",
+        "a-",
+        "a_",
+        "a'",
+        "a::",
+        "a1",
+        "AAs",
+        "é",
+        "全",
+        "全a",
+        "\u0301",
+        "_",
+        "-",
+        "e\u0301/",
+        "'",
+        "9",
+        "ｶﾞ",
+    ],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     def cost(size: int) -> float:
@@ -203,7 +251,9 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 
     cost(1000)  # whatever is compiled on first use
     small, large = min(cost(15_000) for _ in range(3)), cost(300_000)
-    assert large < 100 * max(small, 0.001)  # 20 times the text; 400 times the work if it were quadratic
+    assert large < 100 * max(
+        small, 0.001
+    )  # 20 times the text; 400 times the work if it were quadratic
 
 
 def test_a_megabyte_without_a_seam_is_one_short_term() -> None:

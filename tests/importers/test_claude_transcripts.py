@@ -33,18 +33,37 @@ def claude(notes: str, **common: Any) -> list[bytes]:
         if about == "user":
             body: Any = {"type": "user", "message": {"role": "user", "content": text}}
         elif about in ("ok", "failed"):
-            part = {"type": "tool_result", "tool_use_id": call[0], "content": text, **({"is_error": True} if about == "failed" else {})}
+            part = {
+                "type": "tool_result",
+                "tool_use_id": call[0],
+                "content": text,
+                **({"is_error": True} if about == "failed" else {}),
+            }
             body = {"type": "user", "message": {"role": "user", "content": [part]}}
         elif about == "says":
             part = {"type": "text", "text": text}
-            body = {"type": "assistant", "message": {"id": message or f"msg_{id_}", "role": "assistant", "content": [part]}}
+            body = {
+                "type": "assistant",
+                "message": {"id": message or f"msg_{id_}", "role": "assistant", "content": [part]},
+            }
         elif about in ("side", "meta", "summary"):
-            marks = {"side": {"isSidechain": True}, "meta": {"isMeta": True}, "summary": {"isCompactSummary": True}}[about]
-            body = {"type": "assistant" if about == "side" else "user", "message": {"role": "x", "content": text}, **marks}
+            marks = {
+                "side": {"isSidechain": True},
+                "meta": {"isMeta": True},
+                "summary": {"isCompactSummary": True},
+            }[about]
+            body = {
+                "type": "assistant" if about == "side" else "user",
+                "message": {"role": "x", "content": text},
+                **marks,
+            }
         else:
             given = json.loads(text) if text.startswith("{") else {"command": text}
             part = {"type": "tool_use", "id": call[0], "name": about, "input": given}
-            body = {"type": "assistant", "message": {"id": message or f"msg_{id_}", "role": "assistant", "content": [part]}}
+            body = {
+                "type": "assistant",
+                "message": {"id": message or f"msg_{id_}", "role": "assistant", "content": [part]},
+            }
         found.append(json.dumps({**base, **body}).encode())
     return found
 
@@ -66,7 +85,9 @@ SESSION = """
 
 def test_a_turn_as_it_happened() -> None:
     told = read(claude(SESSION), "/repo")
-    assert told.stretch.said == "I will look first.\n\nDecision: keep the LRU, because it is bounded."
+    assert (
+        told.stretch.said == "I will look first.\n\nDecision: keep the LRU, because it is bounded."
+    )
     assert told.stretch.changed == ("src/cache.py",)
     assert [one.line for one in told.stretch.ran] == ["pytest -q tests"]
     assert told.stretch.ran[0].outcome.startswith("failed: exit code 1")
@@ -129,7 +150,10 @@ def test_side_chains_are_left_out_but_told_by_their_own_file() -> None:
         a1 < u1  says: Found.
     """)
     assert read(lines, "/repo").stretch.said == "Found."
-    assert read(claude("s1 < -  side: The subagent found it.", agentId="a7"), "/repo").stretch.said == "The subagent found it."
+    assert (
+        read(claude("s1 < -  side: The subagent found it.", agentId="a7"), "/repo").stretch.said
+        == "The subagent found it."
+    )
 
 
 def test_a_compaction_s_summary_is_nobody_s_words() -> None:
@@ -140,7 +164,11 @@ def test_a_compaction_s_summary_is_nobody_s_words() -> None:
         m2 < u2  meta: Caveat: [MEMORY: decision] y
         a2 < u2  says: After.
     """), "/repo")  # fmt: skip
-    assert (told.stretch.said, told.stretch.asked, told.messages[1:]) == ("Before.\n\nAfter.", (), (Message("msg_a2", "assistant", "After."),))
+    assert (told.stretch.said, told.stretch.asked, told.messages[1:]) == (
+        "Before.\n\nAfter.",
+        (),
+        (Message("msg_a2", "assistant", "After."),),
+    )
 
 
 def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -> None:
@@ -162,20 +190,38 @@ def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -
 
 def test_what_cortex_put_there_is_never_told_again() -> None:
     block = json.dumps(injected.framed(injected.BRIEFING, "Decision: old news"))[1:-1]
-    told = read(claude(f"u1 < -  user: {block}New task\na1 < u1  says: As {block} says, on."), "/repo")
+    told = read(
+        claude(f"u1 < -  user: {block}New task\na1 < u1  says: As {block} says, on."), "/repo"
+    )
     assert "old news" not in str(told)
     assert told.stretch.said == "As  says, on."
 
 
 def test_the_plan_is_the_latest_and_a_refused_one_is_none() -> None:
-    todos = json.dumps({"todos": [{"content": "Measure", "status": "completed"}, {"content": "Mend", "status": "in_progress"}, {"content": ""}, 7]})
+    todos = json.dumps(
+        {
+            "todos": [
+                {"content": "Measure", "status": "completed"},
+                {"content": "Mend", "status": "in_progress"},
+                {"content": ""},
+                7,
+            ]
+        }
+    )
     plan = json.dumps({"plan": "# Plan\n1. Read it\n2. [x] Write it\n- [ ] Ship it"})
     told = read(claude(f"a1 < -  TodoWrite t1: {todos}\nr1 < a1  ok t1: fine"), "/repo")
     assert told.stretch.plan == (Step("Measure", True), Step("Mend", False))
     lines = claude(f"a1 < -  TodoWrite t1: {todos}\na2 < a1  ExitPlanMode t2: {plan}")
-    assert read(lines, "/repo").stretch.plan == (Step("Read it", False), Step("Write it", True), Step("Ship it", False))
+    assert read(lines, "/repo").stretch.plan == (
+        Step("Read it", False),
+        Step("Write it", True),
+        Step("Ship it", False),
+    )
     refused = claude("r1 < a2  failed t2: The user doesn't want to proceed with this tool use.")
-    assert read([*lines, *refused], "/repo").stretch.plan == (Step("Measure", True), Step("Mend", False))
+    assert read([*lines, *refused], "/repo").stretch.plan == (
+        Step("Measure", True),
+        Step("Mend", False),
+    )
 
 
 def test_a_task_has_the_number_that_its_answer_says() -> None:
@@ -208,7 +254,10 @@ def test_tasks_are_a_plan_too() -> None:
     ],
 )  # fmt: skip
 def test_paths_are_told_from_the_project_and_none_outside(path: str, told: tuple[str, ...]) -> None:
-    assert read(claude(f'a1 < -  Write t1: {{"file_path": "{path}"}}'), "/repo").stretch.changed == told
+    assert (
+        read(claude(f'a1 < -  Write t1: {{"file_path": "{path}"}}'), "/repo").stretch.changed
+        == told
+    )
 
 
 @pytest.mark.parametrize("tool", ["Write", "Edit", "MultiEdit", "NotebookEdit"])
@@ -216,7 +265,12 @@ def test_an_edit_that_failed_changed_nothing(tool: str) -> None:
     key = "notebook_path" if tool == "NotebookEdit" else "file_path"
     lines = claude(f'a1 < -  {tool} t1: {{"{key}": "a.py"}}\nr1 < a1  ok t1: fine')
     assert read(lines, "/repo").stretch.changed == ("a.py",)
-    assert read([lines[0], *claude("r1 < a1  failed t1: String to replace not found")], "/repo").stretch.changed == ()
+    assert (
+        read(
+            [lines[0], *claude("r1 < a1  failed t1: String to replace not found")], "/repo"
+        ).stretch.changed
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,7 +281,9 @@ def test_an_edit_that_failed_changed_nothing(tool: str) -> None:
         ("ls", False), ("cat pytest.ini", False), ("git status", False), ("git log", False), ("echo make", False), ("", False), ("npm install", False),
     ],
 )  # fmt: skip
-def test_commands_that_went_well_are_told_when_they_say_something(command: str, worth: bool) -> None:
+def test_commands_that_went_well_are_told_when_they_say_something(
+    command: str, worth: bool
+) -> None:
     lines = claude(f"a1 < -  Bash t1: {json.dumps({'command': command})}\nr1 < a1  ok t1: fine")
     assert read(lines, "/repo").stretch.ran == ((Command(command),) if worth else ())
 
@@ -235,17 +291,25 @@ def test_commands_that_went_well_are_told_when_they_say_something(command: str, 
 def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
     lines = []
     for number in range(40):
-        lines += claude(f"a{number} < -  Bash t{number}: {'x' * 500}{number}\nr{number} < a{number}  failed t{number}: {'error ' * 500}")
+        lines += claude(
+            f"a{number} < -  Bash t{number}: {'x' * 500}{number}\nr{number} < a{number}  failed t{number}: {'error ' * 500}"
+        )
     told = read(lines, "/repo").stretch.ran
     assert len(told) == 1  # the same 140 characters each time
     assert len(f"`{told[0].line}` {told[0].outcome}") <= 220
-    refused = claude("a1 < -  Bash t1: rm -rf x\nr1 < a1  failed t1: The user doesn't want to proceed with this tool use.")
+    refused = claude(
+        "a1 < -  Bash t1: rm -rf x\nr1 < a1  failed t1: The user doesn't want to proceed with this tool use."
+    )
     assert read(refused, "/repo").stretch.ran == ()
 
 
 def test_a_long_answer_is_not_parsed_and_says_the_same() -> None:
     lines = claude("a1 < -  Bash t1: make\nr1 < a1  ok t1: fine\na2 < r1  says: Built.")
-    long = json.dumps(json.loads(lines[1]), separators=(",", ":")).encode().replace(b'"fine"', b'"' + b"x" * 100_000 + b'"')
+    long = (
+        json.dumps(json.loads(lines[1]), separators=(",", ":"))
+        .encode()
+        .replace(b'"fine"', b'"' + b"x" * 100_000 + b'"')
+    )
     assert read([lines[0], long, lines[2]], "/repo")[:6] == read(lines, "/repo")[:6]
     failed = long.replace(b'"content":"x', b'"is_error":true,"content":"x')
     assert read([lines[0], failed], "/repo").stretch.ran[0].outcome.startswith("failed: x")
@@ -259,41 +323,88 @@ def test_lines_not_later_than_a_time_are_passed_over() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
-KEYS = ("uuid", "parentUuid", "isSidechain", "message", "timestamp", "cwd", "gitBranch", "sessionId", "toolUseResult", "attachment", "isMeta")
+KEYS = (
+    "uuid",
+    "parentUuid",
+    "isSidechain",
+    "message",
+    "timestamp",
+    "cwd",
+    "gitBranch",
+    "sessionId",
+    "toolUseResult",
+    "attachment",
+    "isMeta",
+)
 PART = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "tool_use", "tool_result"]) | JSON},
     optional={
-        key: st.sampled_from(["t1", "Bash", "Write", "TodoWrite", "TaskUpdate", "TaskCreate"]) | JSON
+        key: st.sampled_from(["t1", "Bash", "Write", "TodoWrite", "TaskUpdate", "TaskCreate"])
+        | JSON
         for key in ("id", "name", "tool_use_id", "text", "is_error")
     }
     | {
-        "input": st.dictionaries(st.sampled_from(["command", "todos", "file_path", "taskId", "plan", "subject"]), JSON, max_size=3) | JSON,
+        "input": st.dictionaries(
+            st.sampled_from(["command", "todos", "file_path", "taskId", "plan", "subject"]),
+            JSON,
+            max_size=3,
+        )
+        | JSON,
         "content": JSON,
     },
 )
 LINE = st.fixed_dictionaries(
-    {"type": st.sampled_from(["user", "assistant", "system", "ai-title", "attachment", "queue-operation"]) | JSON},
+    {
+        "type": st.sampled_from(
+            ["user", "assistant", "system", "ai-title", "attachment", "queue-operation"]
+        )
+        | JSON
+    },
     optional=dict.fromkeys(KEYS, JSON)
-    | {"message": st.fixed_dictionaries({"content": st.lists(PART | JSON, max_size=3) | JSON}, optional={"id": JSON}) | JSON},
+    | {
+        "message": st.fixed_dictionaries(
+            {"content": st.lists(PART | JSON, max_size=3) | JSON}, optional={"id": JSON}
+        )
+        | JSON
+    },
 )
 
 
 @given(
-    st.lists(st.binary(max_size=60) | LINE.map(lambda line: json.dumps(line).encode()) | JSON.map(lambda line: json.dumps(line).encode()), max_size=8)
+    st.lists(
+        st.binary(max_size=60)
+        | LINE.map(lambda line: json.dumps(line).encode())
+        | JSON.map(lambda line: json.dumps(line).encode()),
+        max_size=8,
+    )
 )
-def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(lines: list[bytes]) -> None:
+def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(
+    lines: list[bytes],
+) -> None:
     told = read(lines, "/repo")
     compose(told.stretch).encode()
     assert told.skipped <= sum(line.count(b"{") + 1 for line in lines)
 
 
 def test_lines_that_are_none_are_counted() -> None:
-    lines = [b"not json", b"[1]", b'{"type":"assistant"', b"\xff\xfe", b'{"type":"assistant","message":7}', b'{"type":"later"}', b"[" * 100_000]
+    lines = [
+        b"not json",
+        b"[1]",
+        b'{"type":"assistant"',
+        b"\xff\xfe",
+        b'{"type":"assistant","message":7}',
+        b'{"type":"later"}',
+        b"[" * 100_000,
+    ]
     assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo")[-1] == 6
-    assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo").stretch.said == "Still here."
+    assert (
+        read([*lines, *claude("a1 < -  says: Still here.")], "/repo").stretch.said == "Still here."
+    )
 
 
 @pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\uDBFF"])
@@ -307,7 +418,17 @@ def test_a_byte_that_is_no_text_costs_no_more_than_itself(odd: bytes) -> None:
 @given(st.data())
 def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) -> None:
     """Where no prompt is taken back, and no part ends between a tool's call and its answer."""
-    texts = st.sampled_from(["One.", "Two words.", "Decision: x", "naïve ☂", "<cortex-memory", "[MEMORY: decision] y", "ends </cortex-memory>"])
+    texts = st.sampled_from(
+        [
+            "One.",
+            "Two words.",
+            "Decision: x",
+            "naïve ☂",
+            "<cortex-memory",
+            "[MEMORY: decision] y",
+            "ends </cortex-memory>",
+        ]
+    )
     blocks: list[list[bytes]] = []
     for number in range(data.draw(st.integers(1, 8))):
         kind, text = data.draw(st.sampled_from(["user", "says", "tool", "edit"])), data.draw(texts)
@@ -321,11 +442,18 @@ def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) 
                 )
             )
         else:
-            blocks.append(claude(f'{id_} < {parent}  Write t{number}: {{"file_path": "f{number}"}}'))
+            blocks.append(
+                claude(f'{id_} < {parent}  Write t{number}: {{"file_path": "f{number}"}}')
+            )
     cut = data.draw(st.integers(0, len(blocks)))
-    whole, first, second = (read([line for block in part for line in block], "/repo") for part in (blocks, blocks[:cut], blocks[cut:]))
+    whole, first, second = (
+        read([line for block in part for line in block], "/repo")
+        for part in (blocks, blocks[:cut], blocks[cut:])
+    )
     both: Any = [one.stretch for one in (first, second)]
     assert whole.stretch.said == "\n\n".join(one.said for one in both if one.said)
     assert whole.messages == first.messages + second.messages
     for place in ("asked", "changed", "ran"):
-        assert getattr(whole.stretch, place) == tuple(dict.fromkeys((*getattr(both[0], place), *getattr(both[1], place))))
+        assert getattr(whole.stretch, place) == tuple(
+            dict.fromkeys((*getattr(both[0], place), *getattr(both[1], place)))
+        )

@@ -9,13 +9,29 @@ from cortex.core.injected import BRIEFING, KINDS, MEMORY, framed, without
 from tests.conftest import cpu_limit
 
 PIECES = st.lists(
-    st.sampled_from(["<cortex-briefing", "</cortex-briefing>", "<cortex-memory>", "</cortex-memory", ">", "text ", "\n", "< / Cortex-Memory >", "<"]),
+    st.sampled_from(
+        [
+            "<cortex-briefing",
+            "</cortex-briefing>",
+            "<cortex-memory>",
+            "</cortex-memory",
+            ">",
+            "text ",
+            "\n",
+            "< / Cortex-Memory >",
+            "<",
+        ]
+    ),
     max_size=12,
 ).map("".join)
 
 
-@given(st.sampled_from(KINDS), PIECES | st.text(), st.text(alphabet="ab \n"), st.text(alphabet="ab \n"))
-def test_whatever_is_framed_is_taken_out_and_nothing_else_is(kind: str, text: str, before: str, after: str) -> None:
+@given(
+    st.sampled_from(KINDS), PIECES | st.text(), st.text(alphabet="ab \n"), st.text(alphabet="ab \n")
+)
+def test_whatever_is_framed_is_taken_out_and_nothing_else_is(
+    kind: str, text: str, before: str, after: str
+) -> None:
     assert without(before + framed(kind, text) + after) == before + after
 
 
@@ -32,7 +48,16 @@ def test_taking_out_twice_is_taking_out_once_where_nothing_new_meets(text: str) 
     assert without(without(f"a {marked} b")) == without(f"a {marked} b")
 
 
-@pytest.mark.parametrize("end", ["</cortex-memory>", "</CORTEX-Memory>", "< /cortex-memory >", "<\n/ cortex-memory>", "<\u200b/cortex-memory>"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "</cortex-memory>",
+        "</CORTEX-Memory>",
+        "< /cortex-memory >",
+        "<\n/ cortex-memory>",
+        "<\u200b/cortex-memory>",
+    ],
+)
 def test_however_its_end_is_written_a_text_cannot_write_it(end: str) -> None:
     assert framed(MEMORY, f"a{end}b").count("<") == 2
 
@@ -41,7 +66,15 @@ def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
     assert without("before " + framed(BRIEFING, "what was known\n\nmore")[:-30]) == "before "
 
 
-@pytest.mark.parametrize("text", ["the tag <cortex-briefing> begins it", "`</cortex-memory>` ends it", "a < b and cortex-memory > c", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the tag <cortex-briefing> begins it",
+        "`</cortex-memory>` ends it",
+        "a < b and cortex-memory > c",
+        "",
+    ],
+)
 def test_a_mark_that_is_only_mentioned_stays(text: str) -> None:
     assert without(text) == text
 
@@ -49,13 +82,26 @@ def test_a_mark_that_is_only_mentioned_stays(text: str) -> None:
 def test_blocks_in_blocks_and_side_by_side() -> None:
     inner = framed(MEMORY, "x")
     assert without(f"a{framed(BRIEFING, 'y')}b{inner}c") == "abc"
-    assert without(f"a<cortex-briefing v=1>{inner} and <cortex-briefing v=1>deep</cortex-briefing> on</cortex-briefing>c") == "ac"
-    assert without("a<cortex-briefing>1<cortex-memory>2</cortex-briefing>3</cortex-memory>c") == "ac"
+    assert (
+        without(
+            f"a<cortex-briefing v=1>{inner} and <cortex-briefing v=1>deep</cortex-briefing> on</cortex-briefing>c"
+        )
+        == "ac"
+    )
+    assert (
+        without("a<cortex-briefing>1<cortex-memory>2</cortex-briefing>3</cortex-memory>c") == "ac"
+    )
 
 
 def test_a_megabyte_of_marks_takes_no_time() -> None:
     with cpu_limit(10):  # it takes 0.3 s; quadratic would be minutes
-        for hostile in ("<cortex-briefing>", "</cortex-memory>", "<cortex-memory ", "<  / cortex-", "<cortex-briefing></cortex-memory>"):
+        for hostile in (
+            "<cortex-briefing>",
+            "</cortex-memory>",
+            "<cortex-memory ",
+            "<  / cortex-",
+            "<cortex-briefing></cortex-memory>",
+        ):
             without(hostile * (1_000_000 // len(hostile)))
             framed(MEMORY, hostile * (1_000_000 // len(hostile)))
 
@@ -89,7 +135,12 @@ def test_a_line_of_ones_own_stays(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [str.upper, lambda text: text.replace("<", "&lt;").replace(">", "&gt;"), lambda text: text.replace("cortex", "CORTEX")]
+    "change",
+    [
+        str.upper,
+        lambda text: text.replace("<", "&lt;").replace(">", "&gt;"),
+        lambda text: text.replace("cortex", "CORTEX"),
+    ],
 )
 def test_marks_that_were_rewritten_are_known(change) -> None:
     assert without(f"a {change(framed(BRIEFING, 'old news'))} b") == "a  b"

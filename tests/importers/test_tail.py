@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.importers.transcripts.tail import GONE, REPLACED, SHRANK, START, UNREADABLE, Position, last_lines, position_at, tail, unended
+from cortex.importers.transcripts.tail import (
+    GONE,
+    REPLACED,
+    SHRANK,
+    START,
+    UNREADABLE,
+    Position,
+    last_lines,
+    position_at,
+    tail,
+    unended,
+)
 
 
 @pytest.fixture
@@ -42,7 +53,10 @@ def read_all(file: Path, most: int) -> tuple[list[bytes], int]:
         at = look.position
 
 
-@given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b".")), max_size=20), st.integers(1, 50))
+@given(
+    st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b".")), max_size=20),
+    st.integers(1, 50),
+)
 def test_in_parts_of_any_size_what_fits_is_read_and_what_does_not_is_counted(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], most: int
 ) -> None:
@@ -67,7 +81,10 @@ def test_a_file_that_shrank_or_was_replaced_is_read_anew(file: Path, tmp_path: P
     file.write_bytes(b"one\n")
     assert (tail(str(file), at).fault, tail(str(file), at).lines) == (SHRANK, [b"one"])
     file.write_bytes(b"another\nsession\n")
-    assert (tail(str(file), at).fault, tail(str(file), at).lines) == (REPLACED, [b"another", b"session"])
+    assert (tail(str(file), at).fault, tail(str(file), at).lines) == (
+        REPLACED,
+        [b"another", b"session"],
+    )
     file.write_bytes(b"one\ntw0\nthree\n")  # only the end differs
     assert tail(str(file), at).fault == REPLACED
 

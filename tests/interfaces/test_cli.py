@@ -40,15 +40,27 @@ def test_the_overview_names_every_verb_once() -> None:
 @pytest.mark.parametrize(
     ("declared", "words", "values"),
     [
-        (SEARCH, ["merge", "driver"], {"query": "merge driver", "number": 10, "json": False, "vault": ""}),
+        (
+            SEARCH,
+            ["merge", "driver"],
+            {"query": "merge driver", "number": 10, "json": False, "vault": ""},
+        ),
         (SEARCH, ["-n", "3", "merge"], {"query": "merge", "number": 3}),
         (SEARCH, ["merge", "-n3", "--json"], {"query": "merge", "number": 3, "json": True}),
         (SEARCH, ["merge", "--number=3"], {"query": "merge", "number": 3}),
-        (SEARCH, ["merge", "-windows", "--vault", "/v"], {"query": "merge -windows", "vault": "/v"}),
+        (
+            SEARCH,
+            ["merge", "-windows", "--vault", "/v"],
+            {"query": "merge -windows", "vault": "/v"},
+        ),
         (SEARCH, ["--", "-n", "merge"], {"query": "-n merge"}),
         (CAPTURE, [], {"text": ""}),
         (CAPTURE, ["-", "--type", "stop"], {"text": "-", "type": "stop"}),
-        (NEW, ["decision", "a", "b", "--body", "-"], {"type": "decision", "title": "a b", "body": "-"}),
+        (
+            NEW,
+            ["decision", "a", "b", "--body", "-"],
+            {"type": "decision", "title": "a b", "body": "-"},
+        ),
     ],
 )
 def test_reads_a_line(declared, words, values) -> None:
@@ -56,7 +68,18 @@ def test_reads_a_line(declared, words, values) -> None:
     assert {key: given[key] for key in values} == values
 
 
-@pytest.mark.parametrize("words", [[], ["-n"], ["-n", "x", "a"], ["--nope", "a"], ["a", "--json=1"], ["a", "--vault"], ["-x", "a"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["-n"],
+        ["-n", "x", "a"],
+        ["--nope", "a"],
+        ["a", "--json=1"],
+        ["a", "--vault"],
+        ["-x", "a"],
+    ],
+)
 def test_a_mistake_is_explained_and_ends_with_two(words, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         read("search", SEARCH, words)
@@ -85,8 +108,12 @@ def test_an_unknown_verb_suggests_one(cortex) -> None:
     assert (done.returncode, "did you mean cortex search?" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])])
-def test_completion_scripts_name_verbs_and_options_and_parse(cortex, tmp_path, shell, check) -> None:
+@pytest.mark.parametrize(
+    ("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])]
+)
+def test_completion_scripts_name_verbs_and_options_and_parse(
+    cortex, tmp_path, shell, check
+) -> None:
     script = cortex("completion", shell).stdout
     for name in VERBS:
         assert name in script
@@ -102,19 +129,30 @@ def test_completion_scripts_name_verbs_and_options_and_parse(cortex, tmp_path, s
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [(["cortex", "sea"], "search"), (["cortex", "--vault", "x", "sea"], "search"), (["cortex", "--vault", "x", "capture", "--ta"], "--tags")],
+    [
+        (["cortex", "sea"], "search"),
+        (["cortex", "--vault", "x", "sea"], "search"),
+        (["cortex", "--vault", "x", "capture", "--ta"], "--tags"),
+    ],
 )
 def test_bash_offers_verbs_and_options(cortex, typed, offered) -> None:
     words = " ".join(f"'{word}'" for word in typed)
     line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _cortex; echo ${{COMPREPLY[*]}}"
-    done = subprocess.run(["bash", "-c", f"{cortex('completion', 'bash').stdout}\n{line}"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", f"{cortex('completion', 'bash').stdout}\n{line}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == [offered]
 
 
 def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
     vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(300)))
     line = f"{sys.executable} -m cortex search zebra -n 300 | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], cwd=vault.root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=vault.root, capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "0"
 
@@ -124,7 +162,13 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from) -> None:
 
     def on_a_terminal(**extra: str) -> str:
         master, slave = pty.openpty()
-        subprocess.run([sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, stdout=slave, env=os.environ | extra, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "cortex", "search", "zebra"],
+            cwd=vault.root,
+            stdout=slave,
+            env=os.environ | extra,
+            check=True,
+        )
         os.close(slave)
         shown = os.read(master, 10_000).decode()
         os.close(master)
@@ -138,7 +182,12 @@ def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex) ->
     vault = vault_from("=== a.md\nzebra… é\n")
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
-        [sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "cortex", "search", "zebra"],
+        cwd=vault.root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, "\\u2026" in done.stdout) == (0, True)
 
@@ -154,8 +203,14 @@ VOLATILE = [
     (re.compile(r" \d{14} -->"), " TIME -->"),
     (re.compile(r"\b[0-9a-f]{10}\b"), "COMMIT"),
     (re.compile(r"v-[a-z2-7]{4}\b"), "v-HASH"),
-    (re.compile("values are not allowed here"), "values are not allowed in this context"),  # as PyYAML says it where libyaml is missing
-    (re.compile(r"(?<=the search index was )(current|brought up to date)"), "FRESH"),  # by the age of files, to the clock's tick
+    (
+        re.compile("values are not allowed here"),
+        "values are not allowed in this context",
+    ),  # as PyYAML says it where libyaml is missing
+    (
+        re.compile(r"(?<=the search index was )(current|brought up to date)"),
+        "FRESH",
+    ),  # by the age of files, to the clock's tick
 ]
 
 
@@ -172,11 +227,24 @@ def test_transcript(path, tmp_path) -> None:
     (tools / "cortex").chmod(0o755)
     environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
     for command in commands:
-        done = subprocess.run(["sh", "-c", command], cwd=home, env=environment, capture_output=True, text=True, check=False)
-        output = (done.stdout + "".join(f"2> {line}\n" for line in done.stderr.splitlines())).replace(str(home), "/v")
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        output = (
+            done.stdout + "".join(f"2> {line}\n" for line in done.stderr.splitlines())
+        ).replace(str(home), "/v")
         for pattern, word in VOLATILE:
             output = pattern.sub(word, output)
-        shown += [f"$ {command}", *output.splitlines(), *([f"[{done.returncode}]"] if done.returncode else [])]
+        shown += [
+            f"$ {command}",
+            *output.splitlines(),
+            *([f"[{done.returncode}]"] if done.returncode else []),
+        ]
     if os.environ.get("CORTEX_UPDATE"):
         path.write_text("\n".join(shown) + "\n")
     assert shown == lines

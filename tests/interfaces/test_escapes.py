@@ -28,21 +28,66 @@ _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
 
 def quoted(text: str) -> str:
-    return '"' + "".join(f"\\U{ord(sign):08x}" if not sign.isprintable() else f"\\{sign}" if sign in '"\\' else sign for sign in text) + '"'
+    return (
+        '"'
+        + "".join(
+            f"\\U{ord(sign):08x}"
+            if not sign.isprintable()
+            else f"\\{sign}"
+            if sign in '"\\'
+            else sign
+            for sign in text
+        )
+        + '"'
+    )
 
 
 def note(id_: str, body: str = "", **fields: str) -> str:
     """A note in which every field holds control characters, except those that are given."""
-    evil = dict.fromkeys(("title", "status", "scope", "branch", "topic", "owner", "due", "created", "updated", "merged_from"), EVIL)
-    lines = [f"{key}: {quoted(value)}" for key, value in ({"id": id_} | evil | {"project": PROJECT} | fields).items() if value]
+    evil = dict.fromkeys(
+        (
+            "title",
+            "status",
+            "scope",
+            "branch",
+            "topic",
+            "owner",
+            "due",
+            "created",
+            "updated",
+            "merged_from",
+        ),
+        EVIL,
+    )
+    lines = [
+        f"{key}: {quoted(value)}"
+        for key, value in ({"id": id_} | evil | {"project": PROJECT} | fields).items()
+        if value
+    ]
     relations = [
         "relations:",
         f"  - {{kind: {quoted(EVIL)}, to: {quoted(f'[[no{ESC}where]]')}}}",
         f"  - {{kind: refines, to: {quoted(f'[[{ID}]]')}}}",
     ]
-    told = ["provenance:", f"  session: {quoted(EVIL)}", "  events:", f"    - {quoted(EVENT)}", "    - 20261120t164512z-aaaaaaaaaa"]
+    told = [
+        "provenance:",
+        f"  session: {quoted(EVIL)}",
+        "  events:",
+        f"    - {quoted(EVENT)}",
+        "    - 20261120t164512z-aaaaaaaaaa",
+    ]
     return "\n".join(
-        ["---", *lines, f"tags: [{quoted(EVIL)}]", *relations, *told, "---", "", f"zebra {EVIL} `src/{ESC}app.py` [[no{ESC}where]] {body}", ""]
+        [
+            "---",
+            *lines,
+            f"tags: [{quoted(EVIL)}]",
+            *relations,
+            *told,
+            "---",
+            "",
+            f"zebra {EVIL} `src/{ESC}app.py` [[no{ESC}where]] {body}",
+            "",
+        ]
     )
 
 
@@ -123,7 +168,9 @@ SAYING = frozenset(
 
 
 # Those that only look, whose forms share a vault and its index.
-LOOKING = frozenset("search recall timeline show context topic meetings actions history graph entities score status brief remind".split())
+LOOKING = frozenset(
+    "search recall timeline show context topic meetings actions history graph entities score status brief remind".split()
+)
 
 
 @pytest.fixture(scope="module")
@@ -136,12 +183,26 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         file.write_bytes(text.encode())
     for folder in ("inbox/pending", "inbox/failed", "events", "records", "sessions", "briefings"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "cortex.toml").write_text('format = 1\n\n[projects.aliases]\n"old\\u001bc" = "a"\n"bad\\u001bc" = 3\n')
+    (root / "cortex.toml").write_text(
+        'format = 1\n\n[projects.aliases]\n"old\\u001bc" = "a"\n"bad\\u001bc" = 3\n'
+    )
     who = f"A{ESC}B"
-    about = {"GIT_AUTHOR_NAME": who, "GIT_COMMITTER_NAME": who, "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_EMAIL": "a@b"}
+    about = {
+        "GIT_AUTHOR_NAME": who,
+        "GIT_COMMITTER_NAME": who,
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=root, env=os.environ | about, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *words],
+            cwd=root,
+            env=os.environ | about,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
 
     git("init", "-q", "-b", "main")
     git("add", "-A")
@@ -154,7 +215,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def said(words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, painted: bool) -> str:
+def said(
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    painted: bool,
+) -> str:
     """What the command prints to both streams, without the codes with which the program itself paints."""
     with monkeypatch.context() as patched:
         terminal = Terminal()
@@ -169,7 +236,9 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", VERBS)
-def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(name, hostile, tmp_path, capsys, monkeypatch) -> None:
+def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
+    name, hostile, tmp_path, capsys, monkeypatch
+) -> None:
     root, commit = hostile
     own = tmp_path / f"own{ESC}"
     work = tmp_path / f"wo{ESC}rk"
@@ -178,21 +247,39 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(name, hosti
     monkeypatch.chdir(work)
     assert main(["init", str(own), "--default"]) == 0
     capsys.readouterr()
-    required = [ID for one in declaration_of(verb(name)).parameters if one.default is None and not one.is_option]
+    required = [
+        ID
+        for one in declaration_of(verb(name)).parameters
+        if one.default is None and not one.is_option
+    ]
     everything = ""
     for form in ("plain", "painted", "json"):
         vault = tmp_path / ("shared" if name in LOOKING else form) / f"va{ESC}ult"
         if not vault.exists():
             shutil.copytree(root, vault, symlinks=True)
         for words in ASKED.get(name, [required]):
-            given = [word.replace(COMMIT, commit).replace("{new}", str(tmp_path / f"new-{form}")) for word in words]
+            given = [
+                word.replace(COMMIT, commit).replace("{new}", str(tmp_path / f"new-{form}"))
+                for word in words
+            ]
             if name == "merge":
                 monkeypatch.chdir(vault)
             if form == "plain" and (name == "show" or "--at" in words):
                 continue  # a text that was asked for goes into a pipe as it stands
-            where = ["--vault", str(vault)] if "vault" in declaration_of(verb(name)).supplied else []
-            text = said([name, *where, *given, *(["--json"] if form == "json" else [])], capsys, monkeypatch, painted=form == "painted")
-            assert not (found := _RAW.search(text)), (form, words, text[max(0, found.start() - 80) : found.end() + 40])
+            where = (
+                ["--vault", str(vault)] if "vault" in declaration_of(verb(name)).supplied else []
+            )
+            text = said(
+                [name, *where, *given, *(["--json"] if form == "json" else [])],
+                capsys,
+                monkeypatch,
+                painted=form == "painted",
+            )
+            assert not (found := _RAW.search(text)), (
+                form,
+                words,
+                text[max(0, found.start() - 80) : found.end() + 40],
+            )
             everything += text
     shown = "<U+001B>" in everything or "\\033" in everything
     assert shown or name not in SAYING, everything

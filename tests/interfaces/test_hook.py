@@ -42,7 +42,8 @@ GIVEN = {
     ("copilot", "SessionStart-pascal"): ("additionalContext", ""),
 }
 EMPTY_OBJECT = {("codex", "stop"), ("codex", "subagent-stop")} | {
-    ("gemini", name) for name in ("session-start", "BeforeAgent", "AfterAgent", "PreCompress", "session-end")
+    ("gemini", name)
+    for name in ("session-start", "BeforeAgent", "AfterAgent", "PreCompress", "session-end")
 }
 RECORDED = sorted((path.parent.name, path.stem) for path in PAYLOADS.glob("*/*.json"))
 
@@ -60,7 +61,14 @@ def project(tmp_path, git, cortex) -> Path:
 @pytest.fixture
 def knowing(project, cortex) -> Path:
     """A project whose vault knows something, and whose index is current."""
-    assert cortex("capture", "Decision: sessions are kept in SQLite because it is one file", cwd=str(project)).returncode == 0
+    assert (
+        cortex(
+            "capture",
+            "Decision: sessions are kept in SQLite because it is one file",
+            cwd=str(project),
+        ).returncode
+        == 0
+    )
     assert cortex("search", "sessions", cwd=str(project)).returncode == 0
     return project
 
@@ -70,19 +78,38 @@ def known(tmp_path_factory) -> tuple[Path, Path]:
     """The same, and the home of who uses it, for tests that tell it each of another session."""
     root, home = tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("home")
     (root / ".cortex-project").write_text("shop\n")
-    for words in (["init", "vault"], ["capture", "Decision: sessions are kept in SQLite because it is one file"], ["search", "sessions"]):
+    for words in (
+        ["init", "vault"],
+        ["capture", "Decision: sessions are kept in SQLite because it is one file"],
+        ["search", "sessions"],
+    ):
         subprocess.run(
-            [sys.executable, "-m", "cortex", *words], cwd=root, env=os.environ | {"HOME": str(home)}, capture_output=True, timeout=60, check=True
+            [sys.executable, "-m", "cortex", *words],
+            cwd=root,
+            env=os.environ | {"HOME": str(home)},
+            capture_output=True,
+            timeout=60,
+            check=True,
         )
     return root, home
 
 
-def hook(project: Path, event: str, host: str, told: Any, *, as_file: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+def hook(
+    project: Path, event: str, host: str, told: Any, *, as_file: bool = True, **more: str
+) -> subprocess.CompletedProcess[str]:
     """Call a hook as its host does; `told` is a payload, or bytes as they come."""
     data = told if isinstance(told, bytes) else json.dumps(told).encode()
-    line = [sys.executable, "-I", "-S", FILE] if as_file else [sys.executable, "-m", "cortex", "hook"]
+    line = (
+        [sys.executable, "-I", "-S", FILE] if as_file else [sys.executable, "-m", "cortex", "hook"]
+    )
     done = subprocess.run(
-        [*line, event, "--host", host], input=data, cwd=project, env=os.environ | more, capture_output=True, timeout=60, check=False
+        [*line, event, "--host", host],
+        input=data,
+        cwd=project,
+        env=os.environ | more,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     out, err = done.stdout.decode(), done.stderr.decode()
     assert done.returncode == 0
@@ -112,7 +139,11 @@ def notes(project: Path) -> list[Path]:
 def events(project: Path, kind: str = "") -> list[str]:
     """The texts of the events; those of one type."""
     found = [path.read_text() for path in notes(project)]
-    return [text.partition("## Raw Content\n\n")[2].strip() for text in found if f"\ntype: {kind}" in text or not kind]
+    return [
+        text.partition("## Raw Content\n\n")[2].strip()
+        for text in found
+        if f"\ntype: {kind}" in text or not kind
+    ]
 
 
 def said(*texts: str) -> str:
@@ -128,18 +159,29 @@ def said(*texts: str) -> str:
 
 
 def claude(project: Path, **fields: Any) -> dict[str, Any]:
-    return {"session_id": SESSION, "transcript_path": str(project / "t.jsonl"), "cwd": str(project)} | fields
+    return {
+        "session_id": SESSION,
+        "transcript_path": str(project / "t.jsonl"),
+        "cwd": str(project),
+    } | fields
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("host", "event"), RECORDED)
 def test_what_comes_out_is_what_the_host_accepts(host, event, known):
     project, home = known
-    told = json.loads(json.dumps(recorded(host, event, project)).replace(SESSION, f"{host}-{event}"))
-    if GIVEN.get((host, event), ("", ""))[1] in ("UserPromptSubmit", "BeforeAgent"):  # what a briefing has said no reminder says again
+    told = json.loads(
+        json.dumps(recorded(host, event, project)).replace(SESSION, f"{host}-{event}")
+    )
+    if GIVEN.get((host, event), ("", ""))[1] in (
+        "UserPromptSubmit",
+        "BeforeAgent",
+    ):  # what a briefing has said no reminder says again
         for kept in home.glob(".cache/cortex/*/briefs/*"):
             kept.unlink()
-    out = hook(project, event.partition("-resume")[0].partition("-pascal")[0], host, told, HOME=str(home)).stdout
+    out = hook(
+        project, event.partition("-resume")[0].partition("-pascal")[0], host, told, HOME=str(home)
+    ).stdout
     if (host, event) in GIVEN:
         key, name = GIVEN[host, event]
         answered = json.loads(out)
@@ -158,19 +200,33 @@ def test_what_comes_out_is_what_the_host_accepts(host, event, known):
 
 def test_a_vault_that_knows_nothing_says_nothing(project):
     for host, event in RECORDED:
-        told = json.loads(json.dumps(recorded(host, event, project)).replace(SESSION, f"{host}-{event}").replace("Decision:", "Then"))
-        out = hook(project, event.partition("-resume")[0].partition("-pascal")[0], host, told).stdout
-        if "sessionstart" not in event.replace("-", "").lower():  # what the sessions before it did is known by then
+        told = json.loads(
+            json.dumps(recorded(host, event, project))
+            .replace(SESSION, f"{host}-{event}")
+            .replace("Decision:", "Then")
+        )
+        out = hook(
+            project, event.partition("-resume")[0].partition("-pascal")[0], host, told
+        ).stdout
+        if (
+            "sessionstart" not in event.replace("-", "").lower()
+        ):  # what the sessions before it did is known by then
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
 @pytest.mark.parametrize("host", DIALECTS)
 def test_every_host_has_its_last_message_captured(host, project):
-    event = {"gemini": "AfterAgent", "cursor": "afterAgentResponse", "windsurf": "post_cascade_response", "copilot": "stop"}.get(host, "stop")
+    event = {
+        "gemini": "AfterAgent",
+        "cursor": "afterAgentResponse",
+        "windsurf": "post_cascade_response",
+        "copilot": "stop",
+    }.get(host, "stop")
     told = (
         recorded(host, event, project)
         if host != "copilot"
-        else recorded(host, "agentStop", project) | {"last_assistant_message": "Decision: sessions are kept in SQLite."}
+        else recorded(host, "agentStop", project)
+        | {"last_assistant_message": "Decision: sessions are kept in SQLite."}
     )
     for _ in range(2):  # the second is the same turn
         hook(project, event, host, told, as_file=host == "claude")
@@ -203,9 +259,16 @@ def test_a_turn_is_captured_once_whether_the_payload_or_the_transcript_brings_it
 def test_a_message_that_the_transcript_has_in_pieces_is_captured_once(project):
     whole = "First the table.\n\nThen the migration."
     hook(project, "stop", "claude", claude(project, last_assistant_message=whole))
-    (project / "t.jsonl").write_text(said("First the table.", "Then the migration.", "And something new."))
+    (project / "t.jsonl").write_text(
+        said("First the table.", "Then the migration.", "And something new.")
+    )
     hook(project, "pre-compact", "claude", claude(project))
-    hook(project, "stop", "claude", claude(project, last_assistant_message="Then the migration.\nAnd something new."))
+    hook(
+        project,
+        "stop",
+        "claude",
+        claude(project, last_assistant_message="Then the migration.\nAnd something new."),
+    )
     assert events(project) == [whole, "And something new."]
 
 
@@ -218,7 +281,10 @@ def test_a_session_begins_with_its_first_event(project):
     hook(project, "stop", "claude", claude(project, last_assistant_message="Decision: y."))
     hook(project, "session-end", "claude", claude(project, reason="logout"))
     hook(project, "session-end", "claude", claude(project, reason="logout"))
-    kinds = [next(line for line in path.read_text().splitlines() if line.startswith("type:")) for path in notes(project)]
+    kinds = [
+        next(line for line in path.read_text().splitlines() if line.startswith("type:"))
+        for path in notes(project)
+    ]
     assert kinds == ["type: session_start", "type: stop", "type: stop", "type: session_end"]
 
 
@@ -230,18 +296,24 @@ def test_a_session_that_goes_on_from_another_does_not_capture_that_one_again(pro
 
 
 def test_a_subagents_work_belongs_to_its_session(project):
-    (project / "agent.jsonl").write_text(said("The agent looked at src.", "The store lives in src/store.py."))
+    (project / "agent.jsonl").write_text(
+        said("The agent looked at src.", "The store lives in src/store.py.")
+    )
     hook(project, "session-start", "claude", claude(project, source="startup"))
     for _ in range(2):
         hook(project, "subagent-stop", "claude", recorded("claude", "subagent-stop", project))
     assert len(events(project, "session_start")) == 1
-    assert events(project, "subagent_stop") == ["The agent looked at src.\n\nThe store lives in src/store.py."]
+    assert events(project, "subagent_stop") == [
+        "The agent looked at src.\n\nThe store lives in src/store.py."
+    ]
 
 
 def test_a_summary_is_captured_once(project):
     for _ in range(2):
         hook(project, "post-compact", "claude", recorded("claude", "post-compact", project))
-    assert events(project, "post_compact") == ["The user moves the sessions to SQLite. Done so far: the table, the migration."]
+    assert events(project, "post_compact") == [
+        "The user moves the sessions to SQLite. Done so far: the table, the migration."
+    ]
 
 
 def test_a_prompt_is_kept_only_where_the_project_says_so(project):
@@ -250,8 +322,17 @@ def test_a_prompt_is_kept_only_where_the_project_says_so(project):
     assert events(project) == ["[MEMORY: decision] never build on Fridays"]
     with (project / "vault/cortex.toml").open("a") as file:
         file.write("\n[hooks]\nprompts = true\n")
-    for number in ("2", "3", "3"):  # the same words again are another prompt; the same prompt again is not
-        hook(project, "user-prompt-submit", "claude", claude(project, prompt="go on", prompt_id=number))
+    for number in (
+        "2",
+        "3",
+        "3",
+    ):  # the same words again are another prompt; the same prompt again is not
+        hook(
+            project,
+            "user-prompt-submit",
+            "claude",
+            claude(project, prompt="go on", prompt_id=number),
+        )
     assert events(project, "prompt")[1:] == ["go on", "go on"]
 
 
@@ -267,7 +348,9 @@ def test_copilot_gets_a_briefing_once_however_often_it_starts(knowing):
     told = recorded("copilot", "sessionStart", knowing)
     assert "SQLite" in hook(knowing, "sessionStart", "copilot", told).stdout
     assert hook(knowing, "sessionStart", "copilot", told | {"timestamp": 1}).stdout == ""
-    assert "SQLite" in hook(knowing, "sessionStart", "copilot", told | {"sessionId": "another"}).stdout
+    assert (
+        "SQLite" in hook(knowing, "sessionStart", "copilot", told | {"sessionId": "another"}).stdout
+    )
 
 
 @pytest.mark.parametrize("as_file", [True, False])
@@ -286,7 +369,12 @@ def test_it_can_be_switched_off(off, as_file, knowing, tmp_path):
     ):
         done = hook(here, event, "claude", claude(here, **fields), as_file=as_file, **more)
         assert (done.stdout, done.stderr) == ("", "")
-    assert hook(here, "stop", "codex", claude(here, last_assistant_message="x"), as_file=as_file, **more).stdout == "{}\n"
+    assert (
+        hook(
+            here, "stop", "codex", claude(here, last_assistant_message="x"), as_file=as_file, **more
+        ).stdout
+        == "{}\n"
+    )
     assert not events(knowing, "stop")
 
 
@@ -302,8 +390,16 @@ BAD = {
 @pytest.mark.parametrize("event", EVENTS)
 def test_bad_input_is_no_news(event, project):
     for host in ("claude", "codex", "gemini"):
-        nothing = "{}\n" if host == "gemini" or (host == "codex" and event in ("stop", "subagent-stop")) else ""
-        for data in BAD.values() if host == "claude" and event in ("stop", "user-prompt-submit") else (b"", b"hello", BAD["wrong types"]):
+        nothing = (
+            "{}\n"
+            if host == "gemini" or (host == "codex" and event in ("stop", "subagent-stop"))
+            else ""
+        )
+        for data in (
+            BAD.values()
+            if host == "claude" and event in ("stop", "user-prompt-submit")
+            else (b"", b"hello", BAD["wrong types"])
+        ):
             done = hook(project, event, host, data)
             assert (done.stdout, done.stderr) == (nothing, "")
     assert len(events(project)) <= 1  # a message that is no UTF-8 is still one
@@ -331,7 +427,9 @@ def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
     hook(project, "stop", "claude", claude(project, last_assistant_message=text))
     assert os.times().children_user - started < 10
     (kept,) = events(project)
-    assert kept.count("(cut here: ") == 2  # in the middle by us, at the end where the host told more than is read
+    assert (
+        kept.count("(cut here: ") == 2
+    )  # in the middle by us, at the end where the host told more than is read
     assert kept.startswith("Decision: keep it. many words")
     assert "(cut here: " in kept[-100:]
     assert 900_000 < len(kept) <= 1_000_000
@@ -341,18 +439,27 @@ def test_a_host_that_never_closes_is_not_waited_for(project):
     def seconds(data: bytes) -> float:
         started = time.monotonic()
         line = [sys.executable, "-I", "-S", FILE, "stop", "--host", "claude"]
-        with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=project) as process:
+        with subprocess.Popen(
+            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=project
+        ) as process:
             process.stdin.write(data)
             process.stdin.flush()
             assert process.wait(60) == 0
         return time.monotonic() - started
 
-    for data, most in ((json.dumps(claude(project, last_assistant_message="Heard.")).encode(), 1.5), (b'{"session_id": ', 4.0)):
-        assert any(seconds(data) < most for _ in range(5))  # a busy machine may be slow, but not each time
+    for data, most in (
+        (json.dumps(claude(project, last_assistant_message="Heard.")).encode(), 1.5),
+        (b'{"session_id": ', 4.0),
+    ):
+        assert any(
+            seconds(data) < most for _ in range(5)
+        )  # a busy machine may be slow, but not each time
     assert set(events(project)) == {"Heard."}
 
 
-@pytest.mark.parametrize("there", ["gone", "a folder", "a pipe", "no transcript", "a link to nothing"])
+@pytest.mark.parametrize(
+    "there", ["gone", "a folder", "a pipe", "no transcript", "a link to nothing"]
+)
 def test_a_transcript_that_cannot_be_read_stops_nothing(there, project):
     path = project / "t.jsonl"
     if there == "a folder":
@@ -411,7 +518,14 @@ def test_project_and_branch_are_those_of_the_directory_that_the_host_names(proje
     git(project, "checkout", "-q", "-b", "feature")
     (project / "src").mkdir()
     elsewhere = {"CORTEX_VAULT": str(project / "vault")}
-    done = hook(tmp_path, "stop", "claude", claude(project, cwd=str(project / "src"), last_assistant_message="In src."), as_file=False, **elsewhere)
+    done = hook(
+        tmp_path,
+        "stop",
+        "claude",
+        claude(project, cwd=str(project / "src"), last_assistant_message="In src."),
+        as_file=False,
+        **elsewhere,
+    )
     assert done.stderr == ""
     (note,) = notes(project)
     assert "\nproject: shop\nbranch: feature\n" in note.read_text()
@@ -425,7 +539,14 @@ def test_project_and_branch_are_those_of_the_directory_that_the_host_names(proje
     ],
 )  # fmt: skip
 def test_an_unknown_event_or_host_is_said_and_stops_nothing(words, complaint, project):
-    done = subprocess.run([sys.executable, "-m", "cortex", "hook", *words], input="{}", capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "cortex", "hook", *words],
+        input="{}",
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "")
     assert complaint in done.stderr
     assert "\x1b" not in done.stderr
@@ -433,9 +554,18 @@ def test_an_unknown_event_or_host_is_said_and_stops_nothing(words, complaint, pr
 
 def test_help_explains_it_with_an_example_that_works(project):
     for words in (["--help"], ["stop", "-h"], []):
-        done = subprocess.run([sys.executable, "-m", "cortex", "hook", *words], input="", capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", "hook", *words],
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
         assert all(word in done.stdout for word in (*DIALECTS, *EVENTS))
-    example = done.stdout.partition("Example: ")[2].replace("cortex hook", f"{sys.executable} -m cortex hook")
+    example = done.stdout.partition("Example: ")[2].replace(
+        "cortex hook", f"{sys.executable} -m cortex hook"
+    )
     subprocess.run(["bash", "-c", example], cwd=project, timeout=30, check=True)
     assert events(project, "stop") == ["Decision: use SQLite."]
 
@@ -446,13 +576,17 @@ def test_the_log_says_when_each_hook_ran_last_and_nothing_of_what_was_told(proje
     hook(project, "AfterAgent", "gemini", claude(project, prompt_response="Quite unheard of."))
     last = hook_log.last(vault)
     assert set(last) == {("claude", "stop"), ("gemini", "stop")}
-    assert all(ran.at.startswith("20") and 0 < ran.ms < 5000 and not ran.problem for ran in last.values())
+    assert all(
+        ran.at.startswith("20") and 0 < ran.ms < 5000 and not ran.problem for ran in last.values()
+    )
     assert "unheard" not in Path(vault.state(), hook_log.LOG).read_text()
     for number in range(3000):
         hook_log.note(vault, "2026-11-20T16:45:12Z", "codex", "stop", number, "no room\t\n" * 20)
     assert sum(path.stat().st_size for path in Path(vault.state()).glob("hooks.*")) < 500_000
     assert hook_log.last(vault)["codex", "stop"].ms == 2999
-    assert [one.message for one in hook_log.problems(vault)] == [f"stop of codex at 2026-11-20T16:45:12Z: {'no room ' * 19}no room"]
+    assert [one.message for one in hook_log.problems(vault)] == [
+        f"stop of codex at 2026-11-20T16:45:12Z: {'no room ' * 19}no room"
+    ]
 
 
 def test_a_decision_at_the_end_of_a_text_that_is_too_long_is_kept(project):
@@ -466,7 +600,12 @@ def test_a_decision_at_the_end_of_a_text_that_is_too_long_is_kept(project):
 
 
 def test_a_payload_that_is_nested_without_end_takes_no_time():
-    for nested in ("[" * 3_900_000, "[" * 100_000 + "[]" * 1_900_000, "[" * 100_000 + '"\\"' * 900_000, "[{" * 100_000 + '"",' * 1_000_000):
+    for nested in (
+        "[" * 3_900_000,
+        "[" * 100_000 + "[]" * 1_900_000,
+        "[" * 100_000 + '"\\"' * 900_000,
+        "[{" * 100_000 + '"",' * 1_000_000,
+    ):
         with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
             assert heard.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"] == "s"
 
@@ -474,7 +613,12 @@ def test_a_payload_that_is_nested_without_end_takes_no_time():
 def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     line = "[MEMORY:  decision]  " + "keep every word  of this " * 200
     hook(project, "user-prompt-submit", "claude", claude(project, prompt=line))
-    user = {"type": "user", "uuid": "u", "timestamp": "2026-11-20T09:00:00.000Z", "message": {"role": "user", "content": line}}
+    user = {
+        "type": "user",
+        "uuid": "u",
+        "timestamp": "2026-11-20T09:00:00.000Z",
+        "message": {"role": "user", "content": line},
+    }
     (project / "t.jsonl").write_text(json.dumps(user) + "\n" + said("Noted."))
     hook(project, "stop", "claude", claude(project))
     assert [text.count("keep every word") > 0 for text in events(project)] == [True, False]
@@ -488,7 +632,12 @@ def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     ],
 )  # fmt: skip
 def test_the_same_words_in_another_turn_are_news(host, event, turns, between, times, project):
-    named = {"codex": "turn_id", "gemini": "timestamp", "windsurf": "execution_id", "claude": "prompt_id"}[host]
+    named = {
+        "codex": "turn_id",
+        "gemini": "timestamp",
+        "windsurf": "execution_id",
+        "claude": "prompt_id",
+    }[host]
     for number in turns:
         told = {
             "session_id": "s",
@@ -506,10 +655,26 @@ def test_the_same_words_in_another_turn_are_news(host, event, turns, between, ti
 
 def test_names_in_a_transcript_are_harmless_in_the_event(project):
     names = ["in\u202eside.py", "bell\x07.py", "line\x1b[2J.py"]
-    calls = [{"type": "tool_use", "id": name, "name": "Write", "input": {"file_path": str(project / name), "content": "x"}} for name in names]
+    calls = [
+        {
+            "type": "tool_use",
+            "id": name,
+            "name": "Write",
+            "input": {"file_path": str(project / name), "content": "x"},
+        }
+        for name in names
+    ]
     message = {"role": "assistant", "id": "m", "content": calls}
     (project / "t.jsonl").write_text(
-        json.dumps({"type": "assistant", "uuid": "a", "timestamp": "2026-11-20T10:00:00.000Z", "message": message}) + "\n"
+        json.dumps(
+            {
+                "type": "assistant",
+                "uuid": "a",
+                "timestamp": "2026-11-20T10:00:00.000Z",
+                "message": message,
+            }
+        )
+        + "\n"
     )
     hook(project, "stop", "claude", claude(project, last_assistant_message="Written."))
     (text,) = events(project)
@@ -534,7 +699,12 @@ def test_a_turn_that_cannot_be_captured_is_said(project, cortex):
     assert hook(project, "AfterAgent", "gemini", told).stdout == "{}\n"
     assert events(project) == []
     said_by_doctor = cortex("doctor", cwd=str(project)).stdout
-    assert said_by_doctor.count("transcripts of gemini cannot be read, and no message came with the event") == 1
+    assert (
+        said_by_doctor.count(
+            "transcripts of gemini cannot be read, and no message came with the event"
+        )
+        == 1
+    )
     hook(project, "AfterAgent", "gemini", told | {"prompt_response": "Here it is."})
     assert "cannot be read" not in cortex("doctor", cwd=str(project)).stdout
 
@@ -545,7 +715,9 @@ def test_doctor_says_what_failed_and_where_but_nothing_of_what_was_told(project,
     folder.write_text("no folder")
     hook(project, "stop", "claude", claude(project, last_assistant_message="Quite unheard of."))
     (problem,) = hook_log.problems(vault) or [Problem("", "")]
-    assert problem.message == "" or ("stop of claude" in problem.message and "CortexError" not in problem.message)
+    assert problem.message == "" or (
+        "stop of claude" in problem.message and "CortexError" not in problem.message
+    )
     assert events(project) == ["Quite unheard of."]  # the vault itself has room
     (project / "vault/inbox/pending").rename(project / "aside")
     (project / "vault/inbox/pending").write_text("no folder either")
@@ -562,12 +734,20 @@ def test_without_a_state_folder_what_is_told_goes_to_the_vault(project, tmp_path
         ("user-prompt-submit", {"prompt": "[MEMORY] one"}), ("stop", {"last_assistant_message": "Two."}), ("post-compact", {"compact_summary": "Three."}),
         ("session-end", {}),
     ):  # fmt: skip
-        done = hook(project, event, "claude", claude(project, **fields), XDG_STATE_HOME=str(tmp_path / "no-folder"))
+        done = hook(
+            project,
+            event,
+            "claude",
+            claude(project, **fields),
+            XDG_STATE_HOME=str(tmp_path / "no-folder"),
+        )
         assert done.stderr.startswith("cortex hook: ")
     assert sorted(events(project)) == ["Three.", "Two.", "[MEMORY] one"]
 
 
-def test_a_vault_made_anew_at_its_old_path_knows_nothing_of_the_sessions_of_the_old_one(project, cortex):
+def test_a_vault_made_anew_at_its_old_path_knows_nothing_of_the_sessions_of_the_old_one(
+    project, cortex
+):
     told = claude(project, last_assistant_message="Decision: begin anew.")
     (project / "t.jsonl").write_text(said("In the transcript."))
     hook(project, "stop", "claude", told)
@@ -611,25 +791,53 @@ def sessions(project: Path) -> list[tuple[str, str]]:
     the same second have none."""
     found = [path.read_text() for path in notes(project)]
     turns = [
-        ("A" if f'session: "{SESSION}"' in text else "B" if f'session: "{OTHER}"' in text else "?", text.partition("## Raw Content\n\n")[2].strip())
+        (
+            "A"
+            if f'session: "{SESSION}"' in text
+            else "B"
+            if f'session: "{OTHER}"' in text
+            else "?",
+            text.partition("## Raw Content\n\n")[2].strip(),
+        )
         for text in found
         if "\ntype: stop" in text
     ]
     return sorted(turns, key=lambda turn: turn[0])
 
 
-HOW = ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"]
+HOW = [
+    "written anew",
+    "written anew and longer",
+    "continued",
+    "moved away",
+    "after its session was told to end",
+]
 FIRST = ["a hook of the new session", "a command", "a late hook of the old session"]
 
 
-@pytest.mark.parametrize(("how", "first"), [(how, FIRST[(at + number) % 3]) for at, how in enumerate(HOW) for number in range(3 if SOAK else 1)])
-def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under_the_old_one(how, first, project, cortex):
+@pytest.mark.parametrize(
+    ("how", "first"),
+    [
+        (how, FIRST[(at + number) % 3])
+        for at, how in enumerate(HOW)
+        for number in range(3 if SOAK else 1)
+    ],
+)
+def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under_the_old_one(
+    how, first, project, cortex
+):
     path = project / "t.jsonl"
     path.write_text(told_by(SESSION, "Said in A."))
     hook(project, "session-start", "claude", claude(project, source="startup"))
     hook(project, "stop", "claude", claude(project, last_assistant_message="Said in A."))
     of_b = told_by(
-        OTHER, *(["Said in B."] if how != "written anew and longer" else [f"Said in B, part {number}." for number in range(50)]), at="11:00"
+        OTHER,
+        *(
+            ["Said in B."]
+            if how != "written anew and longer"
+            else [f"Said in B, part {number}." for number in range(50)]
+        ),
+        at="11:00",
     )
     if how == "continued":
         path.write_text(path.read_text() + of_b)
@@ -656,9 +864,13 @@ def test_a_transcript_path_that_another_session_uses_again_is_not_captured_under
     assert "Said in A." not in of_b_captured
 
 
-def test_a_session_whose_words_the_transcript_never_had_does_not_take_those_of_the_next_one(project, cortex):
+def test_a_session_whose_words_the_transcript_never_had_does_not_take_those_of_the_next_one(
+    project, cortex
+):
     if abs(project.stat().st_mtime - time.time()) > 60:
-        pytest.skip("not run: files have another clock than processes (faketime), and a mark made now is years old")
+        pytest.skip(
+            "not run: files have another clock than processes (faketime), and a mark made now is years old"
+        )
     hook(project, "session-start", "claude", claude(project, source="startup"))
     hook(project, "stop", "claude", claude(project, last_assistant_message="Said in A."))
     hook(project, "session-start", "claude", claude(project, session_id=OTHER, source="startup"))
@@ -677,13 +889,20 @@ def test_a_session_that_was_forked_has_the_lines_of_an_older_one_first(source, p
     other = claude(project, session_id=OTHER, transcript_path=str(fork))
     if source:
         hook(project, "session-start", "claude", other | {"source": source})
-    fork.write_text(fork.read_text() + told_by(OTHER, "Said in B.", at="23:59").replace("2026-11-20", "2099-11-20"))
+    fork.write_text(
+        fork.read_text()
+        + told_by(OTHER, "Said in B.", at="23:59").replace("2026-11-20", "2099-11-20")
+    )
     hook(project, "stop", "claude", other)
     assert sessions(project) == [("A", "Said in A.\n\nMore in A."), ("B", "Said in B.")]
 
 
-def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_that_has_them(project):
-    (project / "t.jsonl").write_text(told_by(OTHER, "Said before the hooks.") + told_by(SESSION, "Said in A.", at="11:00"))
+def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_that_has_them(
+    project,
+):
+    (project / "t.jsonl").write_text(
+        told_by(OTHER, "Said before the hooks.") + told_by(SESSION, "Said in A.", at="11:00")
+    )
     hook(project, "stop", "claude", claude(project))
     assert sessions(project) == [("A", "Said before the hooks.\n\nSaid in A.")]
 
@@ -695,7 +914,14 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
             json.dumps(about | line) + "\n"
             for line in (
                 {"type": "session_meta", "payload": {"id": session, "cwd": str(project)}},
-                {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}},
+                {
+                    "type": "response_item",
+                    "payload": {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": text}],
+                    },
+                },
             )
         )
 
@@ -704,7 +930,9 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
     (project / "t.jsonl").write_text(rollout(OTHER, "Said in B.").replace("10:00", "11:00"))
     assert cortex("search", "said", cwd=str(project)).returncode == 0
     with (project / "t.jsonl").open("a") as file:
-        file.write(rollout(OTHER, "More in B.").replace("10:00", "11:30").splitlines(keepends=True)[1])
+        file.write(
+            rollout(OTHER, "More in B.").replace("10:00", "11:30").splitlines(keepends=True)[1]
+        )
     hook(project, "session-end", "codex", claude(project))
     hook(project, "stop", "codex", claude(project, session_id=OTHER))
     assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\nMore in B.")]
@@ -713,6 +941,10 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
 @pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])
 def test_a_session_whose_name_cannot_be_kept_as_it_is_has_its_lines(session, project):
     for text in ("Said in it.", "More of it."):
-        (project / "t.jsonl").write_text(told_by("@", "Said in it.", *([text] if text != "Said in it." else [])).replace('"@"', json.dumps(session)))
+        (project / "t.jsonl").write_text(
+            told_by("@", "Said in it.", *([text] if text != "Said in it." else [])).replace(
+                '"@"', json.dumps(session)
+            )
+        )
         hook(project, "stop", "claude", claude(project, session_id=session))
     assert events(project, "stop") == ["Said in it.", "More of it."]

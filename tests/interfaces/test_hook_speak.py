@@ -30,14 +30,24 @@ def project(tmp_path, git, cortex) -> Path:
     git(root, "init", "-q")
     (root / ".cortex-project").write_text("shop\n")
     assert cortex("init", "vault", cwd=str(root)).returncode == 0
-    assert cortex("capture", "Decision: sessions are kept in SQLite because it is one file", cwd=str(root)).returncode == 0
+    assert (
+        cortex(
+            "capture", "Decision: sessions are kept in SQLite because it is one file", cwd=str(root)
+        ).returncode
+        == 0
+    )
     assert cortex("search", "sessions", cwd=str(root)).returncode == 0
     return root
 
 
 def start(project: Path, source: str = "startup") -> str:
     """The text for the agent, as a process of a host hears it."""
-    told = {"session_id": SESSION, "cwd": str(project), "hook_event_name": "SessionStart", "source": source}
+    told = {
+        "session_id": SESSION,
+        "cwd": str(project),
+        "hook_event_name": "SessionStart",
+        "source": source,
+    }
     done = subprocess.run(
         [sys.executable, "-I", "-S", FILE, "session-start", "--host", "claude"], cwd=project, env=os.environ, input=json.dumps(told).encode(),
         capture_output=True, timeout=60, check=True,
@@ -45,7 +55,9 @@ def start(project: Path, source: str = "startup") -> str:
     return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
 
 
-def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(project, caller, monkeypatch) -> None:
+def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
+    project, caller, monkeypatch
+) -> None:
     vault = Vault(str(project / "vault"))
     here = caller._replace(cwd=str(project), source="hook")
     asked: list[dict[str, str]] = []
@@ -55,12 +67,19 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(project, 
         asked.append({"root": root, "cwd": cwd, **names})
         return answer[0]
 
-    monkeypatch.setattr(remote, "briefing", watcher)  # another process, which here answers as it is told to
+    monkeypatch.setattr(
+        remote, "briefing", watcher
+    )  # another process, which here answers as it is told to
 
     def said(**more: str) -> str:
         asked.clear()
         time.sleep(0.06)  # a tick of the file system's clock
-        return speak(vault, here, Told("session-start", "claude", SESSION, source="startup"), place_of(str(project), os.environ)._replace(**more))
+        return speak(
+            vault,
+            here,
+            Told("session-start", "claude", SESSION, source="startup"),
+            place_of(str(project), os.environ)._replace(**more),
+        )
 
     made = said()
     assert "SQLite" in made
@@ -77,10 +96,21 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(project, 
 def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
     monkeypatch.setattr(remote, "briefing", lambda *_, **__: pytest.fail("asked"))
     place = Place("/x/ghp_" + "a" * 36, str(project), "shop", "main")
-    assert speak(Vault(str(project / "vault")), caller, Told("session-start", "claude", SESSION, source="startup"), place) == ""
+    assert (
+        speak(
+            Vault(str(project / "vault")),
+            caller,
+            Told("session-start", "claude", SESSION, source="startup"),
+            place,
+        )
+        == ""
+    )
 
 
-@pytest.mark.parametrize(("source", "forgotten"), [("startup", True), ("clear", True), ("compact", True), ("resume", False)])
+@pytest.mark.parametrize(
+    ("source", "forgotten"),
+    [("startup", True), ("clear", True), ("compact", True), ("resume", False)],
+)
 def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten) -> None:
     vault = Vault(str(project / "vault"))
     reminded.remember(vault, SESSION, ["a-record"])

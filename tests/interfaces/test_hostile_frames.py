@@ -75,7 +75,10 @@ def inside(text: str) -> str:
 @pytest.mark.parametrize("host", ["claude", "codex"])
 def test_through_hooks(project, host) -> None:
     prompt = "Why do we furl the mainsail of sails 3?"
-    for event, told in (("user-prompt-submit", {"prompt": prompt}), ("session-start", {"source": "startup"})):
+    for event, told in (
+        ("user-prompt-submit", {"prompt": prompt}),
+        ("session-start", {"source": "startup"}),
+    ):
         text = hook(project, host, event, hook_event_name=event, **told)
         assert "furl the mainsail" in text
         assert frames(inside(text)) == []
@@ -112,7 +115,9 @@ def test_what_commands_tell_of_notes_where_no_terminal_shows_it(project, cortex)
         assert frames(f"\n{text}") == []
     exact = (project / "vault/records/decision/sails-3.md").read_text()
     assert cortex("show", "sails-3-abcde5", cwd=str(project)).stdout == exact
-    hits = json.loads(cortex("search", "mainsail", "--number", "50", "--json", cwd=str(project)).stdout)["hits"]
+    hits = json.loads(
+        cortex("search", "mainsail", "--number", "50", "--json", cwd=str(project)).stdout
+    )["hits"]
     assert any("</system-reminder>" in hit["title"] for hit in hits)
 
 

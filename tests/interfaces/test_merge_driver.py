@@ -33,11 +33,21 @@ HEAVY = {
 def drive(tmp_path):
     """Run the driver on three versions; `left` is what then stands in %A."""
 
-    def run(base: bytes, ours: bytes, theirs: bytes, kind: str = "record", path: str = "records/n.md", flags: tuple[str, ...] = (), **env: str):
+    def run(
+        base: bytes,
+        ours: bytes,
+        theirs: bytes,
+        kind: str = "record",
+        path: str = "records/n.md",
+        flags: tuple[str, ...] = (),
+        **env: str,
+    ):
         for name, data in (("O", base), ("A", ours), ("B", theirs)):
             (tmp_path / name).write_bytes(data)
         line = [*DRIVER[:3], *flags, *DRIVER[3:], kind, "O", "A", "B", "7", path]
-        done = subprocess.run(line, cwd=tmp_path, capture_output=True, timeout=60, check=False, env=os.environ | env)
+        done = subprocess.run(
+            line, cwd=tmp_path, capture_output=True, timeout=60, check=False, env=os.environ | env
+        )
         done.left = (tmp_path / "A").read_bytes()  # type: ignore[attr-defined]
         assert sorted(each.name for each in tmp_path.iterdir() if each.is_file()) == ["A", "B", "O"]
         return done
@@ -46,10 +56,15 @@ def drive(tmp_path):
 
 
 def case(name: str) -> tuple[bytes, bytes, bytes]:
-    return tuple((CASES / name / f"{which}.md").read_bytes() for which in ("base", "ours", "theirs"))  # type: ignore[return-value]
+    return tuple(
+        (CASES / name / f"{which}.md").read_bytes() for which in ("base", "ours", "theirs")
+    )  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(("name", "code"), [("both-set-status", 0), ("same-body-line-and-tags", 1), ("task-ticked-against-task-added", 0)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("both-set-status", 0), ("same-body-line-and-tags", 1), ("task-ticked-against-task-added", 0)],
+)
 def test_writes_the_merged_note_into_the_file_that_git_gave(drive, name, code) -> None:
     done = drive(*case(name))
     assert done.returncode == code
@@ -60,12 +75,25 @@ def test_writes_the_merged_note_into_the_file_that_git_gave(drive, name, code) -
 
 
 @pytest.mark.parametrize(
-    "name", ["both-set-status", "added-on-both-sides-then-tagged", "session-turns-on-both-sides", "task-ticked-against-task-added"]
+    "name",
+    [
+        "both-set-status",
+        "added-on-both-sides-then-tagged",
+        "session-turns-on-both-sides",
+        "task-ticked-against-task-added",
+    ],
 )
 def test_loads_only_what_a_merge_needs(drive, name) -> None:
     done = drive(*case(name), flags=("-X", "importtime"))
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines() if line.startswith("import time:")}
-    assert {"cortex.core.merge", "cortex.vault.text_merge"} <= loaded  # or the list was read wrongly
+    loaded = {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.decode().splitlines()
+        if line.startswith("import time:")
+    }
+    assert {
+        "cortex.core.merge",
+        "cortex.vault.text_merge",
+    } <= loaded  # or the list was read wrongly
     assert not {module for module in loaded if module.partition(".")[0] in HEAVY}
     ours = {module for module in loaded if module.startswith("cortex.")} - {
         "cortex.core",
@@ -79,13 +107,21 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
     }  # fmt: skip
 
 
-def test_two_notes_are_not_merged_and_the_other_one_is_kept_for_the_next_command(drive, git, tmp_path) -> None:
+def test_two_notes_are_not_merged_and_the_other_one_is_kept_for_the_next_command(
+    drive, git, tmp_path
+) -> None:
     git(tmp_path, "init", "-q")
     done = drive(*case("two-notes-one-deleted-and-one-saved-alike"))
     assert done.returncode == 0
-    assert done.left == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "expected.md").read_bytes()
+    assert (
+        done.left
+        == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "expected.md").read_bytes()
+    )
     (kept,) = displaced.entries(str(tmp_path))
-    assert kept.other == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "other.md").read_bytes()
+    assert (
+        kept.other
+        == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "other.md").read_bytes()
+    )
     assert "two notes" in done.stderr.decode()
 
 
@@ -96,7 +132,10 @@ def test_two_notes_are_left_unmerged_where_the_other_one_cannot_be_kept(drive) -
     assert "could not be kept" in done.stderr.decode()
 
 
-@pytest.mark.parametrize("path", ["$(touch PWN).md", "-rf.md", ":(x).md", "a\x1b]0;x\x07\n.md", "`touch PWN`.md", "n\udcff.md"])
+@pytest.mark.parametrize(
+    "path",
+    ["$(touch PWN).md", "-rf.md", ":(x).md", "a\x1b]0;x\x07\n.md", "`touch PWN`.md", "n\udcff.md"],
+)
 def test_a_path_is_only_ever_printed(drive, tmp_path, path) -> None:
     done = drive(*case("both-set-status"), path=path)
     assert done.returncode == 0
@@ -109,7 +148,10 @@ def test_a_path_is_only_ever_printed(drive, tmp_path, path) -> None:
 
 def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None:
     big = b"x\n" * (3 * 1024 * 1024)
-    for base, ours, theirs in ((HEAD + b"a\n", HEAD + b"b\0", HEAD + b"c\n"), (b"a\n", b"b\n", big)):
+    for base, ours, theirs in (
+        (HEAD + b"a\n", HEAD + b"b\0", HEAD + b"c\n"),
+        (b"a\n", b"b\n", big),
+    ):
         done = drive(base, ours, theirs)
         assert (done.returncode, done.left) == (2, ours)
         assert b"not merged by its fields" in done.stderr
@@ -119,12 +161,21 @@ def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["record"], ["record", "O", "A", "B", "seven", "p"], ["record", "none", "A", "B", "7", "p"], ["record", "O", "A", "B", "7"]]
+    "words",
+    [
+        [],
+        ["record"],
+        ["record", "O", "A", "B", "seven", "p"],
+        ["record", "none", "A", "B", "7", "p"],
+        ["record", "O", "A", "B", "7"],
+    ],
 )
 def test_a_wrong_call_never_ends_like_a_conflict(drive, tmp_path, words) -> None:
     """1 would tell git that the file holds the conflict, and `git commit -a` would drop the other side."""
     assert drive(HEAD + b"a\n", HEAD + b"b\n", HEAD + b"c\n").returncode == 1
-    done = subprocess.run([*DRIVER, *words], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*DRIVER, *words], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
     assert done.returncode == 2
 
 
@@ -132,7 +183,12 @@ def test_a_briefing_never_holds_up_a_merge(drive, tmp_path) -> None:
     big = b"x\n" * (3 * 1024 * 1024)
     done = drive(b"a\n", b"b\n", big, kind="briefing")
     assert (done.returncode, done.left) == (0, b"b\n")
-    assert subprocess.run([*DRIVER, "briefing"], cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [*DRIVER, "briefing"], cwd=tmp_path, capture_output=True, timeout=60, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_a_briefing_is_merged_by_the_standard_library_alone(drive) -> None:
@@ -153,7 +209,14 @@ def test_on_a_full_disk_the_file_holds_what_it_held(drive, tmp_path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(ours) + 5, len(ours) + 5))
 
     # Python ignores SIGXFSZ, so that the write fails as one on a full disk does.
-    done = subprocess.run([*DRIVER, "record", "O", "A", "B", "7", "p"], cwd=tmp_path, capture_output=True, timeout=60, check=False, preexec_fn=full)
+    done = subprocess.run(
+        [*DRIVER, "record", "O", "A", "B", "7", "p"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        preexec_fn=full,
+    )
     assert done.returncode == 2
     assert (tmp_path / "A").read_bytes() == ours
 
@@ -200,7 +263,13 @@ def attempt(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @pytest.mark.parametrize(
-    "name", ["both-append-to-a-list", "added-on-both-sides-then-tagged", "session-turns-on-both-sides", "same-body-line-and-tags"]
+    "name",
+    [
+        "both-append-to-a-list",
+        "added-on-both-sides-then-tagged",
+        "session-turns-on-both-sides",
+        "same-body-line-and-tags",
+    ],
 )
 @pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick"])
 def test_git_gives_the_expected_note_whichever_way(repository, git, name, way) -> None:
@@ -221,7 +290,9 @@ def test_git_gives_it_from_a_subdirectory_and_a_linked_worktree(repository, git,
     place = repository / where if not where.startswith("tree") else repository.parent / where
     git(place, "merge", "-q", "--no-edit", "side")
     top = repository if not where.startswith("tree") else repository.parent / "tree"
-    assert (top / "v/records/n.md").read_bytes() == (CASES / "both-append-to-a-list/expected.md").read_bytes()
+    assert (top / "v/records/n.md").read_bytes() == (
+        CASES / "both-append-to-a-list/expected.md"
+    ).read_bytes()
     assert git(top, "status", "--porcelain") == ""
 
 
@@ -229,13 +300,20 @@ def test_a_file_named_like_a_command_is_merged_like_any_other(repository, git) -
     name = "$(touch PWN).md"
     diverged(repository, git, case("both-append-to-a-list"), name)
     git(repository, "merge", "-q", "--no-edit", "side")
-    assert (repository / "v/records" / name).read_bytes() == (CASES / "both-append-to-a-list/expected.md").read_bytes()
+    assert (repository / "v/records" / name).read_bytes() == (
+        CASES / "both-append-to-a-list/expected.md"
+    ).read_bytes()
     assert not list(repository.rglob("PWN"))
 
 
 def test_a_driver_that_is_gone_leaves_markers_and_not_one_side_alone(repository, git) -> None:
     command = git(repository, "config", "merge.cortex-record.driver").strip()
-    git(repository, "config", "merge.cortex-record.driver", command.replace("merge_driver.py", "gone.py"))
+    git(
+        repository,
+        "config",
+        "merge.cortex-record.driver",
+        command.replace("merge_driver.py", "gone.py"),
+    )
     diverged(repository, git, case("same-body-line-and-tags"))
     assert attempt(repository, "merge", "side").returncode == 1
     left = (repository / "v/records/n.md").read_bytes()
@@ -271,8 +349,14 @@ def test_the_verb_explains_what_it_cannot_read(caller, tmp_path) -> None:
             merge(caller, *words)
 
 
-@pytest.mark.parametrize(("id_", "clean"), [("id: a-record-k3f9q2\n", True), ("", False)], ids=["a record", "a note of one's own"])
-def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_as_git_merges_text(id_, clean, tmp_path, git) -> None:
+@pytest.mark.parametrize(
+    ("id_", "clean"),
+    [("id: a-record-k3f9q2\n", True), ("", False)],
+    ids=["a record", "a note of one's own"],
+)
+def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_as_git_merges_text(
+    id_, clean, tmp_path, git
+) -> None:
     root = tmp_path / "vault"
     init(Caller(str(tmp_path), "2026-11-20T16:45:12Z", bytes, "test", silent), str(root))
     git(root, "init", "-q", "-b", "main")
@@ -286,7 +370,13 @@ def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_a
         note.write_text(text if tag == "a" else text.replace("[a]", f"[a, {tag}]"))
         git(root, "add", "-A")
         git(root, "commit", "-qm", tag)
-    done = subprocess.run(["git", "merge", "-q", "--no-edit", "side"], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "merge", "-q", "--no-edit", "side"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode == 0) == clean
     assert ("<<<<<<<" not in note.read_text()) == clean
     assert ("tags: [a, b, c]" in note.read_text()) == clean

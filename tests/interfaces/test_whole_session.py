@@ -33,8 +33,17 @@ class Host:
     def line(self, role: str, content: Any, **more: Any) -> None:
         self.count += 1
         uuid = f"u{self.count}"
-        message = {"role": role, "content": content} | ({"id": f"msg_{self.count}", "model": "m"} if role == "assistant" else {})
-        base = {"type": role, "uuid": uuid, "parentUuid": self.last, "isSidechain": False, "userType": "external", "cwd": str(self.project)}
+        message = {"role": role, "content": content} | (
+            {"id": f"msg_{self.count}", "model": "m"} if role == "assistant" else {}
+        )
+        base = {
+            "type": role,
+            "uuid": uuid,
+            "parentUuid": self.last,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": str(self.project),
+        }
         base |= {
             "sessionId": SESSION,
             "version": "2.1.240",
@@ -50,15 +59,42 @@ class Host:
         self.hook("UserPromptSubmit", prompt=prompt)
         self.line("user", prompt)
         for name, arguments, result in tools:
-            self.line("assistant", [{"type": "tool_use", "id": f"toolu_{self.count}", "name": name, "input": arguments}])
+            self.line(
+                "assistant",
+                [
+                    {
+                        "type": "tool_use",
+                        "id": f"toolu_{self.count}",
+                        "name": name,
+                        "input": arguments,
+                    }
+                ],
+            )
             failed = result.startswith("Exit code")
-            self.line("user", [{"type": "tool_result", "tool_use_id": f"toolu_{self.count - 1}", "content": result, "is_error": failed}])
+            self.line(
+                "user",
+                [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": f"toolu_{self.count - 1}",
+                        "content": result,
+                        "is_error": failed,
+                    }
+                ],
+            )
         self.line("assistant", [{"type": "text", "text": answer}])
         self.hook("Stop", stop_hook_active=False, last_assistant_message=answer)
 
     def hook(self, event: str, **fields: Any) -> str:
-        told = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project), "hook_event_name": event} | fields
-        words = "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip("-")
+        told = {
+            "session_id": SESSION,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.project),
+            "hook_event_name": event,
+        } | fields
+        words = "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip(
+            "-"
+        )
         done = subprocess.run(
             [sys.executable, "-m", "cortex", "hook", words, "--host", "claude"],
             input=json.dumps(told), cwd=self.project, capture_output=True, text=True, timeout=60, check=False,
@@ -87,14 +123,27 @@ def whole(folder: Path) -> Host:
         if number == 4:
             tools.append(("Bash", {"command": "pytest -q"}, "Exit code 1\n2 failed, 7 passed"))
         if number == 5:
-            todos = [{"content": "choose a store", "status": "completed"}, {"content": "write the cart", "status": "pending"}]
+            todos = [
+                {"content": "choose a store", "status": "completed"},
+                {"content": "write the cart", "status": "pending"},
+            ]
             tools.append(("TodoWrite", {"todos": todos}, "ok"))
-        said = f"Part {number} is done.\n\n{DECISIONS[number // 7]}" if number % 7 == 0 else f"Part {number} is done."
+        said = (
+            f"Part {number} is done.\n\n{DECISIONS[number // 7]}"
+            if number % 7 == 0
+            else f"Part {number} is done."
+        )
         host.turn(f"please do part {number}", said, *tools)
         if number == 10:
             host.hook("PreCompact", trigger="auto", custom_instructions="")
-            host.line("user", "The user builds a shop. Parts 0 to 10 are done.", isCompactSummary=True)
-            host.hook("PostCompact", trigger="auto", compact_summary="The user builds a shop. Parts 0 to 10 are done.")
+            host.line(
+                "user", "The user builds a shop. Parts 0 to 10 are done.", isCompactSummary=True
+            )
+            host.hook(
+                "PostCompact",
+                trigger="auto",
+                compact_summary="The user builds a shop. Parts 0 to 10 are done.",
+            )
             host.hook("SessionStart", source="compact")
     host.hook("SessionEnd", reason="prompt_input_exit")
     return host
@@ -142,7 +191,13 @@ def test_its_decisions_are_records(project):
     hits = asked(project, "search", "type:decision,rejection", "--number", "50")["hits"]
     assert sorted(hit["type"] for hit in hits) == ["decision", "decision", "rejection"]
     text = "\n".join(shown(project, hit["id"]) for hit in hits)
-    for words in ("the cart lives in SQLite", "idempotency keys", "message queue", "layer: keyword", SESSION):
+    for words in (
+        "the cart lives in SQLite",
+        "idempotency keys",
+        "message queue",
+        "layer: keyword",
+        SESSION,
+    ):
         assert words.casefold() in text.casefold()
 
 
@@ -159,7 +214,12 @@ def test_the_next_session_starts_knowing_them_and_says_none_of_it_again(tmp_path
     assert set(told) == {"hookSpecificOutput"}
     assert told["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     briefing = told["hookSpecificOutput"]["additionalContext"].casefold()
-    for words in ("the cart lives in sqlite", "idempotency keys", "message queue", "write the cart"):
+    for words in (
+        "the cart lives in sqlite",
+        "idempotency keys",
+        "message queue",
+        "write the cart",
+    ):
         assert words in briefing
     assert len(briefing) <= 9_500
     told = told["hookSpecificOutput"]["additionalContext"]

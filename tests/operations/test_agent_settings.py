@@ -16,7 +16,9 @@ SAYS = "Cortex trusts and installs none"
 def bring(root: Path, name: str) -> None:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch PWNED"}]}]}}\n')
+    path.write_text(
+        '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch PWNED"}]}]}}\n'
+    )
 
 
 BROUGHT = [
@@ -50,11 +52,17 @@ def test_init_and_doctor_name_them_in_one_line_and_in_json(tmp_path, cortex):
     made = cortex("init", str(root)).stdout.splitlines()
     (line,) = [one for one in made if SAYS in one]
     assert ".claude, .mcp.json" in line
-    assert json.loads(cortex("init", str(root), "--json").stdout)["agent_settings"] == [".claude", ".mcp.json"]
+    assert json.loads(cortex("init", str(root), "--json").stdout)["agent_settings"] == [
+        ".claude",
+        ".mcp.json",
+    ]
     examined = cortex("doctor", cwd=str(root))
     assert examined.returncode == 0  # it is nobody's fault
     assert examined.stdout.count(SAYS) == 1
-    assert json.loads(cortex("doctor", "--json", cwd=str(root)).stdout)["agent_settings"] == [".claude", ".mcp.json"]
+    assert json.loads(cortex("doctor", "--json", cwd=str(root)).stdout)["agent_settings"] == [
+        ".claude",
+        ".mcp.json",
+    ]
     assert {path: path.read_bytes() for path in before} == before
     assert not list(tmp_path.rglob("PWNED"))
     assert not os.path.lexists(os.path.expanduser("~/.claude"))

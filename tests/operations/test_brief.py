@@ -22,7 +22,14 @@ NOW = "2026-11-20T16:45:12Z"
 
 
 def record(
-    id_: str, type_: str = "decision", *, title: str = "", body: str = "", project: str = "roof", created: str = "2026-11-01T10:00:00Z", **more
+    id_: str,
+    type_: str = "decision",
+    *,
+    title: str = "",
+    body: str = "",
+    project: str = "roof",
+    created: str = "2026-11-01T10:00:00Z",
+    **more,
 ) -> str:
     folder = f"sessions/{created[:4]}/{created[5:7]}" if type_ == "session" else f"records/{type_}"
     fields = {
@@ -34,7 +41,11 @@ def record(
         "created": created,
         "updated": created,
     } | more
-    lines = "\n".join(f"{key}: {json.dumps(value) if isinstance(value, bool) else value}" for key, value in fields.items() if value != "")
+    lines = "\n".join(
+        f"{key}: {json.dumps(value) if isinstance(value, bool) else value}"
+        for key, value in fields.items()
+        if value != ""
+    )
     return f"=== {folder}/{id_}.md\n---\n{lines}\n---\n\n{body}\n"
 
 
@@ -44,7 +55,9 @@ def settled() -> None:
 
 
 def ids(answer, kind: str) -> list[str]:
-    return [line.id for section in answer.sections if section.kind == kind for line in section.lines]
+    return [
+        line.id for section in answer.sections if section.kind == kind for line in section.lines
+    ]
 
 
 @pytest.fixture
@@ -84,17 +97,31 @@ NOTES = "".join([
 def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, home) -> None:
     vault = vault_from(NOTES)
     answer = brief(vault, caller_at(NOW, str(home)))
-    assert (answer.project, answer.branch, answer.budget, answer.newest) == ("roof", "main", 1500, "2026-11-05")
+    assert (answer.project, answer.branch, answer.budget, answer.newest) == (
+        "roof",
+        "main",
+        1500,
+        "2026-11-05",
+    )
     assert ids(answer, "decisions") == ["no-tin", "use-slate"]
-    assert ids(answer, "traps") == ["wet-glue", "dry-run"]  # the older one names a file of the last session
+    assert ids(answer, "traps") == [
+        "wet-glue",
+        "dry-run",
+    ]  # the older one names a file of the last session
     assert ids(answer, "open") == ["buy-glue", "buy-nails"]
     assert [ids(answer, kind) for kind in ("knowledge", "sessions", "pinned", "everywhere")] == [
         ["tea", "a-fact", "no-page"],  # types that people invent come last
         ["day-one"], ["a-page"], ["in-english"],
     ]  # fmt: skip
-    assert "- 2026-11-01 Use slate: Slate on the north side. Why: It lasts. [use-slate]\n" in answer.text
+    assert (
+        "- 2026-11-01 Use slate: Slate on the north side. Why: It lasts. [use-slate]\n"
+        in answer.text
+    )
     assert "Tea, not coffee: x (preference, keyword 0.85) [tea]\n" in answer.text
-    assert "The roof by May (1 of 3 done) [the-plan]\n  - [x] order slate\n  - [ ] lay it\n  - [ ] paint it\n" in answer.text
+    assert (
+        "The roof by May (1 of 3 done) [the-plan]\n  - [x] order slate\n  - [ ] lay it\n  - [ ] paint it\n"
+        in answer.text
+    )
     for absent in ("cellar", "old-way", "thing-of-others", "the-meeting", "bought", "Traceback"):
         assert absent not in answer.text
     assert answer.tokens == count(answer.text) <= 1500
@@ -109,7 +136,12 @@ def test_an_empty_memory_says_nothing(vault, home, cortex) -> None:
 
 
 def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git) -> None:
-    vault = vault_from(record("on-main", branch="main") + record("on-slate", branch="slate") + record("on-tin", branch="tin") + record("on-none"))
+    vault = vault_from(
+        record("on-main", branch="main")
+        + record("on-slate", branch="slate")
+        + record("on-tin", branch="tin")
+        + record("on-none")
+    )
     here = caller_at(NOW, str(home))
 
     def shown(**options) -> list[str]:
@@ -119,10 +151,17 @@ def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git) ->
     git(home, "branch", "slate")  # nothing is on it yet: it is not merged, whatever git says
     assert shown() == ["on-main", "on-none"]
     assert brief(vault, here).left_out == 2
-    assert "2 records of other branches left out: cortex brief --all-branches" in brief(vault, here).text
+    assert (
+        "2 records of other branches left out: cortex brief --all-branches"
+        in brief(vault, here).text
+    )
     assert shown(all_branches=True) == ["on-main", "on-none", "on-slate", "on-tin"]
     git(home, "checkout", "-q", "slate")
-    assert shown() == ["on-main", "on-none", "on-slate"]  # what main decided holds on a branch of it
+    assert shown() == [
+        "on-main",
+        "on-none",
+        "on-slate",
+    ]  # what main decided holds on a branch of it
     git(home, "commit", "-q", "--allow-empty", "-m", "slate")
     git(home, "checkout", "-q", "main")
     assert shown() == ["on-main", "on-none"]
@@ -162,11 +201,16 @@ def test_the_same_files_give_the_same_bytes_at_another_path(vault_from, home, tm
     for path in (tmp_path / "elsewhere").rglob("*.md"):
         os.utime(path, (10**9, 10**9))
     shutil.copytree(home, tmp_path / "elsewhere" / "roof")
-    theirs = brief(Vault(str(tmp_path / "elsewhere" / "v")), caller_at("2031-01-01T00:00:00Z", str(tmp_path / "elsewhere" / "roof"))).text
+    theirs = brief(
+        Vault(str(tmp_path / "elsewhere" / "v")),
+        caller_at("2031-01-01T00:00:00Z", str(tmp_path / "elsewhere" / "roof")),
+    ).text
     assert theirs == mine
 
 
-def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(vault_from, home) -> None:
+def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(
+    vault_from, home
+) -> None:
     """Edits in place and by rename, in random order: what is kept is always what would be made."""
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
@@ -185,9 +229,13 @@ def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(vau
             path.with_name(f"{name}.md").write_text(record(name).partition("\n")[2])
         elif change == "away":
             path.rename(path.with_suffix(".txt"))
-            path.with_suffix(".txt").rename(path.with_suffix(".md")) if step % 2 else paths.remove(path)
+            path.with_suffix(".txt").rename(path.with_suffix(".md")) if step % 2 else paths.remove(
+                path
+            )
         elif change == "settings":
-            Path(vault.root, "cortex.toml").write_text(f'format = 1\n[projects.aliases]\n"cellar" = "{"roof" if step % 2 else "attic"}"\n')
+            Path(vault.root, "cortex.toml").write_text(
+                f'format = 1\n[projects.aliases]\n"cellar" = "{"roof" if step % 2 else "attic"}"\n'
+            )
         elif change != "nothing":
             new = {
                 "title": text.replace("title: ", f"title: {step} "),
@@ -217,7 +265,9 @@ def test_a_capture_that_waits_is_in_the_next_briefing(vault_from, home, cortex) 
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"cortex brief 1", None])
-def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(vault_from, home, damage) -> None:
+def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(
+    vault_from, home, damage
+) -> None:
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
     for _ in range(2):
@@ -253,8 +303,26 @@ def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, corte
     assert printed.rstrip("\n") == text_for_hook(vault, caller_at(NOW, str(home)), "roof", "main")
     assert printed.count("</cortex-briefing>") == 1
     answer = json.loads(cortex("--vault", vault.root, "brief", "--json", cwd=str(home)).stdout)
-    assert set(answer["sections"][0]["lines"][0]) == {"id", "text", "type", "confidence", "layer", "doubt", "changed"}
-    assert {"text", "project", "branch", "tokens", "budget", "cached", "sections", "doubts", "problems"} <= set(answer)
+    assert set(answer["sections"][0]["lines"][0]) == {
+        "id",
+        "text",
+        "type",
+        "confidence",
+        "layer",
+        "doubt",
+        "changed",
+    }
+    assert {
+        "text",
+        "project",
+        "branch",
+        "tokens",
+        "budget",
+        "cached",
+        "sections",
+        "doubts",
+        "problems",
+    } <= set(answer)
 
 
 def test_a_person_sees_the_parts_and_their_ids(vault_from, terminal, home, monkeypatch) -> None:
@@ -281,7 +349,10 @@ def test_dates_that_are_none_stop_nothing(vault_from, home) -> None:
 
 def test_types_that_people_invent_are_counted_and_found(vault_from, home) -> None:
     vault = vault_from(
-        "".join(record(f"rule-{number:03}", "rule", confidence="1", priority="5") for number in range(90))
+        "".join(
+            record(f"rule-{number:03}", "rule", confidence="1", priority="5")
+            for number in range(90)
+        )
         + record("tea", "preference")
         + record("odd", "a type, of 'mine'")
     )
@@ -293,25 +364,36 @@ def test_types_that_people_invent_are_counted_and_found(vault_from, home) -> Non
 
 
 @pytest.mark.parametrize("folder", ["records/rule", "new", "records/deep/deeper"])
-def test_a_note_in_a_folder_that_held_none_is_in_the_next_briefing(vault_from, home, folder) -> None:
+def test_a_note_in_a_folder_that_held_none_is_in_the_next_briefing(
+    vault_from, home, folder
+) -> None:
     vault, here = vault_from(NOTES), caller_at(NOW, str(home))
     Path(vault.root, folder).mkdir(parents=True)
     settled()
     brief(vault, here)
     assert brief(vault, here).cached
-    Path(vault.root, folder, "nails.md").write_text(record("nails", title="Nails of copper").partition("\n")[2])
+    Path(vault.root, folder, "nails.md").write_text(
+        record("nails", title="Nails of copper").partition("\n")[2]
+    )
     assert "Nails of copper" in brief(vault, here).text
 
 
 def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex) -> None:
-    vault = vault_from("".join(record(f"no-{number:03}", title=f"{number} {'word ' * 20}", body="Said. " * 90) for number in range(120)))
+    vault = vault_from(
+        "".join(
+            record(f"no-{number:03}", title=f"{number} {'word ' * 20}", body="Said. " * 90)
+            for number in range(120)
+        )
+    )
     here = caller_at(NOW, str(home))
     assert len(brief(vault, here, budget=20_000).text) > 9_500
     assert 9_000 < len(brief(vault, here, budget=20_000, print=True).text) <= 9_500
     assert len(brief(vault, here, budget=20_000).text) > 9_500
     brief(vault, here, budget=20_000, into="agents")
     assert len((home / "AGENTS.md").read_text()) < 10_000
-    shown = cortex("--vault", vault.root, "brief", "--budget", "20000", "--print", cwd=str(home)).stdout
+    shown = cortex(
+        "--vault", vault.root, "brief", "--budget", "20000", "--print", cwd=str(home)
+    ).stdout
     assert len(shown) <= 9_501
 
 
@@ -326,10 +408,15 @@ def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, 
     for cached in (False, True):  # what a hook kept does not say it, and is asked again
         answer = brief(vault, here)
         assert answer.cached == cached
-        assert {line.id: line.changed for line in answer.sections[0].lines} == {"in-glue": ("glue.py",), "other": ()}
+        assert {line.id: line.changed for line in answer.sections[0].lines} == {
+            "in-glue": ("glue.py",),
+            "other": (),
+        }
         assert answer.text == text
     told = json.loads(cortex("--vault", vault.root, "brief", "--json", cwd=str(home)).stdout)
-    assert [line["changed"] for line in told["sections"][0]["lines"] if line["id"] == "in-glue"] == [["glue.py"]]
+    assert [
+        line["changed"] for line in told["sections"][0]["lines"] if line["id"] == "in-glue"
+    ] == [["glue.py"]]
 
 
 def test_a_branch_or_project_that_nobody_knows_is_said(vault_from, home, git, cortex) -> None:
@@ -365,7 +452,10 @@ def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home) -> 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../x", "a/../../b", "-x", "a b"])
 def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name) -> None:
     git(home, "branch", "tin")
-    used = (*branches.merged(str(home), "main", [name, "tin"]).used, *branches.head_files(str(home), name))
+    used = (
+        *branches.merged(str(home), "main", [name, "tin"]).used,
+        *branches.head_files(str(home), name),
+    )
     assert any(path.endswith("heads/tin") for path in used)
     assert all(os.path.realpath(path).startswith(str(home)) for path in used)
     assert not any(path.endswith(name) for path in used)

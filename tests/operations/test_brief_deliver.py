@@ -9,7 +9,16 @@ from hypothesis import given, strategies as st
 
 from cortex.core.problem import Conflict, Invalid
 from cortex.operations.brief import brief
-from cortex.operations.deliver import AGENTS, BEGIN, BRIEFING, END, MEMORY, deliver, with_block, without_block
+from cortex.operations.deliver import (
+    AGENTS,
+    BEGIN,
+    BRIEFING,
+    END,
+    MEMORY,
+    deliver,
+    with_block,
+    without_block,
+)
 from tests.conftest import caller_at
 
 NOW = "2026-11-20T16:45:12Z"
@@ -25,9 +34,11 @@ def home(tmp_path: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()} | {
-        str(path.relative_to(folder)): b"/" for path in folder.rglob("*") if path.is_dir()
-    }
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    } | {str(path.relative_to(folder)): b"/" for path in folder.rglob("*") if path.is_dir()}
 
 
 def test_rules_are_two_files_written_only_when_they_change(vault_from, home) -> None:
@@ -57,7 +68,19 @@ def test_a_folder_or_rule_of_somebodys_own_stays(vault_from, home) -> None:
     assert (home / BRIEFING).read_text() == "mine\n"
 
 
-@pytest.mark.parametrize("held", [None, b"", b"# Ours\n", b"# Ours", b"# Ours\r\n\r\nText\r\n", b"a\n\n", b"\xef\xbb\xbfa\n", b"\xff\xfa no UTF-8\n"])
+@pytest.mark.parametrize(
+    "held",
+    [
+        None,
+        b"",
+        b"# Ours\n",
+        b"# Ours",
+        b"# Ours\r\n\r\nText\r\n",
+        b"a\n\n",
+        b"\xef\xbb\xbfa\n",
+        b"\xff\xfa no UTF-8\n",
+    ],
+)
 def test_a_block_goes_into_agents_and_away_again(vault_from, home, held) -> None:
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     if held is not None:
@@ -95,7 +118,10 @@ LINES = st.lists(
 
 
 @given(
-    LINES, LINES.map(lambda some: some and b"\n" + some), st.text(max_size=60) | st.sampled_from([END, f"{BEGIN}\n{END}", "a\r\nb"]), st.booleans()
+    LINES,
+    LINES.map(lambda some: some and b"\n" + some),
+    st.text(max_size=60) | st.sampled_from([END, f"{BEGIN}\n{END}", "a\r\nb"]),
+    st.booleans(),
 )
 def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, ended) -> None:
     held = before + (b"\n" if ended else b"")
@@ -118,7 +144,9 @@ def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, e
         (f"{BEGIN}\n{BEGIN}\n{END}\n", 2),
     ],
 )
-def test_marks_that_do_not_match_are_an_error_that_names_the_line(vault_from, home, text, line) -> None:
+def test_marks_that_do_not_match_are_an_error_that_names_the_line(
+    vault_from, home, text, line
+) -> None:
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     (home / AGENTS).write_text(text)
     for way in ("agents", "none"):

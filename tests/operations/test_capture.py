@@ -15,7 +15,18 @@ AWS = "AKIA" + "ABCDEFGH23456789"
 
 
 def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
-    done = cortex("capture", "Decision: use SQLite", "--tags", "storage,area/db", "--session", "s 1", "--project", "p", "--branch", "feat/x")
+    done = cortex(
+        "capture",
+        "Decision: use SQLite",
+        "--tags",
+        "storage,area/db",
+        "--session",
+        "s 1",
+        "--project",
+        "p",
+        "--branch",
+        "feat/x",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     id_ = done.stdout.strip()
     text = Path(vault.root, f"inbox/pending/{id_}.md").read_text()
@@ -61,7 +72,9 @@ def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:
         ({"text": "x", "id": "20251301t101010z-aaaaaaaaaa"}, "not an event id"),
     ],
 )
-def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written(vault, caller, options, message) -> None:
+def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written(
+    vault, caller, options, message
+) -> None:
     with pytest.raises(Invalid, match=message) as refused:
         capture(vault, caller, **options)
     assert refused.value.hint
@@ -78,7 +91,9 @@ def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written
         ("/srv/git/shop.git/", "shop"),
     ],
 )
-def test_the_project_is_the_remotes_name_and_never_its_password(vault, caller, git, tmp_path, url, project) -> None:
+def test_the_project_is_the_remotes_name_and_never_its_password(
+    vault, caller, git, tmp_path, url, project
+) -> None:
     work = tmp_path / "work"
     work.mkdir()
     git(work, "init", "-q")
@@ -102,7 +117,9 @@ def test_the_same_id_again_is_the_same_event_wherever_it_is_by_now(vault, caller
 
 def test_an_id_that_is_taken_is_never_overwritten(vault, caller) -> None:
     first = capture(vault, caller, "first")
-    stuck = caller._replace(random=lambda size, n=iter([b"\1".rjust(7, b"\0")] * 2 + [b"\7" * 7]): next(n))
+    stuck = caller._replace(
+        random=lambda size, n=iter([b"\1".rjust(7, b"\0")] * 2 + [b"\7" * 7]): next(n)
+    )
     second = capture(vault, stuck, "second")
     assert first.id != second.id
     assert "first" in Path(vault.root, first.path).read_text()

@@ -28,11 +28,24 @@ def several(vault, caller) -> list[str]:
     given = [
         ("Index outside the vault", f"{WORDS} strangers code", "cortex"),
         ("Index outside the folder", f"{WORDS} foreign bytes", "cortex"),
-        ("Publish by link", "never overwrite a name that is taken, link and unlink instead", "cortex"),
+        (
+            "Publish by link",
+            "never overwrite a name that is taken, link and unlink instead",
+            "cortex",
+        ),
         ("Index outside the vault", f"{WORDS} strangers code", "other"),
     ]
     return [
-        save(vault, caller, title, body=body, type="decision", project=project, tags=f"t{n},common", priority=str(3 + n)).id
+        save(
+            vault,
+            caller,
+            title,
+            body=body,
+            type="decision",
+            project=project,
+            tags=f"t{n},common",
+            priority=str(3 + n),
+        ).id
         for n, (title, body, project) in enumerate(given)
     ]
 
@@ -41,7 +54,9 @@ def text(vault, id_: str) -> str:
     return next(Path(vault.root, "records").rglob(f"{id_}.md")).read_text()
 
 
-def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_changes(vault, caller, several) -> None:
+def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_changes(
+    vault, caller, several
+) -> None:
     before = [text(vault, id_) for id_ in several]
     found = consolidate(vault, caller)
     (pair,) = found.pairs
@@ -57,8 +72,18 @@ def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_change
 
 
 def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, several) -> None:
-    save(vault, caller, "Index outside", body=WORDS, type="pattern", project="cortex", derived_from=" ".join(several[:2]))
-    assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.records} == set(several[:2])
+    save(
+        vault,
+        caller,
+        "Index outside",
+        body=WORDS,
+        type="pattern",
+        project="cortex",
+        derived_from=" ".join(several[:2]),
+    )
+    assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.records} == set(
+        several[:2]
+    )
     supersede(vault, caller, several[1])
     assert consolidate(vault, caller).pairs == ()
 
@@ -73,7 +98,9 @@ def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, 
     assert "tags: [t0, common, t1]\n" in new
     assert "priority: 4\n" in new
     assert "project: cortex\n" in new
-    assert new.endswith(f"## Index outside the vault\n\n{WORDS} strangers code\n\n## Index outside the folder\n\n{WORDS} foreign bytes\n")
+    assert new.endswith(
+        f"## Index outside the vault\n\n{WORDS} strangers code\n\n## Index outside the folder\n\n{WORDS} foreign bytes\n"
+    )
     for id_ in several[:2]:
         assert f"superseded_by: {merged.id}\n" in text(vault, id_)
         assert new.count(f"[[{id_}]]") == 2  # derived from it, and in its place
@@ -88,7 +115,16 @@ def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, 
 
 def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
     before = [text(vault, id_) for id_ in several[:3]]
-    merged = consolidate(vault, caller, " ".join(several[:3]), title="All of it", body="In short.", type="context", topic="decision/all", keep=True)
+    merged = consolidate(
+        vault,
+        caller,
+        " ".join(several[:3]),
+        title="All of it",
+        body="In short.",
+        type="context",
+        topic="decision/all",
+        keep=True,
+    )
     assert before == [text(vault, id_) for id_ in several[:3]]
     assert text(vault, merged.id).count("kind: derived_from") == 3
     assert "type: context\n" in text(vault, merged.id)
@@ -96,8 +132,12 @@ def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
 
 
 def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, several) -> None:
-    kept = save(vault, caller, "Index place", body="outside", topic="decision/index", project="cortex")
-    merged = consolidate(vault, caller, f"{several[0]} {kept.id}", title="Index place", topic="decision/index")
+    kept = save(
+        vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
+    )
+    merged = consolidate(
+        vault, caller, f"{several[0]} {kept.id}", title="Index place", topic="decision/index"
+    )
     # its id is that of the topic in the project of the first
     assert (merged.id, merged.outcome) == (kept.id, "updated")
     assert "status: active" in text(vault, kept.id)
@@ -113,7 +153,9 @@ def test_a_merge_whose_text_one_of_them_has_already_takes_that_one(vault, caller
 
 
 def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller, several) -> None:
-    kept = save(vault, caller, "Index place", body="outside", topic="decision/index", project="cortex")
+    kept = save(
+        vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
+    )
     supersede(vault, caller, kept.id, by=several[2])
     before = [text(vault, id_) for id_ in (*several, kept.id)]
     with pytest.raises(Conflict, match=f"{kept.id} is superseded itself") as refused:
@@ -122,9 +164,13 @@ def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller
     assert before == [text(vault, id_) for id_ in (*several, kept.id)]
 
 
-def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(vault, caller, several) -> None:
+def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(
+    vault, caller, several
+) -> None:
     """Its id tells of a project that is no more, so only what the save answers says which record it is."""
-    kept = save(vault, caller, "Index place", body="outside", topic="decision/index", project="former")
+    kept = save(
+        vault, caller, "Index place", body="outside", topic="decision/index", project="former"
+    )
     supersede(vault, caller, kept.id)
     merge(vault, caller, "former", "cortex", yes=True)
     before = [text(vault, id_) for id_ in several]
@@ -164,16 +210,44 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("more", [(), ("--title", "All", "--body", "In short."), ("--topic", "decision/index", "--title", "Index place")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--title", "All", "--body", "In short."),
+        ("--topic", "decision/index", "--title", "Index place"),
+    ],
+)
 @pytest.mark.parametrize("left", [0, 1, 2])
-def test_a_merge_that_was_killed_is_finished_by_the_same_command(left, more, vault, caller, several) -> None:
+def test_a_merge_that_was_killed_is_finished_by_the_same_command(
+    left, more, vault, caller, several
+) -> None:
     ids = several[:3]
     if "--topic" in more:
-        ids.append(save(vault, caller, "Index place", body="outside", topic="decision/index", project="cortex").id)
+        ids.append(
+            save(
+                vault,
+                caller,
+                "Index place",
+                body="outside",
+                topic="decision/index",
+                project="cortex",
+            ).id
+        )
     command = ["--vault", vault.root, "consolidate", *ids, *more]
-    assert subprocess.run([sys.executable, "-c", KILLED, str(left), *command], capture_output=True, timeout=60, check=False).returncode == -9
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", KILLED, str(left), *command],
+            capture_output=True,
+            timeout=60,
+            check=False,
+        ).returncode
+        == -9
+    )
     count = len(list(Path(vault.root, "records").rglob("*.md")))
-    options = {key.removeprefix("--"): value for key, value in zip(more[::2], more[1::2], strict=True)}
+    options = {
+        key.removeprefix("--"): value for key, value in zip(more[::2], more[1::2], strict=True)
+    }
     done = consolidate(vault, caller, " ".join(ids), **options)
     assert done.outcome == "finished"
     assert len(list(Path(vault.root, "records").rglob("*.md"))) == count
@@ -214,8 +288,22 @@ def test_the_command_shows_and_merges(vault, caller, several, cortex) -> None:
     assert shown.returncode == 0
     assert "strong" in shown.stdout
     assert "only here: strangers, code" in shown.stdout
-    assert f"cortex consolidate {' '.join(sorted(several[:2]))}" in shown.stdout or "cortex consolidate" in shown.stdout
-    merged = json.loads(cortex("consolidate", *several[:2], "--title", "One", "--body", "-", "--json", stdin="From a pipe.").stdout)
+    assert (
+        f"cortex consolidate {' '.join(sorted(several[:2]))}" in shown.stdout
+        or "cortex consolidate" in shown.stdout
+    )
+    merged = json.loads(
+        cortex(
+            "consolidate",
+            *several[:2],
+            "--title",
+            "One",
+            "--body",
+            "-",
+            "--json",
+            stdin="From a pipe.",
+        ).stdout
+    )
     assert merged["outcome"] == "created"
     assert "From a pipe." in text(vault, merged["id"])
     assert "no two of 3 records are alike enough" in cortex("consolidate").stdout

@@ -23,7 +23,9 @@ from tests.operations.test_sync import SOAK, Clone, git
 
 pytestmark = pytest.mark.sampled(2)
 
-TEXT = "".join(f"Line {number} of a text that fills more than one sector of a disk.\n" for number in range(40))
+TEXT = "".join(
+    f"Line {number} of a text that fills more than one sector of a disk.\n" for number in range(40)
+)
 THEIRS = [f"records/decision/theirs-{name}-aaaaaa.md" for name in "abc"]
 BOTH = "records/decision/both-aaaaaa.md"
 
@@ -38,7 +40,9 @@ _MADE: dict[str, tuple[Path, str, str]] = {}  # by how the clone merges: what `m
 
 
 @pytest.fixture
-def make(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Clone, str, str]]:
+def make(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Clone, str, str]]:
     """A clone whose last sync took what another clone had pushed, by merge, rebase or fast-forward; and the two commits that were brought
     together."""
 
@@ -122,19 +126,25 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "cut at a sector": lambda path: path.write_bytes(path.read_bytes()[:1024]),
     "zeros": lambda path: path.write_bytes(bytes(len(path.read_bytes()))),
-    "zeros at the end": lambda path: path.write_bytes(path.read_bytes()[:700] + bytes(len(path.read_bytes()) - 700)),
+    "zeros at the end": lambda path: path.write_bytes(
+        path.read_bytes()[:700] + bytes(len(path.read_bytes()) - 700)
+    ),
 }
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_deleted(damage, cut) -> None:
+def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_deleted(
+    damage, cut
+) -> None:
     b, ours, theirs = cut
     before = b.tree()
     begin(b, ours, theirs)
     for path in (*THEIRS, BOTH, "mine.md"):
         DAMAGES[damage](Path(b.root, path))
-    (problem,) = [one for one in doctor(b.vault, b.caller()).problems if one.where == ".git/cortex-sync"]
+    (problem,) = [
+        one for one in doctor(b.vault, b.caller()).problems if one.where == ".git/cortex-sync"
+    ]
     assert problem.hint == "cortex sync"
     done = b.sync()
     assert (done.trouble, done.problems) == ("", ())
@@ -157,7 +167,9 @@ def test_a_note_that_git_had_removed_and_that_is_back_is_not_committed_anew(cut)
     b, ours, theirs = cut
     before = b.tree()
     begin(b, ours, theirs)
-    b.write("records/decision/old-aaaaaa.md", text_of_commit(b, ours, "records/decision/old-aaaaaa.md"))
+    b.write(
+        "records/decision/old-aaaaaa.md", text_of_commit(b, ours, "records/decision/old-aaaaaa.md")
+    )
     assert b.sync().trouble == ""
     assert (b.tree(), b.has("records/decision/old-aaaaaa.md")) == (before, False)
 
@@ -185,7 +197,9 @@ def test_what_a_person_wrote_or_removed_since_stays(cut) -> None:
     b, ours, theirs = cut
     begin(b, ours, theirs)
     b.edit(THEIRS[0], "Line 7 of", "Line seven, as I see it, of")
-    Path(b.root, THEIRS[1]).write_text(b.read(THEIRS[1])[:-100])  # the last lines are gone, and that is no sector's end
+    Path(b.root, THEIRS[1]).write_text(
+        b.read(THEIRS[1])[:-100]
+    )  # the last lines are gone, and that is no sector's end
     b.write("draft.md", "mine\n")
     b.remove("cortex.toml")
     b.write("cortex.toml", "format = 1\n\n[sync]\npush = false\n")
@@ -208,17 +222,26 @@ def test_a_link_in_the_place_of_a_folder_is_not_written_through(cut, tmp_path) -
 
 def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
     b, ours, theirs = cut
-    for recovered in (lambda: doctor(b.vault, b.caller(), fix=True).fixed, lambda: recover(b.root)[0]):
+    for recovered in (
+        lambda: doctor(b.vault, b.caller(), fix=True).fixed,
+        lambda: recover(b.root)[0],
+    ):
         begin(b, ours, theirs)
         b.remove(THEIRS[0])
         b.write(THEIRS[1], "")
-        assert len([one for one in recovered() if THEIRS[0] in str(one) or THEIRS[1] in str(one)]) == 2
+        assert (
+            len([one for one in recovered() if THEIRS[0] in str(one) or THEIRS[1] in str(one)]) == 2
+        )
         assert b.git("status", "--porcelain") == ""
         assert doctor(b.vault, b.caller()).problems == ()
 
 
 @pytest.mark.parametrize("damage", [b"", bytes(41)], ids=["empty", "zeros"])
-@pytest.mark.parametrize("names", [["MERGE_HEAD"], ["MERGE_MSG"], ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE"]], ids="+".join)
+@pytest.mark.parametrize(
+    "names",
+    [["MERGE_HEAD"], ["MERGE_MSG"], ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE"]],
+    ids="+".join,
+)
 def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make) -> None:
     b, ours, theirs = make("merge")
     whole = b.tree()
@@ -238,7 +261,13 @@ def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, ma
     [
         (names, damage)
         for number, names in enumerate(
-            ("onto", "head-name", "orig-head", "author-script message", "onto head-name orig-head git-rebase-todo done message")
+            (
+                "onto",
+                "head-name",
+                "orig-head",
+                "author-script message",
+                "onto head-name orig-head git-rebase-todo done message",
+            )
         )
         for damage in (b"", bytes(41))
         if SOAK or bool(damage) == bool(number % 2)
@@ -255,14 +284,25 @@ def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, m
         Path(b.root, ".git/rebase-merge", name).write_bytes(damage)
     done = b.sync()
     assert (done.trouble, done.problems) == ("", ())
-    for wait in done.waiting:  # lines that touch are a person's to choose, and here both sides are right
+    for (
+        wait
+    ) in done.waiting:  # lines that touch are a person's to choose, and here both sides are right
         lines = b.read(wait.where).splitlines(keepends=True)
-        b.write(wait.where, "".join(line for line in lines if not line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||"))))
+        b.write(
+            wait.where,
+            "".join(
+                line
+                for line in lines
+                if not line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||"))
+            ),
+        )
     assert b.sync().trouble == ""
     assert (b.git("branch", "--show-current"), b.git("status", "--porcelain")) == ("main\n", "")
     assert all(b.has(path) for path in (*THEIRS, "records/decision/ours-aaaaaa.md"))
     text = b.read(BOTH)
-    assert all(line in text for line in ("Line one of", "Line 2, said otherwise, of", "Line 38 by b of"))
+    assert all(
+        line in text for line in ("Line one of", "Line 2, said otherwise, of", "Line 38 by b of")
+    )
 
 
 def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(make) -> None:
@@ -271,7 +311,16 @@ def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(ma
     whole = b.tree()
     back(b, ours, theirs)
     merging.remember(b.root, Begun("rebase", theirs, {}, ours, "main"))
-    b.git("-c", "merge.cortex-record.driver=false", "-c", "merge.cortex-briefing.driver=false", "rebase", "-q", theirs, code=None)
+    b.git(
+        "-c",
+        "merge.cortex-record.driver=false",
+        "-c",
+        "merge.cortex-briefing.driver=false",
+        "rebase",
+        "-q",
+        theirs,
+        code=None,
+    )
     assert Path(b.root, ".git/rebase-merge/git-rebase-todo").read_bytes() == b""
     b.git("reset", "--hard", "-q")
     for name in ("stopped-sha", "message", "patch"):
@@ -308,7 +357,9 @@ def test_a_person_may_choose_our_side_everywhere(make) -> None:
     back(b, ours, theirs)
     for path in b.git("diff", "--name-only", "--no-renames", f"{ours}...{theirs}").split():
         if path != BOTH:
-            b.git("rm", "-rqf", path) if b.git("ls-tree", theirs, path) == "" else b.git("checkout", "-q", theirs, "--", path)
+            b.git("rm", "-rqf", path) if b.git("ls-tree", theirs, path) == "" else b.git(
+                "checkout", "-q", theirs, "--", path
+            )
     b.edit(BOTH, "Line 1 of", "Line 1 by b of")
     b.git("commit", "-qam", "the same, but for one line")
     mine = b.read(BOTH)
@@ -326,14 +377,18 @@ def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> Non
     back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
     make_lock(lock)
-    other = threading.Thread(target=lambda: (time.sleep(2.0), lock.unlink()))  # a Timer never ends under faketime
+    other = threading.Thread(
+        target=lambda: (time.sleep(2.0), lock.unlink())
+    )  # a Timer never ends under faketime
     other.start()
     done = b.sync()
     other.join()
     assert (done.trouble, b.tree()) == ("", whole)
 
 
-def test_an_index_that_stays_locked_leaves_no_merge_behind(cut, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_stays_locked_leaves_no_merge_behind(
+    cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
     b, ours, theirs = cut
     back(b, ours, theirs)
     monkeypatch.setattr(commits, "PATIENCE", 0.3)
@@ -356,7 +411,9 @@ def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make) -> None:
     assert b.tree() == whole
 
 
-def test_all_that_git_wrote_is_synced_before_the_merge_is_forgotten(cut, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_git_wrote_is_synced_before_the_merge_is_forgotten(
+    cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("not run: this system does not tell the name of an open file")
     b, ours, theirs = cut

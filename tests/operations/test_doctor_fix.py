@@ -50,7 +50,10 @@ def shared(vault_from, caller, git) -> Vault:
 
 def named(vault: Vault, caller) -> dict[str, str]:
     """What doctor finds: where -> message."""
-    return {problem.where: f"{problem.message} | {problem.hint}" for problem in doctor(vault, caller).problems}
+    return {
+        problem.where: f"{problem.message} | {problem.hint}"
+        for problem in doctor(vault, caller).problems
+    }
 
 
 def test_missing_drivers_are_named_and_registered(shared, caller, git) -> None:
@@ -64,7 +67,9 @@ def test_a_stale_briefing_is_named_and_healed(shared, caller) -> None:
     page = Path(shared.root, "briefings/app/decisions.md")
     page.write_text("stale")
     assert "cortex heal" in named(shared, caller)["briefings/app/decisions.md"]
-    assert doctor(shared, caller, fix=True).fixed == ("briefings/app/decisions.md is as the notes give it",)
+    assert doctor(shared, caller, fix=True).fixed == (
+        "briefings/app/decisions.md is as the notes give it",
+    )
 
 
 def test_a_briefing_that_nobody_committed_is_named_when_all_else_is(shared, caller, git) -> None:
@@ -76,7 +81,9 @@ def test_a_briefing_that_nobody_committed_is_named_when_all_else_is(shared, call
     assert set(named(shared, caller)) == {"briefings/app/decisions.md", "briefings/app/main.md"}
 
 
-def test_an_event_that_was_edited_is_named_with_what_it_said_and_not_when_it_is_restored(shared, caller, git) -> None:
+def test_an_event_that_was_edited_is_named_with_what_it_said_and_not_when_it_is_restored(
+    shared, caller, git
+) -> None:
     event = Path(shared.root, EVENT)
     before = event.read_text()
     for commit in (False, True):
@@ -97,20 +104,28 @@ def test_an_automatic_stash_that_never_came_back_is_named(shared, caller, git) -
     assert any("automatic stash" in message for message in named(shared, caller).values())
 
 
-def test_a_lock_that_a_killed_git_left_since_the_boot_is_named_and_stays(shared, caller, monkeypatch) -> None:
+def test_a_lock_that_a_killed_git_left_since_the_boot_is_named_and_stays(
+    shared, caller, monkeypatch
+) -> None:
     now = time.time()
     monkeypatch.setattr(git_locks, "clock", lambda: git_locks.Clock(now, now - 7200))
     lock = Path(shared.root, ".git/index.lock")
     lock.touch()
     os.utime(lock, (now - 3600, now - 3600))
-    assert any("index.lock" in f"{where} {message}" for where, message in named(shared, caller).items())
+    assert any(
+        "index.lock" in f"{where} {message}" for where, message in named(shared, caller).items()
+    )
     doctor(shared, caller, fix=True)
     assert lock.exists()
 
 
 def test_what_a_merge_left_for_a_person_is_named(shared, caller) -> None:
     record = Path(shared.root, PATH)
-    record.write_text(record.read_text().replace("tags: [a]", "merge_conflicts:\n  - {field: id, kept: a, other: b}"))
+    record.write_text(
+        record.read_text().replace(
+            "tags: [a]", "merge_conflicts:\n  - {field: id, kept: a, other: b}"
+        )
+    )
     assert "merge_conflicts" in named(shared, caller)[PATH]
 
 
@@ -124,7 +139,9 @@ def test_a_damaged_index_is_named_and_made_anew_and_no_note_changes(shared, call
     assert {path: path.read_bytes() for path in Path(shared.root).rglob("*.md")} == before
 
 
-def test_a_merge_that_stopped_without_our_drivers_is_merged_again_by_field(shared, caller, git, cortex: Callable) -> None:
+def test_a_merge_that_stopped_without_our_drivers_is_merged_again_by_field(
+    shared, caller, git, cortex: Callable
+) -> None:
     """As in a fresh clone in which git was first: markers in the frontmatter, and nobody knows what to do."""
     drivers.unregister(shared.root)
     record = Path(shared.root, PATH)
@@ -156,7 +173,12 @@ def test_without_git_doctor_says_so(shared, cortex, monkeypatch, tmp_path) -> No
 
 
 def test_a_driver_whose_python_is_gone_is_mended_by_the_next_command(shared, cortex, git) -> None:
-    git(shared.root, "config", "merge.cortex-record.driver", '"/gone/python" -I -S "/gone/merge_driver.py" record %O %A %B %L %P')
+    git(
+        shared.root,
+        "config",
+        "merge.cortex-record.driver",
+        '"/gone/python" -I -S "/gone/merge_driver.py" record %O %A %B %L %P',
+    )
     assert "cortex git remove undoes that" in cortex("status").stderr
     assert "/gone" not in git(shared.root, "config", "--get", "merge.cortex-record.driver")
     assert cortex("status").stderr == ""

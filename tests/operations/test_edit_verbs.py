@@ -84,7 +84,9 @@ def undated(text: str) -> str:
 
 
 def lines_changed(before: str, after: str) -> tuple[set[str], set[str]]:
-    return set(before.splitlines()) - set(after.splitlines()), set(after.splitlines()) - set(before.splitlines())
+    return set(before.splitlines()) - set(after.splitlines()), set(after.splitlines()) - set(
+        before.splitlines()
+    )
 
 
 def undone(vault: Vault, command: str) -> None:
@@ -93,7 +95,13 @@ def undone(vault: Vault, command: str) -> None:
         assert main(["--vault", vault.root, *shlex.split(command)[1:]]) == 0
         return
     program = f"{shlex.quote(sys.executable)} -m cortex --vault {shlex.quote(vault.root)} "
-    ran = subprocess.run(["sh", "-ec", re.sub("(^|[|&] )cortex ", rf"\1{program}", command)], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        ["sh", "-ec", re.sub("(^|[|&] )cortex ", rf"\1{program}", command)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -101,28 +109,53 @@ def undone(vault: Vault, command: str) -> None:
     ("asked", "gone", "come"),
     [
         ({"title": "Use  one SQLite\nfile"}, {"title: Use SQLite"}, {"title: Use one SQLite file"}),
-        ({"add_tags": "new,db", "remove_tags": "storage"}, {"tags: [storage, db]"}, {"tags: [db, new]"}),
+        (
+            {"add_tags": "new,db", "remove_tags": "storage"},
+            {"tags: [storage, db]"},
+            {"tags: [db, new]"},
+        ),
         ({"tags": "one"}, {"tags: [storage, db]"}, {"tags: [one]"}),
         ({"tags": "none"}, {"tags: [storage, db]"}, set()),
         ({"priority": "8", "confidence": ".50"}, set(), {"priority: 8", "confidence: 0.5"}),
         ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
-        ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
+        (
+            {"project": "Other", "scope": "global"},
+            {"project: cortex", "scope: project"},
+            {"project: other", "scope: global"},
+        ),
         ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
     ],
 )
-def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(asked, gone, come, one, caller) -> None:
+def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
+    asked, gone, come, one, caller
+) -> None:
     before = text(one)
     answer = update(one, caller, "use-sqlite", **asked)
-    assert (answer.id, answer.path, answer.outcome) == ("use-sqlite-k3f7q2", "records/decision/use-sqlite-k3f7q2.md", "updated")
-    assert lines_changed(before, text(one)) == (gone | {f"updated: {OLD}"}, come | {f"updated: {NOW}"})
-    assert update(one, caller, "use-sqlite", **asked)._replace(outcome="") == answer._replace(outcome="", undo="")
+    assert (answer.id, answer.path, answer.outcome) == (
+        "use-sqlite-k3f7q2",
+        "records/decision/use-sqlite-k3f7q2.md",
+        "updated",
+    )
+    assert lines_changed(before, text(one)) == (
+        gone | {f"updated: {OLD}"},
+        come | {f"updated: {NOW}"},
+    )
+    assert update(one, caller, "use-sqlite", **asked)._replace(outcome="") == answer._replace(
+        outcome="", undo=""
+    )
     undone(one, answer.undo)
     left, _ = lines_changed(before, text(one))
     assert left - {"status: active   # settled"} == {f"updated: {OLD}"}
 
 
 def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
-    update(one, caller, "use-sqlite", title="token ghp_0123456789abcdefghijABCDEFGHIJ012345", body="password: hunter2hunter2")
+    update(
+        one,
+        caller,
+        "use-sqlite",
+        title="token ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        body="password: hunter2hunter2",
+    )
     assert "ghp_" not in text(one)
     assert "hunter2" not in text(one)
 
@@ -132,7 +165,10 @@ def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
     [
         ({}, "nothing to change"),
         ({"status": "finished"}, "unknown status 'finished'"),
-        *(({"status": status}, f"no update makes a record {status}") for status in ("superseded", "archived", "deleted")),
+        *(
+            ({"status": status}, f"no update makes a record {status}")
+            for status in ("superseded", "archived", "deleted")
+        ),
         ({"due": "tomorrow"}, "is no date"),
         ({"confidence": "1.2"}, "is no confidence"),
         ({"confidence": "nan"}, "is no confidence"),
@@ -145,7 +181,9 @@ def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
         ({"title": "x" * 201}, "200 are the most"),
     ],
 )
-def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(asked, message, one, caller) -> None:
+def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(
+    asked, message, one, caller
+) -> None:
     with pytest.raises(Invalid, match=message):
         update(one, caller, "use-sqlite-k3f7q2", **asked)
     assert text(one).strip() == RECORD.strip()
@@ -187,19 +225,29 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
     file.parent.mkdir(parents=True)
     odd = b"\xef\xbb\xbf---\r\nid: odd-abcdef\r\ntype: 'my type'\r\ntitle:   \"Odd: yes\"\r\nlist:\r\n- a\r\n# why\r\n- b\r\n---\r\n\r\ntext \r\n\r\n"
     file.write_bytes(odd)
-    for answer in (archive(vault, caller, "odd-abcdef"), restore(vault, caller, "odd-abcdef").records[0], pin(vault, caller, "odd-abcdef")):
+    for answer in (
+        archive(vault, caller, "odd-abcdef"),
+        restore(vault, caller, "odd-abcdef").records[0],
+        pin(vault, caller, "odd-abcdef"),
+    ):
         assert answer.outcome != "unchanged"
     unpin(vault, caller, "odd-abcdef")
-    assert file.read_bytes() == odd.replace(b"---\r\n\r\ntext", f"status: active\r\nupdated: {NOW}\r\n---\r\n\r\ntext".encode())
+    assert file.read_bytes() == odd.replace(
+        b"---\r\n\r\ntext", f"status: active\r\nupdated: {NOW}\r\n---\r\n\r\ntext".encode()
+    )
 
 
 @pytest.mark.parametrize("status", ["active", "open", "done", ""])
 def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> None:
     file = Path(one.root, "records/action/order-cables-abcdef.md")
-    file.write_text(file.read_text().replace("status: open\n", f"status: {status}\n" if status else ""))
+    file.write_text(
+        file.read_text().replace("status: open\n", f"status: {status}\n" if status else "")
+    )
     answer = archive(one, caller, "order-cables", reason="it has  ended")
     assert (answer.outcome, answer.undo) == ("archived", "cortex restore order-cables-abcdef")
-    assert f"archived_at: {NOW}\narchived_because: it has ended\n" in text(one, "order-cables-abcdef")
+    assert f"archived_at: {NOW}\narchived_because: it has ended\n" in text(
+        one, "order-cables-abcdef"
+    )
     assert archive(one, caller, "order-cables").outcome == "unchanged"
     deleted = delete(one, caller, "order-cables")
     assert (deleted.outcome, deleted.undo) == ("deleted", "cortex restore order-cables-abcdef")
@@ -207,7 +255,10 @@ def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> 
     undone(one, deleted.undo)
     assert "status: archived" in text(one, "order-cables-abcdef")
     (back,) = restore(one, caller, "order-cables").records
-    assert (back.outcome, back.undo) == ("restored", "cortex archive order-cables-abcdef --reason 'it has ended'")
+    assert (back.outcome, back.undo) == (
+        "restored",
+        "cortex archive order-cables-abcdef --reason 'it has ended'",
+    )
     assert f"status: {status or 'open'}\n" in text(one, "order-cables-abcdef")
     assert "archived" not in text(one, "order-cables-abcdef")
     assert restore(one, caller, "order-cables").records[0].outcome == "unchanged"
@@ -218,7 +269,9 @@ def test_delete_names_the_notes_that_link_there(one, caller) -> None:
 
 
 @pytest.mark.parametrize("how", ["committed", "changed since", "never"])
-def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, vault, caller, git) -> None:
+def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
+    how, vault, caller, git
+) -> None:
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     git(vault.root, "init", "-q")
     if how != "never":
@@ -230,7 +283,11 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, v
     with pytest.raises(Invalid) as refused:
         delete(vault, caller, saved.id, hard=True)
     assert "--hard --yes" in refused.value.hint
-    told = "git's last commit has exactly these bytes" if how == "committed" else "git does not have these bytes"
+    told = (
+        "git's last commit has exactly these bytes"
+        if how == "committed"
+        else "git does not have these bytes"
+    )
     assert told in refused.value.message
     answer = delete(vault, caller, saved.id, hard=True, yes=True)
     assert answer.outcome == "removed"
@@ -246,7 +303,9 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, v
 
 def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, caller) -> None:
     for body in ("One file.", "Two files."):
-        saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body)
+        saved = save(
+            vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body
+        )
     before = text(vault, saved.id)
     delete(vault, caller, saved.id, hard=True, yes=True)
     restore(vault, caller, saved.id)
@@ -254,18 +313,27 @@ def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, ca
     assert "Two files." in before
 
 
-def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault, caller, git) -> None:
+def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(
+    vault, caller, git
+) -> None:
     git(vault.root, "init", "-q")
     for body in ("Version one.", "Version two.", "Version three."):
-        saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body)
+        saved = save(
+            vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body
+        )
         if body == "Version one.":
             file = Path(vault.root, saved.path)
-            file.write_text(file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1))  # git alone has this line
+            file.write_text(
+                file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1)
+            )  # git alone has this line
             git(vault.root, "add", "-A")
             git(vault.root, "commit", "-qm", "one")
     before = text(vault, saved.id)
     answer = delete(vault, caller, saved.id, hard=True, yes=True)
-    assert f"{answer.undo} makes it again from git's last commit of it and its 3 events, and no later edit" in answer.hint
+    assert (
+        f"{answer.undo} makes it again from git's last commit of it and its 3 events, and no later edit"
+        in answer.hint
+    )
     (back,) = restore(vault, caller, saved.id).records
     assert "and 2 later events" in back.hint
     assert text(vault, saved.id) == before
@@ -273,7 +341,9 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault
     assert before.endswith("Version three.\n")
 
 
-def test_a_session_comes_back_with_what_was_said_since_the_last_commit(vault, caller, git, cortex) -> None:
+def test_a_session_comes_back_with_what_was_said_since_the_last_commit(
+    vault, caller, git, cortex
+) -> None:
     for number in (1, 2):
         assert cortex("passive", f"said {number}", "--session", "a-session").returncode == 0
         if number == 1:
@@ -299,9 +369,15 @@ def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> Non
         restore(vault, caller, "nothing-like-it-abcdef")
 
 
-def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(one, caller, cortex) -> None:
+def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
+    one, caller, cortex
+) -> None:
     file = Path(one.root, "records/decision/use-sqlite-k3f7q2.md")
-    file.write_text(RECORD.replace("status: active   # settled", 'status: superseded\nsuperseded_by: "[[mine]]"'))
+    file.write_text(
+        RECORD.replace(
+            "status: active   # settled", 'status: superseded\nsuperseded_by: "[[mine]]"'
+        )
+    )
     archive(one, caller, "use-git", reason="no; reason")
     mine = Path(one.root, "mine.md").read_bytes()
     assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
@@ -314,7 +390,9 @@ def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(o
     for answer in (first, second):
         undone(one, answer.undo)
     assert "status: superseded" in text(one)
-    assert 'archived_because: "no; reason"' in text(one, "use-git-m5d2xa").replace("because: no; reason", 'because: "no; reason"')
+    assert 'archived_because: "no; reason"' in text(one, "use-git-m5d2xa").replace(
+        "because: no; reason", 'because: "no; reason"'
+    )
 
 
 def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cortex) -> None:
@@ -329,8 +407,13 @@ def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cort
     assert "status: active" in text(one, "use-git-m5d2xa")
 
 
-@pytest.mark.parametrize("put_away", [archive, delete, lambda vault, caller, id_: supersede(vault, caller, id_, by="use-files")])
-def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away, one, caller) -> None:
+@pytest.mark.parametrize(
+    "put_away",
+    [archive, delete, lambda vault, caller, id_: supersede(vault, caller, id_, by="use-files")],
+)
+def test_an_update_brings_nothing_back_and_names_the_command_that_does(
+    put_away, one, caller
+) -> None:
     put_away(one, caller, "use-sqlite-k3f7q2")
     before = text(one)
     for status in ("active", "open", "done"):
@@ -338,7 +421,9 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away,
             update(one, caller, "use-sqlite", status=status)
         assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
     assert text(one) == before
-    assert update(one, caller, "use-sqlite", title="Its title is another thing").outcome == "updated"
+    assert (
+        update(one, caller, "use-sqlite", title="Its title is another thing").outcome == "updated"
+    )
 
 
 @pytest.mark.parametrize(
@@ -356,7 +441,9 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away,
     ],
 )
 def test_an_undo_that_would_be_refused_is_not_offered(written, asked, vault_from, caller) -> None:
-    vault = vault_from(f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext")
+    vault = vault_from(
+        f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext"
+    )
     answer = update(vault, caller, "odd-abcdef", branch="main", **asked)
     assert written.partition(": ")[2].strip("'\"[]").replace(", ", ",") in answer.hint
     assert answer.hint.startswith("only your editor brings back: ")
@@ -373,10 +460,14 @@ def test_an_undo_holds_whatever_stood_there(value, vault_from, caller) -> None:
     answer = update(vault, caller, "odd-abcdef", **{key: "0.1"})
     assert answer.hint == ""
     undone(vault, answer.undo)
-    assert notes.parse(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix("0" if key == "confidence" else "")
+    assert notes.parse(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix(
+        "0" if key == "confidence" else ""
+    )
 
 
-UNSEEN = "\ufeffمی\u200cخواهم\u00ad \U0001f469\u200d\U0001f4bb \u202eabc\u202c \x1b[31mred\x1b[0m\tend"
+UNSEEN = (
+    "\ufeffمی\u200cخواهم\u00ad \U0001f469\u200d\U0001f4bb \u202eabc\u202c \x1b[31mred\x1b[0m\tend"
+)
 
 
 def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller) -> None:
@@ -389,7 +480,9 @@ def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller) -> 
     assert text(vault, saved.id).partition("---\n\n")[2] == before.partition("---\n\n")[2]
 
 
-def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(vault_from, caller) -> None:
+def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(
+    vault_from, caller
+) -> None:
     vault = vault_from("=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n---\n")
     first = update(vault, caller, "odd-abcdef", body="text")
     assert (first.undo, first.hint) == ("", "only your editor brings back: that it had no text")
@@ -402,16 +495,30 @@ def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(vault
     assert "[REDACTED" in text(vault, "odd-abcdef")
 
 
-@pytest.mark.parametrize("id_", ["x; touch pwned #", "-$(touch pwned)`touch pwned`", "it's-a\\b\x1b[31m", "می\u200cخواهم"])
-def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(id_, vault_from, caller, tmp_path) -> None:
-    vault = vault_from(f"=== records/action/odd.md\n---\nid: {json.dumps(id_)}\ntype: action\nstatus: open\ntitle: Odd\n---\n\ntext")
+@pytest.mark.parametrize(
+    "id_",
+    ["x; touch pwned #", "-$(touch pwned)`touch pwned`", "it's-a\\b\x1b[31m", "می\u200cخواهم"],
+)
+def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
+    id_, vault_from, caller, tmp_path
+) -> None:
+    vault = vault_from(
+        f"=== records/action/odd.md\n---\nid: {json.dumps(id_)}\ntype: action\nstatus: open\ntitle: Odd\n---\n\ntext"
+    )
     file = "records/action/odd.md"
     program = f"{sys.executable} -m cortex --vault {shlex.quote(vault.root)}"
 
     def ran(command: str) -> None:
         assert command == visible(command)
         script = f'set -e -o pipefail; cortex() {{ {program} "$@"; }}\n{command}'
-        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == 0, (command, done.stderr)
 
     def status() -> str:
@@ -435,10 +542,13 @@ def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
     assert unpin(one, caller, "use-sqlite").outcome == "unpinned"
     assert text(one) == before.replace(f"updated: {OLD}", f"updated: {NOW}")
     answer = done(one, caller, "order-cables")
-    assert (answer.outcome, answer.undo) == ("done", "cortex update order-cables-abcdef --status open")
-    assert f"status: done\nupdated: {NOW}\ndone_at: {NOW}\n" in text(one, "order-cables-abcdef").replace(
-        f"done_at: {NOW}\nupdated: {NOW}\n", f"updated: {NOW}\ndone_at: {NOW}\n"
+    assert (answer.outcome, answer.undo) == (
+        "done",
+        "cortex update order-cables-abcdef --status open",
     )
+    assert f"status: done\nupdated: {NOW}\ndone_at: {NOW}\n" in text(
+        one, "order-cables-abcdef"
+    ).replace(f"done_at: {NOW}\nupdated: {NOW}\n", f"updated: {NOW}\ndone_at: {NOW}\n")
     assert done(one, caller, "order-cables").outcome == "unchanged"
     undone(one, answer.undo)
     assert "done_at" not in text(one, "order-cables-abcdef")
@@ -457,7 +567,15 @@ def test_done_is_for_actions(one, caller, vault_from) -> None:
         done(one, caller, "order-cabels-abcdef")
 
 
-VERBS: list[Callable[..., object]] = [archive, delete, pin, unpin, restore, lambda *given: update(*given, title="x"), supersede]
+VERBS: list[Callable[..., object]] = [
+    archive,
+    delete,
+    pin,
+    unpin,
+    restore,
+    lambda *given: update(*given, title="x"),
+    supersede,
+]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -473,7 +591,11 @@ def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
 def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
     before = [text(one), text(one, "use-files-p2r6wq")]
     answer = supersede(one, caller, "use-sqlite", by="use-files", reason="no server,  no binary")
-    assert (answer.id, answer.outcome, answer.undo) == ("use-sqlite-k3f7q2", "superseded", "cortex restore use-sqlite-k3f7q2")
+    assert (answer.id, answer.outcome, answer.undo) == (
+        "use-sqlite-k3f7q2",
+        "superseded",
+        "cortex restore use-sqlite-k3f7q2",
+    )
     for line in (
         "status: superseded",
         "status_before: active",
@@ -488,7 +610,10 @@ def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
     assert supersede(one, caller, "use-sqlite").outcome == "unchanged"
     with pytest.raises(Conflict, match="is superseded by use-files-p2r6wq already"):
         supersede(one, caller, "use-sqlite", by="use-git")
-    with pytest.raises(Conflict, match="circle: use-sqlite-k3f7q2 supersedes use-files-p2r6wq supersedes use-sqlite-k3f7q2"):
+    with pytest.raises(
+        Conflict,
+        match="circle: use-sqlite-k3f7q2 supersedes use-files-p2r6wq supersedes use-sqlite-k3f7q2",
+    ):
         supersede(one, caller, "use-files", by="use-sqlite")
     undone(one, answer.undo)
     for was, now in zip(before, [text(one), text(one, "use-files-p2r6wq")], strict=True):
@@ -501,7 +626,10 @@ def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one,
         supersede(one, caller, "use-sqlite", by="use-sqlite-k3f7q2")
     supersede(one, caller, "use-sqlite", by="use-files")
     supersede(one, caller, "use-files", by="use-git")
-    with pytest.raises(Conflict, match="circle: use-sqlite-k3f7q2 supersedes use-git-m5d2xa supersedes use-files-p2r6wq"):
+    with pytest.raises(
+        Conflict,
+        match="circle: use-sqlite-k3f7q2 supersedes use-git-m5d2xa supersedes use-files-p2r6wq",
+    ):
         supersede(one, caller, "use-git", by="use-sqlite")
     with pytest.raises(Conflict, match="use-files-p2r6wq is superseded itself"):
         supersede(one, caller, "order-cables", by="use-files")
@@ -520,7 +648,11 @@ def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, c
 
 def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller) -> None:
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
-    file.write_text(file.read_text().replace("mood:", "relations: [use-git-m5d2xa, {refines: use-git-m5d2xa}]\nmood:"))
+    file.write_text(
+        file.read_text().replace(
+            "mood:", "relations: [use-git-m5d2xa, {refines: use-git-m5d2xa}]\nmood:"
+        )
+    )
     held = notes.parse(file.read_bytes(), "").fields["relations"]
     undone(one, supersede(one, caller, "use-sqlite", by="use-files").undo)
     assert notes.parse(file.read_bytes(), "").fields["relations"] == held
@@ -528,17 +660,29 @@ def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller)
 
 
 @pytest.mark.parametrize("status", ["archived", "deleted"])
-def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(status, one, caller, cortex) -> None:
-    (archive(one, caller, "use-sqlite", reason="it has ended") if status == "archived" else delete(one, caller, "use-sqlite"))
+def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(
+    status, one, caller, cortex
+) -> None:
+    (
+        archive(one, caller, "use-sqlite", reason="it has ended")
+        if status == "archived"
+        else delete(one, caller, "use-sqlite")
+    )
     before = text(one)
     undo = supersede(one, caller, "use-sqlite", by="use-files", reason="no").undo
     assert "status: superseded" in text(one)
     ran = cortex(*shlex.split(undo)[1:])
     assert undated(text(one)) == undated(before)
-    assert f"it is {status}, as it was before: cortex restore use-sqlite-k3f7q2 once more" in ran.stdout
+    assert (
+        f"it is {status}, as it was before: cortex restore use-sqlite-k3f7q2 once more"
+        in ran.stdout
+    )
     assert "supersedes" not in text(one, "use-files-p2r6wq")
     undone(one, ran.stdout.partition("undo: ")[2].splitlines()[0])
-    assert (f'status_before: "{status}, active"' in text(one), "superseded_because: no\n" in text(one).replace('"', "")) == (True, True)
+    assert (
+        f'status_before: "{status}, active"' in text(one),
+        "superseded_because: no\n" in text(one).replace('"', ""),
+    ) == (True, True)
     restore(one, caller, "use-sqlite")
     restore(one, caller, "use-sqlite")
     assert not set(re.findall(r"(?m)^(\w+(?:_at|_because|_by|_before)):", text(one)))
@@ -560,16 +704,24 @@ def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller) -
 @pytest.mark.parametrize(
     ("sqlite", "files"),
     [
-        ("status: superseded\nsuperseded_by: use-files-p2r6wq", "status: superseded\nsuperseded_by: use-sqlite-k3f7q2"),
+        (
+            "status: superseded\nsuperseded_by: use-files-p2r6wq",
+            "status: superseded\nsuperseded_by: use-sqlite-k3f7q2",
+        ),
         ("supersedes: [use-files-p2r6wq]", "supersedes: [use-sqlite-k3f7q2]"),
-        ('relations:\n  - {kind: supersedes, to: "[[use-files-p2r6wq]]"}', "supersedes: [use-sqlite-k3f7q2]"),
+        (
+            'relations:\n  - {kind: supersedes, to: "[[use-files-p2r6wq]]"}',
+            "supersedes: [use-sqlite-k3f7q2]",
+        ),
         ("superseded_by: use-files-p2r6wq", "superseded_by: use-sqlite-k3f7q2"),
         ("supersedes: [use-sqlite-k3f7q2]", "status: active"),
         ("status: superseded\nsuperseded_by: use-sqlite-k3f7q2", "status: active"),
         ('relations:\n  - {kind: superseded_by, to: "[[use-sqlite-k3f7q2]]"}', "status: active"),
     ],
 )
-def test_circles_that_a_hand_wrote_are_named_with_commands_that_end_them(sqlite, files, one, caller) -> None:
+def test_circles_that_a_hand_wrote_are_named_with_commands_that_end_them(
+    sqlite, files, one, caller
+) -> None:
     for id_, said in (("use-sqlite-k3f7q2", sqlite), ("use-files-p2r6wq", files)):
         file = Path(one.root, f"records/decision/{id_}.md")
         file.write_text(file.read_text().replace("status: active   # settled", said))
@@ -590,16 +742,36 @@ def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "edited", "again"), [("", False, False), ("decision/storage", False, True), ("", True, True), ("decision/storage", True, False)]
+    ("topic", "edited", "again"),
+    [
+        ("", False, False),
+        ("decision/storage", False, True),
+        ("", True, True),
+        ("decision/storage", True, False),
+    ],
 )
-def test_what_git_does_not_have_is_an_event_before_it_is_removed(topic, edited, again, vault, caller, git) -> None:
-    saved = save(vault, caller, "Use SQLite", type="decision", body="One file.", topic=topic, project="cortex")
+def test_what_git_does_not_have_is_an_event_before_it_is_removed(
+    topic, edited, again, vault, caller, git
+) -> None:
+    saved = save(
+        vault,
+        caller,
+        "Use SQLite",
+        type="decision",
+        body="One file.",
+        topic=topic,
+        project="cortex",
+    )
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
     git(vault.root, "commit", "-qm", "all")
     if edited:
         file = Path(vault.root, saved.path)
-        file.write_text(file.read_text().replace("One file.", "By hand.").replace("type: decision", "type: gotcha"))
+        file.write_text(
+            file.read_text()
+            .replace("One file.", "By hand.")
+            .replace("type: decision", "type: gotcha")
+        )
     else:
         update(vault, caller, saved.id, title="Use it", body="Two files.")
     wanted = "By hand." if edited else "Two files."
@@ -614,7 +786,9 @@ def test_what_git_does_not_have_is_an_event_before_it_is_removed(topic, edited, 
     assert len(list(Path(vault.root, "records").rglob("*.md"))) == 1
 
 
-@pytest.mark.parametrize("asked", [{"tags": "none"}, {"project": "none"}, {"owner": "none", "due": "none"}])
+@pytest.mark.parametrize(
+    "asked", [{"tags": "none"}, {"project": "none"}, {"owner": "none", "due": "none"}]
+)
 def test_a_field_that_an_update_takes_out_comes_back_where_it_was(asked, one, caller) -> None:
     update(one, caller, "use-sqlite", owner="Ada", due="2026-12-01")
     before = text(one)
@@ -650,9 +824,13 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_command(one, caller) -> None:
+def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_command(
+    one, caller
+) -> None:
     command = ["--vault", one.root, "supersede", "use-sqlite-k3f7q2", "--by", "use-files-p2r6wq"]
-    ran = subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False
+    )
     assert ran.returncode == -9
     assert "superseded_by: use-files-p2r6wq" in text(one)
     assert "supersedes" not in text(one, "use-files-p2r6wq")
@@ -661,7 +839,9 @@ def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_c
     assert "supersedes: [use-sqlite-k3f7q2]" in text(one, "use-files-p2r6wq")
     assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
     command[2:] = ["restore", "use-sqlite-k3f7q2"]
-    subprocess.run([sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False)
+    subprocess.run(
+        [sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False
+    )
     assert "status: superseded" in text(one)
     restore(one, caller, "use-sqlite")
     assert "supersede" not in text(one) + text(one, "use-files-p2r6wq")
@@ -681,19 +861,36 @@ for number in range(25):
 
 def test_processes_that_edit_one_record_at_once_lose_nothing(one) -> None:
     start = str(time.time() + 0.7)
-    running = [subprocess.Popen([sys.executable, "-c", EDITING, one.root, who, start]) for who in "abc"]
+    running = [
+        subprocess.Popen([sys.executable, "-c", EDITING, one.root, who, start]) for who in "abc"
+    ]
     running.append(
         subprocess.Popen(
-            [sys.executable, "-m", "cortex", "--vault", one.root, "supersede", "use-git", "--by", "use-sqlite"], stdout=subprocess.DEVNULL
+            [
+                sys.executable,
+                "-m",
+                "cortex",
+                "--vault",
+                one.root,
+                "supersede",
+                "use-git",
+                "--by",
+                "use-sqlite",
+            ],
+            stdout=subprocess.DEVNULL,
         )
     )
     assert [process.wait(60) for process in running] == [0] * 4
     for who in "abc":
-        assert [number for number in range(25) if f"{who}-{number}," not in text(one).replace("]", ",")] == []
+        assert [
+            number for number in range(25) if f"{who}-{number}," not in text(one).replace("]", ",")
+        ] == []
     assert "supersedes: [use-git-m5d2xa]" in text(one)
 
 
-def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(one, caller, monkeypatch) -> None:
+def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
+    one, caller, monkeypatch
+) -> None:
     from cortex.operations import edits
     from cortex.vault import files
 
@@ -744,9 +941,16 @@ def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) 
     assert {key: answer[key] for key in ("id", "outcome", "undo")} == {
         "id": "use-sqlite-k3f7q2", "outcome": "archived", "undo": "cortex restore use-sqlite-k3f7q2",
     }  # fmt: skip
-    assert [one["outcome"] for one in asked("restore", "use-sqlite", "use-files")["records"]] == ["restored", "unchanged"]
+    assert [one["outcome"] for one in asked("restore", "use-sqlite", "use-files")["records"]] == [
+        "restored",
+        "unchanged",
+    ]
     assert asked("supersede", "use-sqlite", "--by", "use-files")["outcome"] == "superseded"
-    assert [hit["id"] for hit in asked("search", "sqlite", "decision", "type:decision")["hits"] if hit["id"] == "use-sqlite-k3f7q2"] == []
+    assert [
+        hit["id"]
+        for hit in asked("search", "sqlite", "decision", "type:decision")["hits"]
+        if hit["id"] == "use-sqlite-k3f7q2"
+    ] == []
     assert asked("show", "use-sqlite")["status"] == "superseded"
     assert asked("delete", "use-git")["outcome"] == "deleted"
     assert "use-git-m5d2xa" not in str(asked("search", "git", code=1)["hits"])

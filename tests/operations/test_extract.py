@@ -24,7 +24,9 @@ CLAIM = "We chose SQLite over Postgres because it is one file."
 
 
 def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(
+        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
 class Clone:
@@ -39,10 +41,22 @@ class Clone:
     def caller(self) -> Caller:
         Clone.ticks += 1
         number = Clone.ticks
-        return Caller(str(self.root), f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z", lambda size: number.to_bytes(size, "big"), "test", silent)
+        return Caller(
+            str(self.root),
+            f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z",
+            lambda size: number.to_bytes(size, "big"),
+            "test",
+            silent,
+        )
 
     def stop(self, text: str, **more: str) -> str:
-        id_ = capture(self.vault, self.caller(), text, type="stop", **({"project": "shop", "branch": "main", "session": "s"} | more)).id
+        id_ = capture(
+            self.vault,
+            self.caller(),
+            text,
+            type="stop",
+            **({"project": "shop", "branch": "main", "session": "s"} | more),
+        ).id
         done = normalize(self.vault, self.caller())
         assert (done.failed, done.problems) == ((), ())
         return id_
@@ -52,10 +66,18 @@ class Clone:
         assert (done.trouble, done.problems, done.waiting) == ("", (), ())
 
     def held(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("*.md") if ".git" not in path.parts}
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in self.root.rglob("*.md")
+            if ".git" not in path.parts
+        }
 
     def of(self, type_: str) -> notes.Note:
-        (found,) = [notes.read(data) for path, data in self.held().items() if path.startswith(f"records/{type_}/")]
+        (found,) = [
+            notes.read(data)
+            for path, data in self.held().items()
+            if path.startswith(f"records/{type_}/")
+        ]
         return found
 
 
@@ -80,15 +102,23 @@ def meet(one: Clone, two: Clone) -> None:
     for clone in (one, two, one):
         clone.sync()
     assert one.held() == two.held()
-    assert not [path for path, data in one.held().items() if b"<<<<<<<" in data or b"merge_conflicts" in data]
+    assert not [
+        path
+        for path, data in one.held().items()
+        if b"<<<<<<<" in data or b"merge_conflicts" in data
+    ]
 
 
 @pytest.mark.parametrize("clones", [False, True], indirect=True, ids=["merge", "rebase"])
 def test_what_two_clones_find_in_two_sessions_is_one_record(clones: tuple[Clone, Clone]) -> None:
     one, two = clones
     first = one.stop(CLAIM, session="mine", branch="main")
-    second = two.stop(f"{CLAIM}\n\n[MEMORY: permanent] Never push on Friday", session="theirs", branch="feature")
-    third = one.stop("[MEMORY: decision] We chose SQLite over Postgres because it is one file", session="mine")
+    second = two.stop(
+        f"{CLAIM}\n\n[MEMORY: permanent] Never push on Friday", session="theirs", branch="feature"
+    )
+    third = one.stop(
+        "[MEMORY: decision] We chose SQLite over Postgres because it is one file", session="mine"
+    )
     one.stop("[MEMORY: permanent] Never push on Friday", session="mine")
     meet(one, two)
     decision = one.of("decision")
@@ -103,10 +133,15 @@ def test_what_two_clones_find_in_two_sessions_is_one_record(clones: tuple[Clone,
     assert third
 
 
-def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(clones: tuple[Clone, Clone]) -> None:
+def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(
+    clones: tuple[Clone, Clone],
+) -> None:
     one, two = clones
     one.stop(compose(Stretch("Planned.", plan=(Step("read", True), Step("write", True)))))
-    two.stop(compose(Stretch("Planned.", plan=(Step("read", True), Step("ship", False)))), session="other")
+    two.stop(
+        compose(Stretch("Planned.", plan=(Step("read", True), Step("ship", False)))),
+        session="other",
+    )
     meet(one, two)
     plan = one.of("plan")
     assert (plan.text.strip(), plan.get("status")) == ("- [x] read\n- [ ] ship", "active")
@@ -114,12 +149,16 @@ def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(clones: tupl
     assert b"ship" in one.held()["briefings/shop/active-plan.md"]
 
 
-def test_what_a_clone_has_superseded_stays_so_when_another_says_it_again(clones: tuple[Clone, Clone]) -> None:
+def test_what_a_clone_has_superseded_stays_so_when_another_says_it_again(
+    clones: tuple[Clone, Clone],
+) -> None:
     one, two = clones
     one.stop(CLAIM)
     meet(one, two)
     one.stop("Decision: use DuckDB")
-    ids = {path.rpartition("/")[2][:-3] for path in one.held() if path.startswith("records/decision/")}
+    ids = {
+        path.rpartition("/")[2][:-3] for path in one.held() if path.startswith("records/decision/")
+    }
     old = next(id_ for id_ in ids if "sqlite" in id_)
     (new,) = ids - {old}
     supersede(one.vault, one.caller(), old, by=new)
@@ -151,9 +190,9 @@ def test_a_crash_between_the_records_of_a_turn_leaves_nothing_undone(vault: Vaul
         if path.startswith(("records/discovery", "records/note")):
             (clone.root / path).unlink()
     normalize(vault, clone.caller())
-    assert {path: data for path, data in clone.held().items() if not path.startswith("briefings")} == {
-        path: data for path, data in before.items() if not path.startswith("briefings")
-    }
+    assert {
+        path: data for path, data in clone.held().items() if not path.startswith("briefings")
+    } == {path: data for path, data in before.items() if not path.startswith("briefings")}
 
 
 def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
@@ -165,8 +204,16 @@ def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
 
 
 def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:
-    stop = compose(Stretch(f"{CLAIM} I decided to read it.", ran=(Command("make", "failed: 2"),), plan=(Step("one", False),)))
-    id_ = cortex("capture", "--type", "stop", "--session", "s1", "--project", "p", "-", stdin=stop).stdout.strip()
+    stop = compose(
+        Stretch(
+            f"{CLAIM} I decided to read it.",
+            ran=(Command("make", "failed: 2"),),
+            plan=(Step("one", False),),
+        )
+    )
+    id_ = cortex(
+        "capture", "--type", "stop", "--session", "s1", "--project", "p", "-", stdin=stop
+    ).stdout.strip()
     shown = cortex("extract", id_)
     assert shown.returncode == 0
     assert shown.stdout.splitlines()[:3] == [
@@ -182,8 +229,12 @@ def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:
         ("structural", "progress", 1.0, False, id_), ("structural", "plan", 1.0, True, id_),
     ]  # fmt: skip
     assert found["events"] == [id_]
-    text = json.loads(cortex("extract", "-", "--json", stdin="[MEMORY: learned, ci] The cache is shared").stdout)["found"]
-    assert [(one["type"], one["tags"], one["text"], one["event"]) for one in text] == [("learning", ["ci"], "The cache is shared", "")]
+    text = json.loads(
+        cortex("extract", "-", "--json", stdin="[MEMORY: learned, ci] The cache is shared").stdout
+    )["found"]
+    assert [(one["type"], one["tags"], one["text"], one["event"]) for one in text] == [
+        ("learning", ["ci"], "The cache is shared", "")
+    ]
     nothing = cortex("extract", "nothing at all here")
     assert (nothing.returncode, nothing.stdout) == (1, "nothing found\n")
     unknown = cortex("extract", "20261120t164512z-k3f7q2abcd")
@@ -208,20 +259,40 @@ def model(tmp_path) -> str:
 
 
 def test_a_model_that_somebody_names_is_one_more_layer(vault, caller, cortex, model):
-    stop = capture(vault, caller, "Carts expire. I made that change.", type="stop", session="s1", project="shop").id
+    stop = capture(
+        vault,
+        caller,
+        "Carts expire. I made that change.",
+        type="stop",
+        session="s1",
+        project="shop",
+    ).id
     found = json.loads(cortex("extract", stop, "--model", model, "--json").stdout)
-    assert [(one["layer"], one["text"], one["confidence"], one["record"]) for one in found["found"]] == [
-        ("model", "Carts expire after a day without a visit.", 0.8, False)
-    ]
+    assert [
+        (one["layer"], one["text"], one["confidence"], one["record"]) for one in found["found"]
+    ] == [("model", "Carts expire after a day without a visit.", 0.8, False)]
     assert "1 of its answers" in found["problems"][0]["message"]
     assert found["kept"] == []
 
 
 def test_what_it_finds_is_saved_when_that_is_asked_for(vault, caller, cortex, model):
-    stop = capture(vault, caller, "Carts expire. I made that change.", type="stop", session="s1", project="shop").id
-    (id_,) = json.loads(cortex("extract", stop, "--model", model, "--keep", "--json").stdout)["kept"]
+    stop = capture(
+        vault,
+        caller,
+        "Carts expire. I made that change.",
+        type="stop",
+        session="s1",
+        project="shop",
+    ).id
+    (id_,) = json.loads(cortex("extract", stop, "--model", model, "--keep", "--json").stdout)[
+        "kept"
+    ]
     note = notes.read(Path(vault.root, "records", "decision", f"{id_}.md").read_bytes())
-    assert (note.get("confidence"), note.get("project"), note.provenance()[1]) == ("0.8", "shop", {"session": "s1"})
+    assert (note.get("confidence"), note.get("project"), note.provenance()[1]) == (
+        "0.8",
+        "shop",
+        {"session": "s1"},
+    )
     assert "**Why.** the table stays small" in note.text
     again = json.loads(cortex("extract", stop, "--model", model, "--keep", "--json").stdout)
     assert again["kept"] == [id_], "asked twice within a quarter of an hour it is one record"
@@ -235,7 +306,14 @@ def test_keep_needs_a_model(cortex):
 def test_what_a_team_s_own_words_made_comes_back(vault, caller, cortex):
     with Path(vault.root, "cortex.toml").open("a") as file:
         file.write('\n[extract]\ndecision = ["beschlossen:"]\n')
-    capture(vault, caller, "Beschlossen: der Warenkorb liegt in SQLite.", type="stop", session="s1", project="shop")
+    capture(
+        vault,
+        caller,
+        "Beschlossen: der Warenkorb liegt in SQLite.",
+        type="stop",
+        session="s1",
+        project="shop",
+    )
     (hit,) = json.loads(cortex("search", "Warenkorb", "type:decision", "--json").stdout)["hits"]
     assert cortex("delete", hit["id"], "--hard", "--yes").returncode == 0
     assert not Path(vault.root, hit["path"]).exists()
@@ -247,17 +325,38 @@ def test_learnings_below_their_heading_are_shown_as_what_becomes_of_them(vault, 
     text = "## Key Learnings\n\n- Retries must carry the idempotency key\n\nDecision: carts expire after a day."
     passive = capture(vault, caller, text, type="passive", session="s1", project="shop").id
     found = json.loads(cortex("extract", passive, "--json").stdout)["found"]
-    assert [(one["layer"], one["type"], one["record"]) for one in found] == [("learnings", "learning", True), ("keyword", "decision", False)]
+    assert [(one["layer"], one["type"], one["record"]) for one in found] == [
+        ("learnings", "learning", True),
+        ("keyword", "decision", False),
+    ]
     hits = json.loads(cortex("search", "project:shop", "--json").stdout)["hits"]
     assert [hit["type"] for hit in hits if hit["path"].startswith("records/")] == ["learning"]
 
 
 def test_a_tag_makes_sure_what_was_only_found_by_its_words(vault, caller, cortex):
-    capture(vault, caller, "Decision: carts expire after a day.", type="stop", session="s1", project="shop")
+    capture(
+        vault,
+        caller,
+        "Decision: carts expire after a day.",
+        type="stop",
+        session="s1",
+        project="shop",
+    )
     (hit,) = json.loads(cortex("search", "type:decision", "--json").stdout)["hits"]
     path = Path(vault.root, hit["path"])
     assert "confidence: 0.85" in path.read_text()
-    capture(vault, caller, "[MEMORY: decision] carts expire after a day", type="stop", session="s2", project="shop")
+    capture(
+        vault,
+        caller,
+        "[MEMORY: decision] carts expire after a day",
+        type="stop",
+        session="s2",
+        project="shop",
+    )
     assert len(json.loads(cortex("search", "type:decision", "--json").stdout)["hits"]) == 1
     note = notes.read(path.read_bytes())
-    assert (note.get("confidence"), note.provenance()[1]["layer"], len(note.provenance()[0])) == ("1", "tag", 2)
+    assert (note.get("confidence"), note.provenance()[1]["layer"], len(note.provenance()[0])) == (
+        "1",
+        "tag",
+        2,
+    )

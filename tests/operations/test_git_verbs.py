@@ -51,10 +51,19 @@ def test_install_remove_and_status(vault, caller, git):
         git_verb(vault, caller, "status")
     git(vault.root, "init", "-q")
     found = git_verb(vault, caller, "status")
-    assert (found.changed, found.removed, found.drivers, found.attributes, len(found.problems)) == (False, False, (), "ok", 2)
+    assert (found.changed, found.removed, found.drivers, found.attributes, len(found.problems)) == (
+        False,
+        False,
+        (),
+        "ok",
+        2,
+    )
     found = git_verb(vault, caller, "install")
     assert (found.changed, found.removed, found.problems) == (True, False, ())
-    assert [line.partition(" = ")[0] for line in found.drivers] == ["merge.cortex-briefing.driver", "merge.cortex-record.driver"]
+    assert [line.partition(" = ")[0] for line in found.drivers] == [
+        "merge.cortex-briefing.driver",
+        "merge.cortex-record.driver",
+    ]
     assert not git_verb(vault, caller, "install").changed
     found = git_verb(vault, caller, "remove")
     assert (found.changed, found.removed, found.drivers) == (True, True, ())
@@ -78,7 +87,11 @@ def test_a_note_is_followed_over_its_names_newest_first(vault, caller, kept, git
         ("changed", "say more", ONE),
         ("added", "write it", ONE),
     ]
-    assert (found.versions[-1].commit, found.versions[-1].date, found.versions[-1].author) == (first, "2026-09-21T14:14:20Z", "Test")
+    assert (found.versions[-1].commit, found.versions[-1].date, found.versions[-1].author) == (
+        first,
+        "2026-09-21T14:14:20Z",
+        "Test",
+    )
     assert told(history(vault, caller, "records/decision/a better name.md")) == told(found)
     short = history(vault, caller, "one-k3f7q2", number=1)
     assert (len(short.versions), short.more) == (1, 3)
@@ -88,19 +101,26 @@ def test_a_note_is_followed_over_its_names_newest_first(vault, caller, kept, git
         history(vault, caller, "one-k3f7q2", at="HEAD~77")
 
 
-def test_a_rename_with_another_text_is_known_by_the_id_and_a_lookalike_is_not(vault, caller, kept, git):
+def test_a_rename_with_another_text_is_known_by_the_id_and_a_lookalike_is_not(
+    vault, caller, kept, git
+):
     text = [f"the same line {number} of many" for number in range(20)]
     kept("write it", **{ONE: note("one-k3f7q2", *text)})
     Path(vault.root, ONE).unlink()
     kept(
         "rewrite it, and copy it",
-        **{"records/decision/new.md": note("one-k3f7q2", "all", "is", "new"), "records/decision/like.md": note("like", *text)},
+        **{
+            "records/decision/new.md": note("one-k3f7q2", "all", "is", "new"),
+            "records/decision/like.md": note("like", *text),
+        },
     )
     assert [(change, path) for change, _, path in told(history(vault, caller, "one-k3f7q2"))] == [
         ("renamed", "records/decision/new.md"),
         ("added", ONE),
     ]
-    assert [(change, path) for change, _, path in told(history(vault, caller, "like"))] == [("added", "records/decision/like.md")]
+    assert [(change, path) for change, _, path in told(history(vault, caller, "like"))] == [
+        ("added", "records/decision/like.md")
+    ]
 
 
 def test_a_rename_that_is_not_committed_yet_hides_nothing(vault, caller, kept, git):
@@ -142,18 +162,31 @@ def test_a_merge_that_only_one_side_brought_is_no_commit_of_the_note(vault, call
     git(vault.root, "checkout", "-q", "main")
     kept("elsewhere", **{"own.md": "x\n"})
     git(vault.root, "merge", "-q", "side", "-m", "merge")
-    assert [version.subject for version in history(vault, caller, "one-k3f7q2").versions] == ["side", "write it"]
+    assert [version.subject for version in history(vault, caller, "one-k3f7q2").versions] == [
+        "side",
+        "write it",
+    ]
 
 
-def test_a_note_that_is_gone_is_found_by_its_id_the_beginning_of_it_or_its_path(vault, caller, kept, git):
-    first = kept("write it", **{ONE: note("one-k3f7q2", "a"), "records/decision/one-more-aaaaaa.md": note("one-more-aaaaaa")})
+def test_a_note_that_is_gone_is_found_by_its_id_the_beginning_of_it_or_its_path(
+    vault, caller, kept, git
+):
+    first = kept(
+        "write it",
+        **{
+            ONE: note("one-k3f7q2", "a"),
+            "records/decision/one-more-aaaaaa.md": note("one-more-aaaaaa"),
+        },
+    )
     git(vault.root, "mv", ONE, "records/gone.md")
     kept("rename it")
     (Path(vault.root) / "records/gone.md").unlink()
     kept("delete it")
     for name in ("one-k3f7q2", "one-k3f", "records/gone.md", "records/gone", ONE):
         found = history(vault, caller, name)
-        assert [version.change for version in found.versions] == ["deleted", "renamed", "added"], name
+        assert [version.change for version in found.versions] == ["deleted", "renamed", "added"], (
+            name
+        )
         assert found.path == "records/gone.md"
         assert history(vault, caller, name, at=first).text == note("one-k3f7q2", "a")
     with pytest.raises(NotFound, match="was not there at"):
@@ -166,7 +199,17 @@ def test_a_note_that_is_gone_is_found_by_its_id_the_beginning_of_it_or_its_path(
         history(vault, caller, "nothing-like-it")
 
 
-HOSTILE = ["-x.md", "--output=PWN.md", ":(exclude)x.md", ":!x.md", "$(touch PWN).md", "a*.md", "a\tb.md", 'ü "q".md', "[x].md"]
+HOSTILE = [
+    "-x.md",
+    "--output=PWN.md",
+    ":(exclude)x.md",
+    ":!x.md",
+    "$(touch PWN).md",
+    "a*.md",
+    "a\tb.md",
+    'ü "q".md',
+    "[x].md",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -175,7 +218,10 @@ def test_a_name_is_a_name_whatever_it_says(name, vault, caller, kept, git):
     kept("say more", **{name: "own text\nand more\n"})
     kept("others", **{"ab.md": "y\n", "x.md": "y\n"})
     found = history(vault, caller, name)
-    assert [(version.subject, version.path) for version in found.versions] == [("say more", name), ("write it", name)]
+    assert [(version.subject, version.path) for version in found.versions] == [
+        ("say more", name),
+        ("write it", name),
+    ]
     assert history(vault, caller, name, at=first).text == "own text\n"
     Path(vault.root, name).unlink()
     kept("delete it")
@@ -183,7 +229,9 @@ def test_a_name_is_a_name_whatever_it_says(name, vault, caller, kept, git):
     assert not list(Path(vault.root).glob("**/*PWN"))
 
 
-@pytest.mark.parametrize("name", ["-", "--all", "--output=PWN", "../outside", "/etc/passwd", ":/", "*", "", "HEAD:x"])
+@pytest.mark.parametrize(
+    "name", ["-", "--all", "--output=PWN", "../outside", "/etc/passwd", ":/", "*", "", "HEAD:x"]
+)
 def test_what_is_no_note_is_not_found_and_does_nothing(name, vault, caller, kept):
     kept("write it", **{ONE: note("one-k3f7q2", "a")})
     with pytest.raises(CortexError):
@@ -197,7 +245,10 @@ def test_odd_authors_and_subjects_come_out_whole(vault, caller, kept, git, monke
     monkeypatch.setenv("GIT_AUTHOR_NAME", "x :100644 \x02 ünïc")
     kept(":000000 100644 \x01\t subject", **{ONE: note("one-k3f7q2", "a")})
     (version,) = history(vault, caller, "one-k3f7q2").versions
-    assert (version.author, version.subject) == ("x :100644 \x02 ünïc", ":000000 100644 \x01\t subject")
+    assert (version.author, version.subject) == (
+        "x :100644 \x02 ünïc",
+        ":000000 100644 \x01\t subject",
+    )
 
 
 def test_without_a_repository_or_a_commit_it_says_so(vault_from, caller, git):
@@ -225,7 +276,12 @@ def test_a_vault_below_the_top_speaks_of_its_own_paths(tmp_path, caller, git):
     git(tmp_path / "code", "commit", "-qm", "write it")
     git(vault.root, "mv", ONE, "records/new.md")
     git(vault.root, "commit", "-qm", "rename it")
-    assert told(history(vault, caller, "one-k3f7q2")) == [("renamed", "rename it", "records/new.md"), ("added", "write it", ONE)]
+    assert told(history(vault, caller, "one-k3f7q2")) == [
+        ("renamed", "rename it", "records/new.md"),
+        ("added", "write it", ONE),
+    ]
     assert history(vault, caller, "one-k3f7q2", at="HEAD~1").text == note("one-k3f7q2", "a")
-    done = subprocess.run(["git", "status", "--porcelain"], cwd=vault.root, capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=vault.root, capture_output=True, check=True
+    )
     assert done.stdout == b""

@@ -53,7 +53,12 @@ def answer(cortex, *words: str) -> dict:
 def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(notes, cortex) -> None:
     before = text(notes, "aa")
     said = answer(cortex, "relate", "aa-abcdef", "refines", "bb-abcdef")
-    assert (said["from"], said["kind"], said["to"], said["outcome"]) == ("aa-abcdef", "refines", "bb-abcdef", "created")
+    assert (said["from"], said["kind"], said["to"], said["outcome"]) == (
+        "aa-abcdef",
+        "refines",
+        "bb-abcdef",
+        "created",
+    )
     assert '  - {kind: refines, to: "[[bb-abcdef]]"}\n' in text(notes, "aa")
     assert "updated: 2026-01-01" not in text(notes, "aa")
     assert answer(cortex, "unrelate", "aa-abcdef", "refines", "bb-abcdef")["outcome"] == "removed"
@@ -63,8 +68,12 @@ def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(note
 def test_what_is_related_so_already_stays_as_it_is(notes, cortex) -> None:
     cortex("relate", "aa-abcdef", "relates_to", "bb-abcdef")
     before = text(notes, "aa"), text(notes, "bb")
-    assert answer(cortex, "relate", "aa-abcdef", "Relates-To", "bb-abcdef")["outcome"] == "unchanged"
-    assert answer(cortex, "relate", "bb-abcdef", "relates_to", "aa-abcdef")["outcome"] == "unchanged"
+    assert (
+        answer(cortex, "relate", "aa-abcdef", "Relates-To", "bb-abcdef")["outcome"] == "unchanged"
+    )
+    assert (
+        answer(cortex, "relate", "bb-abcdef", "relates_to", "aa-abcdef")["outcome"] == "unchanged"
+    )
     assert (text(notes, "aa"), text(notes, "bb")) == before
 
 
@@ -79,9 +88,16 @@ def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(note
     edge = {"from": "bb-abcdef", "kind": "derived_from", "to": "aa-abcdef"}
     assert edge in answer(cortex, "graph", "aa-abcdef", "--depth", "1")["edges"]
     for kind in ("source_of", "derived_from"):
-        assert answer(cortex, "graph", "aa-abcdef", "--depth", "1", "--kind", kind)["edges"] == [edge]
-    assert answer(cortex, "relate", "aa-abcdef", "derived_from", "bb-abcdef")["outcome"] == "created"  # the other way round
-    assert answer(cortex, "unrelate", "bb-abcdef", "derived_from", "aa-abcdef")["path"] == "records/decision/aa-abcdef.md"
+        assert answer(cortex, "graph", "aa-abcdef", "--depth", "1", "--kind", kind)["edges"] == [
+            edge
+        ]
+    assert (
+        answer(cortex, "relate", "aa-abcdef", "derived_from", "bb-abcdef")["outcome"] == "created"
+    )  # the other way round
+    assert (
+        answer(cortex, "unrelate", "bb-abcdef", "derived_from", "aa-abcdef")["path"]
+        == "records/decision/aa-abcdef.md"
+    )
 
 
 def test_an_inverse_name_turns_the_relation_round(notes, cortex) -> None:
@@ -89,16 +105,19 @@ def test_an_inverse_name_turns_the_relation_round(notes, cortex) -> None:
     assert (said["from"], said["kind"], said["to"]) == ("bb-abcdef", "supersedes", "aa-abcdef")
     assert "cortex supersede aa-abcdef --by bb-abcdef" in said["hint"]
     assert "relations" not in text(notes, "aa")
-    assert answer(cortex, "unrelate", "aa-abcdef", "superseded_by", "bb-abcdef")["outcome"] == "removed"
+    assert (
+        answer(cortex, "unrelate", "aa-abcdef", "superseded_by", "bb-abcdef")["outcome"]
+        == "removed"
+    )
     assert "relations" not in text(notes, "bb")
 
 
 def test_a_note_without_an_id_is_related_to_by_its_path(notes, cortex) -> None:
     assert answer(cortex, "relate", "bb-abcdef", "references", "Home")["to"] == "Home.md"
     assert '"[[Home]]"' in text(notes, "bb")
-    assert answer(cortex, "graph", "bb-abcdef", "--kind", "referenced_by", "--depth", "1")["edges"] == [
-        {"from": "bb-abcdef", "kind": "references", "to": "Home.md"}
-    ]
+    assert answer(cortex, "graph", "bb-abcdef", "--kind", "referenced_by", "--depth", "1")[
+        "edges"
+    ] == [{"from": "bb-abcdef", "kind": "references", "to": "Home.md"}]
 
 
 MISTAKES = [
@@ -108,9 +127,15 @@ MISTAKES = [
     (("relate", "aa-abcdef", "refines", "bb-abcdeg"), "did you mean bb-abcdef"),
     (("relate", "Home", "refines", "bb-abcdef"), "note of your own"),
     (("relate", "20261120t164512z-k3f7q2abcd", "refines", "bb-abcdef"), "never edited"),
-    (("relate", "cc-abcdef", "supersedes", "aa-abcdef"), "cc-abcdef supersedes aa-abcdef supersedes bb-abcdef supersedes cc-abcdef"),
+    (
+        ("relate", "cc-abcdef", "supersedes", "aa-abcdef"),
+        "cc-abcdef supersedes aa-abcdef supersedes bb-abcdef supersedes cc-abcdef",
+    ),
     (("unrelate", "aa-abcdef", "refines", "bb-abcdef"), "it says supersedes"),
-    (("unrelate", "bb-abcdef", "refines", "aa-abcdef"), "cortex unrelate aa-abcdef supersedes bb-abcdef"),
+    (
+        ("unrelate", "bb-abcdef", "refines", "aa-abcdef"),
+        "cortex unrelate aa-abcdef supersedes bb-abcdef",
+    ),
     (("unrelate", "aa-abcdef", "any", "nowhere"), "there is no note 'nowhere'"),
     (("graph", "aa-abcdef", "--depth", "0"), "1 to 10"),
     (("graph", "aa-abcdef", "--depth", "11"), "1 to 10"),
@@ -131,28 +156,50 @@ def test_a_mistake_is_explained_and_changes_nothing(notes, cortex) -> None:
 
 
 def test_any_takes_back_all_that_stands_between_two(notes, cortex) -> None:
-    for words in (("aa-abcdef", "refines", "bb-abcdef"), ("bb-abcdef", "contradicts", "aa-abcdef"), ("aa-abcdef", "follows", "cc-abcdef")):
+    for words in (
+        ("aa-abcdef", "refines", "bb-abcdef"),
+        ("bb-abcdef", "contradicts", "aa-abcdef"),
+        ("aa-abcdef", "follows", "cc-abcdef"),
+    ):
         cortex("relate", *words)
-    assert answer(cortex, "unrelate", "aa-abcdef", "any", "bb-abcdef")["kind"] == "refines, contradicts"
+    assert (
+        answer(cortex, "unrelate", "aa-abcdef", "any", "bb-abcdef")["kind"]
+        == "refines, contradicts"
+    )
     assert "follows" in text(notes, "aa")
     assert "relations" not in text(notes, "bb")
 
 
-def test_a_relation_to_what_is_gone_can_be_taken_back_in_whichever_form_a_hand_wrote_it(notes, cortex) -> None:
+def test_a_relation_to_what_is_gone_can_be_taken_back_in_whichever_form_a_hand_wrote_it(
+    notes, cortex
+) -> None:
     file = Path(notes.root, "records/decision/dd-abcdef.md")
     file.write_text(
         "---\nid: dd-abcdef\nsupersedes: [gone-abcdef, aa-abcdef]\nrelations:\n  - {kind: Derived-From, to: '[g](gone-abcdef.md)', note: mine}\n---\nText\n"
     )
-    assert answer(cortex, "unrelate", "dd-abcdef", "derived_from", "gone-abcdef")["outcome"] == "removed"
-    assert answer(cortex, "unrelate", "dd-abcdef", "supersedes", "gone-abcdef")["outcome"] == "removed"
-    assert re.sub("updated: .*\n", "", file.read_text()) == "---\nid: dd-abcdef\nsupersedes: [aa-abcdef]\n---\nText\n"
+    assert (
+        answer(cortex, "unrelate", "dd-abcdef", "derived_from", "gone-abcdef")["outcome"]
+        == "removed"
+    )
+    assert (
+        answer(cortex, "unrelate", "dd-abcdef", "supersedes", "gone-abcdef")["outcome"] == "removed"
+    )
+    assert (
+        re.sub("updated: .*\n", "", file.read_text())
+        == "---\nid: dd-abcdef\nsupersedes: [aa-abcdef]\n---\nText\n"
+    )
 
 
 def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None:
     cortex("relate", "aa-abcdef", "refines", "bb-abcdef")
     found = answer(cortex, "graph", "bb-abcdef", "--depth", "3")
     assert list(found) == ["nodes", "edges"]
-    assert {(node["id"], node["depth"]) for node in found["nodes"]} == {("bb-abcdef", 0), ("aa-abcdef", 1), ("cc-abcdef", 1), ("Home.md", 2)}
+    assert {(node["id"], node["depth"]) for node in found["nodes"]} == {
+        ("bb-abcdef", 0),
+        ("aa-abcdef", 1),
+        ("cc-abcdef", 1),
+        ("Home.md", 2),
+    }
     assert {"from": "aa-abcdef", "kind": "refines", "to": "bb-abcdef"} in found["edges"]
     assert cortex("graph", "bb-abcdef", "--depth", "3").stdout == (
         "The second  bb-abcdef\n"
@@ -164,7 +211,9 @@ def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None
 
 
 def test_events_are_left_out_unless_one_is_asked_about(notes, cortex) -> None:
-    assert all("20261120t" not in node["id"] for node in answer(cortex, "graph", "bb-abcdef")["nodes"])
+    assert all(
+        "20261120t" not in node["id"] for node in answer(cortex, "graph", "bb-abcdef")["nodes"]
+    )
     found = answer(cortex, "graph", "20261120t164512z-k3f7q2abcd", "--depth", "1")
     assert [node["id"] for node in found["nodes"]] == ["20261120t164512z-k3f7q2abcd", "bb-abcdef"]
 
@@ -178,7 +227,12 @@ def test_a_bound_is_kept_and_said(notes, cortex) -> None:
 
 def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, cortex) -> None:
     found = answer(cortex, "graph", "aa-abcdef", "--to", "bb-abcdef")
-    assert [node["id"] for node in found["nodes"]] == ["aa-abcdef", "Home.md", "cc-abcdef", "bb-abcdef"]
+    assert [node["id"] for node in found["nodes"]] == [
+        "aa-abcdef",
+        "Home.md",
+        "cc-abcdef",
+        "bb-abcdef",
+    ]
     assert found["edges"][0] == {"from": "aa-abcdef", "kind": "links", "to": "Home.md"}
     assert len(found["edges"]) == 3
     assert "└─ links Home" in cortex("graph", "aa-abcdef", "--to", "bb-abcdef").stdout
@@ -190,8 +244,12 @@ def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, c
 
 def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(notes, cortex) -> None:
     drawn = cortex("graph", "aa-abcdef", "--depth", "1", "--mermaid").stdout
-    assert drawn == ('flowchart LR\n  n0["The #91;first#93; #34;one#34; #124; #35;1"]\n  n1["Home"]\n  n0 -.-> n1\n')
-    assert answer(cortex, "graph", "aa-abcdef", "--depth", "1", "--mermaid")["mermaid"] + "\n" == drawn
+    assert drawn == (
+        'flowchart LR\n  n0["The #91;first#93; #34;one#34; #124; #35;1"]\n  n1["Home"]\n  n0 -.-> n1\n'
+    )
+    assert (
+        answer(cortex, "graph", "aa-abcdef", "--depth", "1", "--mermaid")["mermaid"] + "\n" == drawn
+    )
 
 
 def test_who_mentions_a_thing(vault_from, cortex) -> None:
@@ -200,14 +258,22 @@ def test_who_mentions_a_thing(vault_from, cortex) -> None:
         "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
     )
     found = answer(cortex, "entities", "APP.py")
-    assert [(one["path"], one["line"]) for one in found["records"]] == [("one.md", 1), ("two.md", 3)]
+    assert [(one["path"], one["line"]) for one in found["records"]] == [
+        ("one.md", 1),
+        ("two.md", 3),
+    ]
     assert [one["path"] for one in answer(cortex, "entities", "useThing")["records"]] == ["two.md"]
     assert [one["path"] for one in answer(cortex, "entities", "@Anna")["records"]] == ["one.md"]
-    assert [(one["kind"], one["name"], one["line"]) for one in answer(cortex, "entities", "--note", "two.md")["entities"]] == [
+    assert [
+        (one["kind"], one["name"], one["line"])
+        for one in answer(cortex, "entities", "--note", "two.md")["entities"]
+    ] == [
         ("file", "lib/src/app.py", 3),
         ("symbol", "useThing()", 3),
     ]
-    assert answer(cortex, "entities", "--kind", "person")["entities"] == [{"kind": "person", "name": "anna", "notes": 1, "line": 0}]
+    assert answer(cortex, "entities", "--kind", "person")["entities"] == [
+        {"kind": "person", "name": "anna", "notes": 1, "line": 0}
+    ]
     missing = cortex("entities", "src/ap.py")
     assert missing.returncode == 1
     assert "did you mean src/app.py" in missing.stdout
@@ -229,7 +295,12 @@ def test_what_relates_and_takes_back_says_how_it_is_undone(notes, cortex) -> Non
 
 def test_what_no_relate_can_say_again_has_no_undo(notes, cortex) -> None:
     path = Path(notes.root, "records/decision/dd-abcdef.md")
-    path.write_text(path.read_text().replace("type:", "relations: [{kind: follows, to: nobody}, {kind: smells_like, to: aa-abcdef}]\ntype:"))
+    path.write_text(
+        path.read_text().replace(
+            "type:",
+            "relations: [{kind: follows, to: nobody}, {kind: smells_like, to: aa-abcdef}]\ntype:",
+        )
+    )
     assert answer(cortex, "unrelate", "dd-abcdef", "follows", "nobody")["undo"] == ""
     assert answer(cortex, "unrelate", "dd-abcdef", "smells_like", "aa-abcdef")["undo"] == ""
 

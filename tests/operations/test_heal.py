@@ -38,9 +38,13 @@ def text(vault, path: str) -> str:
 
 def test_pages_are_made_of_records_and_made_once(vault_from, caller) -> None:
     vault = vault_from(DECISION)
-    assert heal(vault, caller).written == (*(f"briefings/app/{name}.md" for name in PAGES), "briefings/index.md")
-    assert "- 2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: it is one file <!-- cx use-sqlite-k3f9q2 20261120100000 -->" in text(
-        vault, "briefings/app/decisions.md"
+    assert heal(vault, caller).written == (
+        *(f"briefings/app/{name}.md" for name in PAGES),
+        "briefings/index.md",
+    )
+    assert (
+        "- 2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: it is one file <!-- cx use-sqlite-k3f9q2 20261120100000 -->"
+        in text(vault, "briefings/app/decisions.md")
     )
     assert heal(vault, caller) == NOTHING
     assert heal(vault, caller, check=True) == NOTHING
@@ -57,7 +61,13 @@ def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller) -> None:
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
     right = page.read_bytes()
-    for wrong in (b"", b"\xff\x00", right + b"- mine\n", right.replace(b"- 2026", b"<<<<<<< HEAD\n- 2026"), right.replace(b"\n", b"\r\n")):
+    for wrong in (
+        b"",
+        b"\xff\x00",
+        right + b"- mine\n",
+        right.replace(b"- 2026", b"<<<<<<< HEAD\n- 2026"),
+        right.replace(b"\n", b"\r\n"),
+    ):
         page.write_bytes(wrong)
         assert heal(vault, caller).written == ("briefings/app/decisions.md",)
         assert page.read_bytes() == right
@@ -67,15 +77,22 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
-    newer = page.read_text().replace(f"generator: {GENERATOR}", f"generator: {GENERATOR + 1}") + "something new\n"
+    newer = (
+        page.read_text().replace(f"generator: {GENERATOR}", f"generator: {GENERATOR + 1}")
+        + "something new\n"
+    )
     page.write_text(newer)
     assert heal(vault, caller) == NOTHING._replace(newer=("briefings/app/decisions.md",))
     assert heal(vault, caller, check=True).stale == ()
     assert page.read_text() == newer
 
 
-def test_a_branch_that_no_record_names_any_more_has_no_page_and_a_persons_note_stays(vault_from, caller) -> None:
-    vault = vault_from(f"{DECISION}=== briefings/app/my own.md\nmine\n=== briefings/README.md\nmine too")
+def test_a_branch_that_no_record_names_any_more_has_no_page_and_a_persons_note_stays(
+    vault_from, caller
+) -> None:
+    vault = vault_from(
+        f"{DECISION}=== briefings/app/my own.md\nmine\n=== briefings/README.md\nmine too"
+    )
     heal(vault, caller)
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
     record.write_text(record.read_text().replace("branch: main", "branch: feature/x"))
@@ -90,14 +107,21 @@ def test_a_record_that_is_superseded_moves_to_the_archive(vault_from, caller) ->
     vault = vault_from(DECISION)
     heal(vault, caller)
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
-    record.write_text(record.read_text().replace("project: app", "project: app\nstatus: superseded"))
+    record.write_text(
+        record.read_text().replace("project: app", "project: app\nstatus: superseded")
+    )
     heal(vault, caller)
     assert "Nothing yet." in text(vault, "briefings/app/decisions.md")
     assert "Use SQLite" in text(vault, "briefings/app/decisions-archive.md")
 
 
 def test_two_notes_with_one_id_both_have_their_line(vault_from, caller) -> None:
-    vault = vault_from(DECISION + DECISION.replace("records/decision/use-sqlite-k3f9q2", "copy").replace("Use SQLite", "A copy"))
+    vault = vault_from(
+        DECISION
+        + DECISION.replace("records/decision/use-sqlite-k3f9q2", "copy").replace(
+            "Use SQLite", "A copy"
+        )
+    )
     heal(vault, caller)
     page = text(vault, "briefings/app/decisions.md")
     assert "Use SQLite" in page
@@ -119,10 +143,14 @@ def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, cal
     shutil.rmtree(vault.cache())
     shutil.rmtree(Path(vault.root, "briefings"))
     heal(vault, caller)
-    assert {path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")} == before
+    assert {
+        path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")
+    } == before
 
 
-def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_there(vault_from, caller, git) -> None:
+def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_there(
+    vault_from, caller, git
+) -> None:
     vault = vault_from(DECISION)
     page = Path(vault.root, "briefings/app/decisions.md")
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
@@ -140,7 +168,9 @@ def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_th
     assert "Use files" in page.read_text()
 
 
-def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(vault_from, caller, git) -> None:
+def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
+    vault_from, caller, git
+) -> None:
     vault = vault_from(DECISION)
     heal(vault, caller)
     git(vault.root, "init", "-q")
@@ -197,14 +227,18 @@ def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, c
     git(vault.root, "checkout", "-q", "main")
     own.write_text("ours\n")
     git(vault.root, "commit", "-qam", "ours")
-    git(vault.root, "config", "merge.cortex-briefing.driver", "false")  # what cannot be merged by items stays unmerged
+    git(
+        vault.root, "config", "merge.cortex-briefing.driver", "false"
+    )  # what cannot be merged by items stays unmerged
     with pytest.raises(Exception, match="merge"):
         git(vault.root, "merge", "side")
     heal(vault, caller)
     assert "briefings/mine.md" in git(vault.root, "ls-files", "-u")
 
 
-def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(vault_from, caller, git, monkeypatch) -> None:
+def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(
+    vault_from, caller, git, monkeypatch
+) -> None:
     vault = vault_from(DECISION)
     git(vault.root, "init", "-q")
     heal(vault, caller)
@@ -227,7 +261,9 @@ def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(vault
 
 
 @pytest.mark.parametrize("thing", ["link", "folder", "unreadable"])
-def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(vault_from, caller, tmp_path, thing) -> None:
+def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(
+    vault_from, caller, tmp_path, thing
+) -> None:
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
@@ -249,14 +285,20 @@ def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(vault_from, call
     assert healed.stale == ("briefings/app/decisions.md",)
     assert [problem.where for problem in healed.problems] == ["briefings/app/decisions.md"]
     assert (tmp_path / "outside.md").read_text() == "not ours\n"
-    assert [problem.where for problem in doctor(vault, caller).problems if problem.where.startswith("briefings/app")] == [
-        "briefings/app/decisions.md"
-    ] * (1 + (thing == "link"))
+    assert [
+        problem.where
+        for problem in doctor(vault, caller).problems
+        if problem.where.startswith("briefings/app")
+    ] == ["briefings/app/decisions.md"] * (1 + (thing == "link"))
 
 
-def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(vault_from, caller, git) -> None:
+def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(
+    vault_from, caller, git
+) -> None:
     """Else every clone that heals would take out the line that the other one puts in."""
-    vault = vault_from(f"{DECISION}=== Ideas/mine.md\n---\ntype: decision\ntitle: My own\nproject: app\n---\n")
+    vault = vault_from(
+        f"{DECISION}=== Ideas/mine.md\n---\ntype: decision\ntitle: My own\nproject: app\n---\n"
+    )
     heal(vault, caller)
     assert "My own" in text(vault, "briefings/app/decisions.md")
     git(vault.root, "init", "-q")

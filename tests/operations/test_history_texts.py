@@ -24,14 +24,28 @@ TOPIC = "decision/storage"
 ID = record_id("shop", "project", TOPIC)
 
 
-def said(vault, day: int, text: str, *, topic: str = TOPIC, waits: bool = False, salt: int = 0, **more) -> str:
+def said(
+    vault, day: int, text: str, *, topic: str = TOPIC, waits: bool = False, salt: int = 0, **more
+) -> str:
     """An observation as `cortex save` captures it, normalized unless it waits; answers its id."""
     at = f"2026-11-{day:02}T10:00:00Z"
     id_ = events.event_id(f"202611{day:02}t100000z", (day + salt).to_bytes(8, "big"))
-    fields = {"type": "observation", "title": f"On day {day}", "record": "decision", "project": "shop", "topic": topic} | more
-    files.publish(vault.root, layout.pending(id_), events.compose(Event(id=id_, at=at, text=text, **fields)).encode())
+    fields = {
+        "type": "observation",
+        "title": f"On day {day}",
+        "record": "decision",
+        "project": "shop",
+        "topic": topic,
+    } | more
+    files.publish(
+        vault.root,
+        layout.pending(id_),
+        events.compose(Event(id=id_, at=at, text=text, **fields)).encode(),
+    )
     if not waits:
-        assert not normalize(vault, Caller("/", "2026-11-20T16:45:12Z", bytes, "test", silent)).failed
+        assert not normalize(
+            vault, Caller("/", "2026-11-20T16:45:12Z", bytes, "test", silent)
+        ).failed
     return id_
 
 
@@ -42,7 +56,11 @@ def told(found: History) -> list[tuple[str, str]]:
 def test_every_text_of_a_topic_is_there_without_git_newest_first(vault, caller):
     ids = [said(vault, day, f"text {day}\n\nwith  more") for day in (1, 2, 3)]
     found = history(vault, caller, ID)
-    assert told(found) == [(ids[2], "text 3 with more"), (ids[1], "text 2 with more"), (ids[0], "text 1 with more")]
+    assert told(found) == [
+        (ids[2], "text 3 with more"),
+        (ids[1], "text 2 with more"),
+        (ids[0], "text 1 with more"),
+    ]
     assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", events.path_of(ids[2]))
     assert (found.id, found.versions, found.revisions) == (ID, (), 3)
     assert "in no git repository" in found.hint
@@ -77,7 +95,9 @@ def test_the_texts_stand_beside_the_commits_and_before_the_first(vault, caller, 
     assert history(vault, caller, ID, at=one).text == "first"
 
 
-def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(vault, cortex, git, monkeypatch):
+def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
+    vault, cortex, git, monkeypatch
+):
     one = said(vault, 1, "first")
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
@@ -89,8 +109,16 @@ def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
     assert [line.split()[-1] for line in lines[1:]] == [two, "between", one]
     answer = json.loads(cortex("history", ID, "--json").stdout)
     assert answer["versions"][0]["subject"] == "between"
-    assert {"commit", "date", "author", "subject", "path", "change", "blob", "sides"} == set(answer["versions"][0])
-    assert answer["texts"][1] == {"event": one, "at": "2026-11-01T10:00:00Z", "title": "On day 1", "path": events.path_of(one), "preview": "first"}
+    assert {"commit", "date", "author", "subject", "path", "change", "blob", "sides"} == set(
+        answer["versions"][0]
+    )
+    assert answer["texts"][1] == {
+        "event": one,
+        "at": "2026-11-01T10:00:00Z",
+        "title": "On day 1",
+        "path": events.path_of(one),
+        "preview": "first",
+    }
     assert answer["revisions"] == 2
     assert cortex("history", ID, "--at", one).stdout == "first\n"
 
@@ -98,23 +126,46 @@ def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
 UNSEEN = "\ufeffمی\u200cخواهم \U0001f469\u200d\U0001f4bb \u202eabc\u202c \x1b[1mred\x1b[0m\tend"
 
 
-def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(vault, cortex, terminal, git):
+def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
+    vault, cortex, terminal, git
+):
     """What is kept and shown may be written back; only a terminal needs to be kept from acting on it."""
     path = Path(vault.root, "records/note/odd-abcdef.md")
     path.parent.mkdir(parents=True)
-    whole = f"\ufeff---\r\nid: odd-abcdef\r\ntype: note\r\n---\r\n\r\n{UNSEEN}\r\nno line end".encode() + b"\xff"
+    whole = (
+        f"\ufeff---\r\nid: odd-abcdef\r\ntype: note\r\n---\r\n\r\n{UNSEEN}\r\nno line end".encode()
+        + b"\xff"
+    )
     path.write_bytes(whole)
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
     git(vault.root, "commit", "-qm", "all")
-    event = cortex("save", "Odd", "--topic", "note/odd", "--scope", "personal", "--body", "-", "--json", stdin=UNSEEN).stdout
+    event = cortex(
+        "save",
+        "Odd",
+        "--topic",
+        "note/odd",
+        "--scope",
+        "personal",
+        "--body",
+        "-",
+        "--json",
+        stdin=UNSEEN,
+    ).stdout
     id_, event = (json.loads(event)[key] for key in ("id", "event"))
     program = f"{sys.executable} -m cortex"
     committed = whole.replace(b"\r\n", b"\n")  # by the vault's .gitattributes
     for command, wanted in (
         ("show odd-abcdef", whole), ("history odd-abcdef --at HEAD", committed), (f"history {id_} --at {event}", f"{UNSEEN}\n".encode()),
     ):  # fmt: skip
-        piped = subprocess.run(f"{program} {command} | cat", shell=True, cwd=vault.root, capture_output=True, timeout=60, check=True)
+        piped = subprocess.run(
+            f"{program} {command} | cat",
+            shell=True,
+            cwd=vault.root,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
         assert piped.stdout == wanted
         seen = terminal(*command.split())
         assert "می<U+200C>خواهم" in seen
@@ -151,10 +202,15 @@ def test_a_record_whose_file_is_gone_is_found_by_its_topic(name, vault, caller):
 def test_a_record_without_a_topic_and_a_session_are_found_by_what_made_their_ids(vault, caller):
     one = said(vault, 1, "only text", topic="")
     turn = said(vault, 2, "a turn", topic="", type="stop", session="s-1", title="", record="")
-    for path in [*Path(vault.root).glob("records/**/*.md"), *Path(vault.root).glob("sessions/**/*.md")]:
+    for path in [
+        *Path(vault.root).glob("records/**/*.md"),
+        *Path(vault.root).glob("sessions/**/*.md"),
+    ]:
         path.unlink()
         found = history(vault, caller, path.stem)
-        assert told(found) == ([(turn, "a turn")] if path.stem == id_of("s-1") else [(one, "only text")])
+        assert told(found) == (
+            [(turn, "a turn")] if path.stem == id_of("s-1") else [(one, "only text")]
+        )
     with pytest.raises(NotFound, match="there is no note"):
         history(vault, caller, "on-day-1-aaaaaa")
 

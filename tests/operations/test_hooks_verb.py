@@ -71,7 +71,11 @@ def file_of(root: Path, home: Path, host: str, scope: str) -> Path:
 def tree(*roots: Path) -> dict[str, object]:
     """Every file, folder and link below, but for what Cortex keeps for itself."""
     return {
-        str(path): os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        str(path): os.readlink(path)
+        if path.is_symlink()
+        else path.read_bytes()
+        if path.is_file()
+        else None
         for root in roots
         for path in root.rglob("*")
         if not {".cache", ".local", ".git", "vault"} & set(path.relative_to(root).parts)
@@ -110,20 +114,28 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
     hooks(shop, "install", " ".join(HOSTS))
     hooks(shop, "install", "claude", shared=True)
     root = Path(shop.cwd).parent
-    shared = [path for path in root.rglob("*.json") if path.parent.parent == root or path.name == "cortex.json"]
+    shared = [
+        path
+        for path in root.rglob("*.json")
+        if path.parent.parent == root or path.name == "cortex.json"
+    ]
     assert len(shared) == 7
     for path in shared:
         text = path.read_text()
         assert sys.executable in text
         assert ("command -v cortex" in text) == (path.name != "settings.local.json")
-        assert str(Path.home()) not in text.replace(sys.executable, "").replace(str(Path(hook_file.__file__).parents[1]), "")
+        assert str(Path.home()) not in text.replace(sys.executable, "").replace(
+            str(Path(hook_file.__file__).parents[1]), ""
+        )
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("interpreter", ["/usr/bin/python", "/a python/bin/py'thon"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared) -> None:
-    for on, want in zip(HOSTS[host].ons, wants(HOSTS[host], interpreter, shared=shared), strict=True):
+    for on, want in zip(
+        HOSTS[host].ons, wants(HOSTS[host], interpreter, shared=shared), strict=True
+    ):
         assert want.event == on.name
         assert on.name not in ("WorktreeCreate", "AfterModel")
         handler = want.entry["hooks"][0] if host in ("claude", "codex", "gemini") else want.entry
@@ -131,7 +143,11 @@ def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared) -> 
         words = [line, *handler["args"]] if "args" in handler else shlex.split(line)
         assert words[-3:] == [on.event, "--host", host]
         assert words[0] == ("if" if shared else interpreter)
-        limit = {"gemini": handler.get("timeout", 0) / 1000, "copilot": handler.get("timeoutSec"), "windsurf": 10}.get(host, handler.get("timeout"))
+        limit = {
+            "gemini": handler.get("timeout", 0) / 1000,
+            "copilot": handler.get("timeoutSec"),
+            "windsurf": 10,
+        }.get(host, handler.get("timeout"))
         assert 3 <= limit <= 10
         assert ("args" in handler) == (host == "claude" and not shared)
 
@@ -152,12 +168,22 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
     if there == "python without cortex":
         program.unlink()
     for host in HOSTS.values():
-        for on, want in zip(host.ons, wants(host, str(tmp_path / "a python"), shared=True), strict=True):
+        for on, want in zip(
+            host.ons, wants(host, str(tmp_path / "a python"), shared=True), strict=True
+        ):
             handler = want.entry.get("hooks", [want.entry])[0]
             line = handler.get("bash") or handler["command"]
-            done = subprocess.run(["/bin/sh", "-ec", line], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["/bin/sh", "-ec", line],
+                env={"PATH": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             python = f"python -I -S {program} {on.event} --host {host.name}"
-            said = {"python": python, "nothing": on.silence}.get(there, f"cortex hook {on.event} --host {host.name}")
+            said = {"python": python, "nothing": on.silence}.get(
+                there, f"cortex hook {on.event} --host {host.name}"
+            )
             assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
 
 
@@ -179,7 +205,10 @@ def test_what_a_teammate_wired_stays_where_it_can_run(shop, monkeypatch, tmp_pat
     assert {hook.runs for hook in done.hosts[0].hooks} == {"cortex"}
     (tmp_path / "cortex").unlink()
     done = hooks(shop, "install", "cursor")
-    assert (done.changed[0].outcome, file.read_text()) == ("updated", theirs.replace("/their/python", sys.executable))
+    assert (done.changed[0].outcome, file.read_text()) == (
+        "updated",
+        theirs.replace("/their/python", sys.executable),
+    )
     assert {hook.runs for hook in done.hosts[0].hooks} == {sys.executable}
     monkeypatch.setattr(sys, "executable", "/another/python")
     assert hooks(shop, "install", "cursor").changed[0].outcome == "unchanged"
@@ -189,7 +218,9 @@ def test_a_line_of_another_event_is_brought_up_to_date_though_it_could_run(shop)
     file = Path(shop.cwd).parent / ".codex/hooks.json"
     hooks(shop, "install", "codex")
     right = file.read_text()
-    other = right.replace("cortex hook stop", "cortex hook session-end").replace("main.py stop", "main.py session-end")
+    other = right.replace("cortex hook stop", "cortex hook session-end").replace(
+        "main.py stop", "main.py session-end"
+    )
     for wrong in (other, right.replace("{ echo '{}'; exit 0; }", "exit 0")):
         assert wrong != right
         file.write_text(wrong)
@@ -218,14 +249,20 @@ def test_after_an_edit_ours_alone_are_taken_out(shop, home, forgotten) -> None:
     file.parent.mkdir()
     file.write_text(FOREIGN)
     hooks(shop, "install", "claude")
-    edited = file.read_text().replace('"opus"', '"haiku"').replace('"PreToolUse": [', '"PreToolUse": [ // strict\n')
+    edited = (
+        file.read_text()
+        .replace('"opus"', '"haiku"')
+        .replace('"PreToolUse": [', '"PreToolUse": [ // strict\n')
+    )
     file.write_text(edited)
     if forgotten:  # as on another machine, or after the state folder was emptied
         for record in (home / ".local/state/cortex/hooks").glob("*.json"):
             record.unlink()
     assert hooks(shop, "install", "claude").changed[0].outcome == "unchanged"
     hooks(shop, "remove", "claude")
-    assert file.read_text() == FOREIGN.replace('"opus"', '"haiku"').replace('"PreToolUse": [', '"PreToolUse": [ // strict\n')
+    assert file.read_text() == FOREIGN.replace('"opus"', '"haiku"').replace(
+        '"PreToolUse": [', '"PreToolUse": [ // strict\n'
+    )
 
 
 def test_a_file_that_we_made_stays_when_somebody_wrote_into_it(shop) -> None:
@@ -265,7 +302,9 @@ def test_a_link_to_ones_dotfiles_stays_a_link(shop, home) -> None:
 
 
 @pytest.mark.parametrize("user", [False, True])
-def test_no_link_leads_out_of_the_project_or_the_home_folder(shop, home, tmp_path_factory, user) -> None:
+def test_no_link_leads_out_of_the_project_or_the_home_folder(
+    shop, home, tmp_path_factory, user
+) -> None:
     outside = tmp_path_factory.mktemp("outside") / "settings.json"
     outside.write_text("{}")
     root = Path(shop.cwd).parent
@@ -303,7 +342,9 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
             hook_file.write(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    hook_file.write(hook_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ()))
+    hook_file.write(
+        hook_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ())
+    )
     change = hook_file.remove(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
@@ -313,7 +354,9 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
 
-def test_the_environment_says_where_the_settings_are(shop, home, monkeypatch, tmp_path_factory) -> None:
+def test_the_environment_says_where_the_settings_are(
+    shop, home, monkeypatch, tmp_path_factory
+) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     for host in HOSTS.values():
         if host.variable:
@@ -373,19 +416,53 @@ def written(where: str, text: str):
     ("host", "spoil", "said"),
     [
         ("claude", wired_twice, "every event runs Cortex twice"),
-        ("claude", written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'), "the plugin is switched on in "),
+        (
+            "claude",
+            written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'),
+            "the plugin is switched on in ",
+        ),
         ("claude", interpreter_gone, "runs /gone/python, which is gone"),
         ("claude", one_missing, "PreCompact not wired"),
-        ("claude", written("~/.claude/settings.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
-        ("claude", written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'), "allowManagedHooksOnly is true in "),
-        ("codex", written("~/.codex/config.toml", "[features]\nhooks = false\n"), "[features] hooks = false stands in "),
-        ("codex", written(".codex/config.toml", "[features]\ncodex_hooks = false\n"), "[features] codex_hooks = false stands in "),
-        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'), "hooksConfig.enabled is false in "),
-        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'), "among those that are disabled in "),
-        ("copilot", written("~/.copilot/config.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
+        (
+            "claude",
+            written("~/.claude/settings.json", '{"disableAllHooks": true}'),
+            "disableAllHooks is true in ",
+        ),
+        (
+            "claude",
+            written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'),
+            "allowManagedHooksOnly is true in ",
+        ),
+        (
+            "codex",
+            written("~/.codex/config.toml", "[features]\nhooks = false\n"),
+            "[features] hooks = false stands in ",
+        ),
+        (
+            "codex",
+            written(".codex/config.toml", "[features]\ncodex_hooks = false\n"),
+            "[features] codex_hooks = false stands in ",
+        ),
+        (
+            "gemini",
+            written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+            "hooksConfig.enabled is false in ",
+        ),
+        (
+            "gemini",
+            written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'),
+            "among those that are disabled in ",
+        ),
+        (
+            "copilot",
+            written("~/.copilot/config.json", '{"disableAllHooks": true}'),
+            "disableAllHooks is true in ",
+        ),
     ],
 )
-def test_what_keeps_a_hook_from_running_is_named(shop, vault, home, monkeypatch, tmp_path, host, spoil, said) -> None:
+def test_what_keeps_a_hook_from_running_is_named(
+    shop, vault, home, monkeypatch, tmp_path, host, spoil, said
+) -> None:
     root = Path(shop.cwd).parent
     (tmp_path / "cortex").write_text("#!/bin/sh\n")
     (tmp_path / "cortex").chmod(0o755)
@@ -401,7 +478,9 @@ def test_what_keeps_a_hook_from_running_is_named(shop, vault, home, monkeypatch,
 
 
 @pytest.mark.parametrize("how", ["variable", "file", "settings"])
-def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(shop, vault, monkeypatch, how) -> None:
+def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(
+    shop, vault, monkeypatch, how
+) -> None:
     hooks(shop, "install", "claude")
     if how == "variable":
         monkeypatch.setenv("CORTEX_OFF", "1")
@@ -419,7 +498,9 @@ def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(shop, v
 def test_who_might_commit_the_local_settings_is_told(shop, ignored) -> None:
     root = Path(shop.cwd).parent
     (root / ".gitignore").write_text(".claude/*.local.json\n" if ignored else "*.txt\n")
-    assert any("git would share" in line for line in hooks(shop, "install", "claude").next) != ignored
+    assert (
+        any("git would share" in line for line in hooks(shop, "install", "claude").next) != ignored
+    )
 
 
 def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home) -> None:
@@ -427,10 +508,15 @@ def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home) -> None:
     hooks(shop, "install", "claude", shared=True)
     done = hooks(shop, "remove", "claude")
     assert done.changed[0].outcome == "not there"
-    assert [line.rpartition(": ")[2] for line in done.next] == ["cortex hooks remove claude --shared", "cortex hooks remove claude --user"]
+    assert [line.rpartition(": ")[2] for line in done.next] == [
+        "cortex hooks remove claude --shared",
+        "cortex hooks remove claude --user",
+    ]
 
 
-@pytest.mark.parametrize(("text", "named"), [("{", False), ('{"hooks": "cortex hook stop --host cursor"', True)])
+@pytest.mark.parametrize(
+    ("text", "named"), [("{", False), ('{"hooks": "cortex hook stop --host cursor"', True)]
+)
 def test_doctor_leaves_settings_alone_that_are_not_ours(shop, vault, home, text, named) -> None:
     (home / ".cursor").mkdir()
     (home / ".cursor/hooks.json").write_text(text)
@@ -458,7 +544,10 @@ def test_status_tells_when_a_hook_ran_last(shop, vault) -> None:
     hooks(shop, "install", "claude")
     hook_log.note(vault, NOW, "claude", "stop", 17)
     hook_log.note(vault, NOW, "claude", "pre-compact", 3, "the disk is full")
-    told = {hook.event: (hook.at, hook.ms, hook.problem) for hook in hooks(shop, "status", "claude").hosts[0].hooks}
+    told = {
+        hook.event: (hook.at, hook.ms, hook.problem)
+        for hook in hooks(shop, "status", "claude").hosts[0].hooks
+    }
     assert told["stop"] == (NOW, 17, "")
     assert told["pre-compact"] == (NOW, 3, "the disk is full")
     assert told["session-start"] == ("", 0, "")
@@ -480,7 +569,13 @@ def test_what_was_wired_runs(shop, vault, home) -> None:
             "prompt": "why?",
         }
         done = subprocess.run(
-            [handler["command"], *handler["args"]], input=json.dumps(told), cwd=root, capture_output=True, text=True, timeout=60, check=False
+            [handler["command"], *handler["args"]],
+            input=json.dumps(told),
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, ""), (name, done.stderr)
     seen = hooks(shop, "status", "claude").hosts[0].hooks
@@ -494,16 +589,25 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home) -> None:
     (root / ".claude").mkdir()
     (root / ".claude/settings.local.json").write_text(FOREIGN)
     found = tree(root, home)
-    told = [cortex("hooks", *words.split(), cwd=str(root)) for words in ("install claude", "status", "status --json", "remove", "status claude")]
+    told = [
+        cortex("hooks", *words.split(), cwd=str(root))
+        for words in ("install claude", "status", "status --json", "remove", "status claude")
+    ]
     assert [one.returncode for one in told] == [0, 0, 0, 0, 0], [one.stderr for one in told]
-    said = [re.sub(r"(?<=claude    local   ).*", "…", one.stdout.replace(sys.executable, "PYTHON")) for one in told]
+    said = [
+        re.sub(r"(?<=claude    local   ).*", "…", one.stdout.replace(sys.executable, "PYTHON"))
+        for one in told
+    ]
     assert said[0] == (
         "claude    wired in .claude/settings.local.json\n"
         "the search index was built\n"
         "next: start Claude Code anew, or look at /hooks in it; it asks whether you trust the folder\n"
         "next: git would share .claude/settings.local.json, with its path of this machine: echo .claude/settings.local.json >> .gitignore\n"
     )
-    assert said[1] == "claude    local   …\nnot wired: codex, gemini, cursor, copilot, windsurf\nno hook has run here yet\n"
+    assert (
+        said[1]
+        == "claude    local   …\nnot wired: codex, gemini, cursor, copilot, windsurf\nno hook has run here yet\n"
+    )
     listed = json.loads(told[2].stdout)
     assert [one["host"] for one in listed["hosts"]] == list(HOSTS)
     assert listed["hosts"][0]["hooks"][0] == {
@@ -518,12 +622,17 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home) -> None:
 def test_a_second_install_asks_for_nothing_again(shop, cortex) -> None:
     root = str(Path(shop.cwd).parent)
     Path(root, ".gitignore").write_text(".claude/*.local.json\n")
-    first, second = [cortex("hooks", "install", "claude", "cursor", cwd=root).stdout for _ in range(2)]
+    first, second = [
+        cortex("hooks", "install", "claude", "cursor", cwd=root).stdout for _ in range(2)
+    ]
     kept = f"next: the project is named {checkout.project_of(root)} after its path; to keep that name wherever it lies: "
     kept += f"echo {checkout.project_of(root)} > .cortex-project\n"
     assert "the search index was built\nnext: start Claude Code anew" in first
     assert first.endswith(kept)
-    assert second == f"claude    is wired already in .claude/settings.local.json\ncursor    is wired already in .cursor/hooks.json\n{kept}"
+    assert (
+        second
+        == f"claude    is wired already in .claude/settings.local.json\ncursor    is wired already in .cursor/hooks.json\n{kept}"
+    )
     subprocess.run(["/bin/sh", "-c", kept.rpartition(": ")[2]], cwd=root, check=True)
     assert "next:" not in cortex("hooks", "install", "claude", "cursor", cwd=root).stdout
 
@@ -536,7 +645,9 @@ def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch) -> None:
         hooks(shop, "install", "codex")
     hooks(shop, "install", "cursor")
     hook_log.note(vault, NOW, "cursor", "stop", 17)
-    assert cortex("hooks", "status", "codex", "cursor", cwd=str(Path(shop.cwd).parent)).stdout.splitlines() == [
+    assert cortex(
+        "hooks", "status", "codex", "cursor", cwd=str(Path(shop.cwd).parent)
+    ).stdout.splitlines() == [
         "codex     shared  .codex/hooks.json   runs nothing",
         "  cannot run",
         f"cursor    shared  .cursor/hooks.json  {sys.executable}",
@@ -551,14 +662,21 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     """A power cut between the two must not leave settings of which nobody knows what was put in."""
     synced: list[str] = []
     fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd))[1])
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: (synced.append(os.readlink(f"/proc/self/fd/{fd}")), fsync(fd))[1]
+    )
     file = home / ".claude/settings.json"
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
         hook_file.write(hook_file.install(str(file), str(file), wants(HOSTS["claude"], python), ()))
-        ours, theirs = [at for at, path in enumerate(synced) if path.startswith(state)], synced.index(str(file.parent))
-        assert [synced[at] == state for at in ours if at < theirs][:2] == [False, True], synced  # the file, then its folder
+        ours, theirs = (
+            [at for at, path in enumerate(synced) if path.startswith(state)],
+            synced.index(str(file.parent)),
+        )
+        assert [synced[at] == state for at in ours if at < theirs][:2] == [False, True], (
+            synced
+        )  # the file, then its folder
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
     hook_file.write(hook_file.remove(str(file), str(file), (), own=False))
@@ -566,9 +684,14 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     assert list(Path(state).glob("*.json*")) == []
 
 
-@pytest.mark.parametrize("value", ["007", "-", "1e", "9" * 5000, "[" * 5000, '"' * 3, "a." * 20_000, "'\\ud800'"])
+@pytest.mark.parametrize(
+    "value", ["007", "-", "1e", "9" * 5000, "[" * 5000, '"' * 3, "a." * 20_000, "'\\ud800'"]
+)
 def test_one_foreign_file_ends_neither_status_nor_doctor(shop, vault, home, value) -> None:
-    for file, text in ((".claude/settings.json", f'{{"a": {value}}}'), (".codex/config.toml", f"[features]\nhooks = {value}\n{value}a = 1")):
+    for file, text in (
+        (".claude/settings.json", f'{{"a": {value}}}'),
+        (".codex/config.toml", f"[features]\nhooks = {value}\n{value}a = 1"),
+    ):
         for root in (home, Path(shop.cwd).parent):
             (root / file).parent.mkdir()
             (root / file).write_text(text)
@@ -577,8 +700,27 @@ def test_one_foreign_file_ends_neither_status_nor_doctor(shop, vault, home, valu
         doctor(vault, shop)
 
 
-ANY = st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
-NUMBERS = ["007", "-", "1e", "9" * 5000, "1e999999", "-0", "NaN", "[" * 150, '"\\ud800"', '"\\u0000"', "{}", "null", "[]", "true", '""']
+ANY = st.one_of(
+    st.binary(max_size=60),
+    st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
+)
+NUMBERS = [
+    "007",
+    "-",
+    "1e",
+    "9" * 5000,
+    "1e999999",
+    "-0",
+    "NaN",
+    "[" * 150,
+    '"\\ud800"',
+    '"\\u0000"',
+    "{}",
+    "null",
+    "[]",
+    "true",
+    '""',
+]
 
 
 @settings(max_examples=60)
@@ -590,15 +732,30 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
     place = caller_at(NOW, str(root))
     vault = find_vault(init(place, "vault").root, str(root), {})
     for host in HOSTS.values():
-        valid = json.dumps({"hooks": {want.event: [want.entry] for want in wants(host, "/python", shared=data.draw(st.booleans()))}, "a": 1})
+        valid = json.dumps(
+            {
+                "hooks": {
+                    want.event: [want.entry]
+                    for want in wants(host, "/python", shared=data.draw(st.booleans()))
+                },
+                "a": 1,
+            }
+        )
         at = data.draw(st.integers(0, len(valid)))
         most = data.draw(st.integers(0, 30))
-        mutated = valid[:at].encode() + data.draw(st.one_of(ANY, st.sampled_from(NUMBERS).map(str.encode))) + valid[at + most :].encode()
+        mutated = (
+            valid[:at].encode()
+            + data.draw(st.one_of(ANY, st.sampled_from(NUMBERS).map(str.encode)))
+            + valid[at + most :].encode()
+        )
         file = root / host.folder / (host.local or host.file)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data.draw(st.sampled_from([mutated, data.draw(ANY)])))
         toml = file.with_name("config.toml")
-        toml.write_bytes(b"[features]\nhooks = " + data.draw(st.one_of(ANY, st.sampled_from(NUMBERS).map(str.encode))))
+        toml.write_bytes(
+            b"[features]\nhooks = "
+            + data.draw(st.one_of(ANY, st.sampled_from(NUMBERS).map(str.encode)))
+        )
     told = hooks(place, "status")
     json.dumps(told)
     assert all(isinstance(line, str) for line in render_hooks.hooks(told))
@@ -622,7 +779,9 @@ def test_a_full_disk_is_an_error_and_no_half(home, host) -> None:
     file.write_text("{}")
     found = tree(home)
     line = f"ulimit -f 0; exec {shlex.quote(sys.executable)} -m cortex hooks install {host} --user"
-    done = subprocess.run(["/bin/sh", "-c", line], cwd=home, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], cwd=home, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 2, done.stdout
     assert tree(home) == found
     assert not list((home / ".local/state/cortex/hooks").glob("*.json"))
@@ -632,4 +791,7 @@ def test_the_project_is_the_default_and_may_be_said(shop, cortex) -> None:
     assert cortex("hooks", "install", "claude", "--project").returncode == 0
     assert (Path(shop.cwd).parent / ".claude" / "settings.local.json").exists()
     done = cortex("hooks", "install", "claude", "--project", "--user")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "cortex: --user and --project name different files")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        "cortex: --user and --project name different files",
+    )

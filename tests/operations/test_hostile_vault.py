@@ -20,7 +20,10 @@ from tests.conftest import cpu_limit
 
 
 def problems(vault, caller) -> dict[str, str]:
-    return {problem.where.partition(":")[0]: problem.message for problem in doctor(vault, caller).problems}
+    return {
+        problem.where.partition(":")[0]: problem.message
+        for problem in doctor(vault, caller).problems
+    }
 
 
 def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
@@ -45,10 +48,27 @@ def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../x.md", "/etc/passwd", "a/../../x", "", "a//b", "./x", ".git/config", ".GIT/x", "a/.git\u200c/x", "git~1/x", "x\0y", ".git. /x"]
+    "path",
+    [
+        "../x.md",
+        "/etc/passwd",
+        "a/../../x",
+        "",
+        "a//b",
+        "./x",
+        ".git/config",
+        ".GIT/x",
+        "a/.git\u200c/x",
+        "git~1/x",
+        "x\0y",
+        ".git. /x",
+    ],
 )
 def test_no_path_leaves_the_vault_or_reaches_into_git(vault, path) -> None:
-    for act in (lambda: files.read(vault.root, path), lambda: files.publish(vault.root, path, b"x")):
+    for act in (
+        lambda: files.read(vault.root, path),
+        lambda: files.publish(vault.root, path, b"x"),
+    ):
         with pytest.raises((Invalid, IsADirectoryError)):
             act()
 
@@ -83,7 +103,9 @@ def test_an_index_inside_the_vault_is_never_opened(vault, caller, tmp_path) -> N
         place = Path(vault.root, folder)
         place.mkdir(parents=True, exist_ok=True)
         (place / "_MAIN_1.toc").write_bytes(pickle.dumps(Bomb()))
-    Path(vault.root, "cortex.toml").write_text('format = 1\ncache_dir = "index"\n[index]\nfolder = "."\n')
+    Path(vault.root, "cortex.toml").write_text(
+        'format = 1\ncache_dir = "index"\n[index]\nfolder = "."\n'
+    )
     Path(vault.root, "a.md").write_text("zebra")
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["a.md"]
     assert "never opened" in problems(vault, caller)["index/_MAIN_1.toc"]
@@ -116,7 +138,9 @@ def test_a_configured_program_of_the_repository_does_not_run(vault, caller, git,
         git(vault.root, "config", key, str(program))
     bare = Path(vault.root, "notes")
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
-    subprocess.run(["git", "--git-dir", str(bare), "config", "core.fsmonitor", str(program)], check=True)
+    subprocess.run(
+        ["git", "--git-dir", str(bare), "config", "core.fsmonitor", str(program)], check=True
+    )
     subprocess.run(["git", "--git-dir", str(bare), "config", "core.bare", "false"], check=True)
     subprocess.run(["git", "--git-dir", str(bare), "config", "core.worktree", "."], check=True)
     assert search(vault, caller, "zebra").hits
@@ -129,7 +153,10 @@ def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where)
     git(vault.root, "init", "-q")
     Path(vault.root, "a.md").write_text("zebra")
     git(vault.root, "add", "-A")
-    pipe = Path(vault.root, {"index": ".git/index", "included": ".git/pipe", ".gitignore": ".gitignore"}[where])
+    pipe = Path(
+        vault.root,
+        {"index": ".git/index", "included": ".git/pipe", ".gitignore": ".gitignore"}[where],
+    )
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)
     if where == "included":
@@ -145,14 +172,24 @@ EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202eevil\u200b\x9b31m"
 
 
 def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex, terminal) -> None:
-    vault_from(f'=== a\u202e.md\n---\ntitle: "zebra \\e]0;owned\\a \\u202e"\nstatus: "superseded"\ntype: "x\\e[1m"\n---\nzebra {EVIL}\n')
-    for words in (["search", "--all", "zebra"], ["status"], ["doctor"], ["search", "zebra", EVIL], ["show", EVIL]):
+    vault_from(
+        f'=== a\u202e.md\n---\ntitle: "zebra \\e]0;owned\\a \\u202e"\nstatus: "superseded"\ntype: "x\\e[1m"\n---\nzebra {EVIL}\n'
+    )
+    for words in (
+        ["search", "--all", "zebra"],
+        ["status"],
+        ["doctor"],
+        ["search", "zebra", EVIL],
+        ["show", EVIL],
+    ):
         done = cortex(*words)
         for character in "\x1b\x07\x9b\u202e\u200b":
             assert character not in done.stdout + done.stderr, words
     assert "<U+001B>" in cortex("search", "--all", "zebra").stdout
     for environment in ({}, {"NO_COLOR": "1"}):  # into a pipe a note goes as it is
-        assert set("\x07\x9b\u202e\u200b").isdisjoint(shown := terminal("show", "a\u202e.md", **environment))
+        assert set("\x07\x9b\u202e\u200b").isdisjoint(
+            shown := terminal("show", "a\u202e.md", **environment)
+        )
         assert "<U+001B>]52" in shown
     assert json.loads(cortex("search", "--all", "zebra", "--json").stdout)["hits"]
 
@@ -176,7 +213,15 @@ def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, corte
 
 @pytest.mark.parametrize(
     "toml",
-    [b"\xff", b"a = [" * 5000, b"[index]\nexclude = 3", b"index = 1", b"format = 99", b"x" * 100_000, b"[index]\nexclude = ['" + b"*a" * 200 + b"']"],
+    [
+        b"\xff",
+        b"a = [" * 5000,
+        b"[index]\nexclude = 3",
+        b"index = 1",
+        b"format = 99",
+        b"x" * 100_000,
+        b"[index]\nexclude = ['" + b"*a" * 200 + b"']",
+    ],
 )
 def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml) -> None:
     Path(vault.root, "cortex.toml").write_bytes(toml)
@@ -194,7 +239,9 @@ def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head) -> No
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_a_note_in_utf_16_is_found_by_its_words_and_named(vault, caller, encoding) -> None:
     mark = "\ufeff" if encoding == "utf-16-be" else ""
-    Path(vault.root, "wide.md").write_bytes(f"{mark}# Zebra\n\nna\u00efve giraffe\n".encode(encoding))
+    Path(vault.root, "wide.md").write_bytes(
+        f"{mark}# Zebra\n\nna\u00efve giraffe\n".encode(encoding)
+    )
     (hit,) = search(vault, caller, "giraffe").hits
     assert (hit.path, hit.line, "giraffe" in hit.snippet) == ("wide.md", 3, True)
     assert "UTF-16" in problems(vault, caller)["wide.md"]
@@ -224,7 +271,17 @@ def test_a_note_that_cannot_be_read_is_named(vault, caller) -> None:
 
 
 def test_names_that_other_systems_cannot_hold_are_named_and_found(vault, caller) -> None:
-    names = ["con.md", "a?.md", "b .md", "Note.md", "note.md", "x" * 150 + "/" + "y" * 60 + ".md", "caf\u00e9.md", "cafe\u0301.md", "tab\there.md"]
+    names = [
+        "con.md",
+        "a?.md",
+        "b .md",
+        "Note.md",
+        "note.md",
+        "x" * 150 + "/" + "y" * 60 + ".md",
+        "caf\u00e9.md",
+        "cafe\u0301.md",
+        "tab\there.md",
+    ]
     for name in names:
         path = Path(vault.root, name)
         path.parent.mkdir(exist_ok=True)
@@ -244,7 +301,9 @@ def test_a_read_only_vault_is_searched(vault, caller, cortex) -> None:
         assert search(vault, caller, "zebra").hits
         if os.geteuid():
             with pytest.raises(CortexError, match="nothing was captured"):
-                __import__("cortex.operations.capture", fromlist=["capture"]).capture(vault, caller, "x")
+                __import__("cortex.operations.capture", fromlist=["capture"]).capture(
+                    vault, caller, "x"
+                )
     finally:
         for folder, _, _ in list(os.walk(vault.root)):
             os.chmod(folder, 0o700)
@@ -256,10 +315,21 @@ def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex) -> None
     )
 
     def contents() -> dict[str, bytes]:
-        return {str(path): path.read_bytes() for path in Path(vault.root).rglob("*") if path.is_file()}
+        return {
+            str(path): path.read_bytes() for path in Path(vault.root).rglob("*") if path.is_file()
+        }
 
     before = contents()
-    for words in (["init"], ["search", "zebra"], ["status"], ["doctor"], ["show", "a.md"], ["rebuild"], ["normalize"], ["search", "x", "--json"]):
+    for words in (
+        ["init"],
+        ["search", "zebra"],
+        ["status"],
+        ["doctor"],
+        ["show", "a.md"],
+        ["rebuild"],
+        ["normalize"],
+        ["search", "x", "--json"],
+    ):
         cortex(*words)
     assert contents() == before
 
@@ -273,4 +343,7 @@ def test_an_event_whose_name_is_two_names_to_git_does_not_stop_doctor(vault, cal
             file.write_text(text if path != "events/2026/a.md" else "kept")
         git(vault.root, "add", ".")
         git(vault.root, "commit", "-qm", text)
-    assert "holds a character that Windows refuses" in problems(vault, caller)["events/2026/a.md\nq.md"]
+    assert (
+        "holds a character that Windows refuses"
+        in problems(vault, caller)["events/2026/a.md\nq.md"]
+    )

@@ -47,7 +47,13 @@ def here(caller: Caller, repo: Path) -> Caller:
 
 
 def turns(
-    cwd: Path, count: int = 1, *, session: str = SESSION, begin: int = 0, said: str = "Decision: use SQLite for option {}", gap: int = 1
+    cwd: Path,
+    count: int = 1,
+    *,
+    session: str = SESSION,
+    begin: int = 0,
+    said: str = "Decision: use SQLite for option {}",
+    gap: int = 1,
 ) -> Lines:
     """Turns of a prompt, an edit, and what was said; a minute each."""
     found: Lines = []
@@ -56,7 +62,12 @@ def turns(
         base = {"cwd": str(cwd), "sessionId": session, "gitBranch": "main", "isSidechain": False}
         parts = [
             {"type": "text", "text": said.format(number)},
-            {"type": "tool_use", "id": f"t{number}", "name": "Write", "input": {"file_path": f"f{number}.py"}},
+            {
+                "type": "tool_use",
+                "id": f"t{number}",
+                "name": "Write",
+                "input": {"file_path": f"f{number}.py"},
+            },
         ]
         found += [
             {**base, "type": "user", "uuid": f"u{session[0]}{number}", "timestamp": f"{at}:00Z", "message": {"content": f"Do {number}\n[MEMORY: gotcha] port {number}"}},
@@ -83,15 +94,21 @@ def texts(vault: Vault) -> str:
     return "\n".join(note.text for note in events(vault).values())
 
 
-def test_a_session_becomes_events_a_session_note_and_records(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_session_becomes_events_a_session_note_and_records(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo, 3))
     done = import_(vault, here, "claude")
-    assert [(one.id, one.project, one.messages, one.events, one.outcome) for one in done.sessions] == [(SESSION, "cache", 6, 1, "imported")]
+    assert [
+        (one.id, one.project, one.messages, one.events, one.outcome) for one in done.sessions
+    ] == [(SESSION, "cache", 6, 1, "imported")]
     assert (done.events, done.skipped, done.others, done.problems) == (1, 0, 0, ())
     ((id_, event),) = events(vault).items()
     assert is_event_id(id_)
     assert id_.startswith("20261001t0000")  # when it was said, not when it was imported
-    assert [event.get(key) for key in ("type", "session", "project", "branch", "host", "source")] == [
+    assert [
+        event.get(key) for key in ("type", "session", "project", "branch", "host", "source")
+    ] == [
         "stop",
         SESSION,
         "cache",
@@ -104,7 +121,10 @@ def test_a_session_becomes_events_a_session_note_and_records(vault: Vault, here:
     assert told.asked == tuple(f"[MEMORY: gotcha] port {number}" for number in range(3))
     assert len(list(Path(vault.root, "sessions").rglob("*.md"))) == 1
     assert done.records >= 3
-    assert "use sqlite for option 2" in "".join(path.read_text() for path in Path(vault.root, "records").rglob("*.md")).lower()
+    assert (
+        "use sqlite for option 2"
+        in "".join(path.read_text() for path in Path(vault.root, "records").rglob("*.md")).lower()
+    )
 
 
 def test_twice_is_once_and_what_came_since_is_added(vault: Vault, here: Caller, repo: Path) -> None:
@@ -112,7 +132,11 @@ def test_twice_is_once_and_what_came_since_is_added(vault: Vault, here: Caller, 
     import_(vault, here, "claude")
     before = events(vault)
     again = import_(vault, here, "claude")
-    assert (again.events, [one.outcome for one in again.sessions], events(vault)) == (0, ["nothing new"], before)
+    assert (again.events, [one.outcome for one in again.sessions], events(vault)) == (
+        0,
+        ["nothing new"],
+        before,
+    )
     write(turns(repo, 1, begin=2))
     more = import_(vault, here, "claude")
     assert (more.events, more.sessions[0].messages) == (1, 2)
@@ -155,7 +179,9 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
     assert texts(vault).count("Decision: aside 0") == 1
 
 
-def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo, 1))
     import_(vault, here, "claude")
     for path in Path(vault.state(), cursors.FOLDER).glob("*.json"):
@@ -165,7 +191,9 @@ def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(vau
     assert "option 1" in texts(vault)
 
 
-def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault: Vault, here: Caller, repo: Path, tmp_path: Path) -> None:
+def test_only_the_project_that_one_is_in_unless_all_are_wanted(
+    vault: Vault, here: Caller, repo: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     (other / ".cortex-project").write_text("shop\n")
@@ -176,33 +204,48 @@ def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault: Vault, her
     both = import_(vault, here, "claude", all=True)
     assert {one.project for one in both.sessions} == {"cache", "shop"}
     assert sorted(note.get("project") for note in events(vault).values()) == ["cache", "shop"]
-    assert [one.project for one in import_(vault, here, "claude", project="shop").sessions] == ["shop"]
+    assert [one.project for one in import_(vault, here, "claude", project="shop").sessions] == [
+        "shop"
+    ]
 
 
-def test_an_agent_that_went_to_another_repository_leaves_its_words_there(vault: Vault, here: Caller, repo: Path, tmp_path: Path) -> None:
+def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
+    vault: Vault, here: Caller, repo: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     (other / ".cortex-project").write_text("shop\n")
     write([*turns(repo), *turns(other, begin=1), *turns(tmp_path, begin=2)])
     import_(vault, here, "claude")
-    found = sorted((note.get("project"), *re.findall(r"option (\d)", note.text)) for note in events(vault).values())
-    assert found == [("cache", "0"), ("cache", "2"), ("shop", "1")]  # the third was said in no repository
+    found = sorted(
+        (note.get("project"), *re.findall(r"option (\d)", note.text))
+        for note in events(vault).values()
+    )
+    assert found == [
+        ("cache", "0"),
+        ("cache", "2"),
+        ("shop", "1"),
+    ]  # the third was said in no repository
 
 
-def test_a_folder_that_is_switched_off_is_left_alone(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_folder_that_is_switched_off_is_left_alone(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo))
     (repo / ".cortex-off").touch()
     done = import_(vault, here, "claude")
     assert (done.sessions, done.off, events(vault)) == ((), 1, {})
 
 
-def test_a_dry_run_says_what_would_come_and_leaves_nothing(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_dry_run_says_what_would_come_and_leaves_nothing(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo, 2))
     before = sorted(path for path in Path(vault.root).rglob("*"))
     done = import_(vault, here, "claude", dry_run=True)
-    assert [(one.messages, one.events, one.outcome, one.first, one.last) for one in done.sessions] == [
-        (4, 1, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")
-    ]
+    assert [
+        (one.messages, one.events, one.outcome, one.first, one.last) for one in done.sessions
+    ] == [(4, 1, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")]
     assert sorted(path for path in Path(vault.root).rglob("*")) == before
     assert not os.path.exists(os.path.join(vault.state(), cursors.FOLDER))
     assert import_(vault, here, "claude").events == done.events
@@ -222,8 +265,19 @@ def asides(repo: Path, agent: str, said: str, **more: Any) -> Lines:
     """What a subagent did: the same turn, its lines and messages with names of their own."""
     found = []
     for line in turns(repo, said=said):
-        message = {**line["message"], "id": f"m{agent}"} if "id" in line["message"] else line["message"]
-        found.append({**line, "isSidechain": True, "agentId": agent, "uuid": f"{agent}{line['uuid']}", "message": message, **more})
+        message = (
+            {**line["message"], "id": f"m{agent}"} if "id" in line["message"] else line["message"]
+        )
+        found.append(
+            {
+                **line,
+                "isSidechain": True,
+                "agentId": agent,
+                "uuid": f"{agent}{line['uuid']}",
+                "message": message,
+                **more,
+            }
+        )
     return found
 
 
@@ -239,17 +293,36 @@ def write_agent(lines: Lines, agent: str, *, below: str = "subagents") -> Path:
 def kinds(vault: Vault) -> list[tuple[str, str, str]]:
     """Type, session and what was decided, of each event."""
     found = events(vault).values()
-    return sorted((note.get("type"), note.get("session"), " ".join(re.findall(r"Decision: ([^\n]+)", note.text))) for note in found)
+    return sorted(
+        (
+            note.get("type"),
+            note.get("session"),
+            " ".join(re.findall(r"Decision: ([^\n]+)", note.text)),
+        )
+        for note in found
+    )
 
 
-def test_what_subagents_decided_belongs_to_their_session(vault: Vault, here: Caller, repo: Path) -> None:
+def test_what_subagents_decided_belongs_to_their_session(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo))
-    write_agent(asides(repo, "a1", "Decision: of an agent {}", sessionId="resumed-from"), "agent-a1")
-    write_agent(asides(repo, "a2", "Decision: of a workflow {}"), "agent-a2", below="subagents/workflows/wf_1")
-    write(asides(repo, "a3", "Decision: of an old one {}"), name="agent-a3")  # beside the session, as it was once
+    write_agent(
+        asides(repo, "a1", "Decision: of an agent {}", sessionId="resumed-from"), "agent-a1"
+    )
+    write_agent(
+        asides(repo, "a2", "Decision: of a workflow {}"),
+        "agent-a2",
+        below="subagents/workflows/wf_1",
+    )
+    write(
+        asides(repo, "a3", "Decision: of an old one {}"), name="agent-a3"
+    )  # beside the session, as it was once
     write_agent(turns(repo, session="3journal", said="Decision: no {}"), "journal")
     done = import_(vault, here, "claude")
-    assert [(one.id, one.agents, one.messages, one.events) for one in done.sessions] == [(SESSION, 3, 8, 4)]
+    assert [(one.id, one.agents, one.messages, one.events) for one in done.sessions] == [
+        (SESSION, 3, 8, 4)
+    ]
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),
         ("subagent_stop", SESSION, "of a workflow 0"),
@@ -263,10 +336,17 @@ def test_what_subagents_decided_belongs_to_their_session(vault: Vault, here: Cal
     assert "later 0" in texts(vault)
 
 
-def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(vault: Vault, here: Caller, repo: Path) -> None:
+def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     first, *rest = turns(repo, 2)
-    named, other = asides(repo, "b1", "Decision: of b1 {}"), asides(repo, "b2", "Decision: of b2 {}")
-    for line, parent in zip(other, (None, "b2u10"), strict=True):  # an old version: no name, only parents
+    named, other = (
+        asides(repo, "b1", "Decision: of b1 {}"),
+        asides(repo, "b2", "Decision: of b2 {}"),
+    )
+    for line, parent in zip(
+        other, (None, "b2u10"), strict=True
+    ):  # an old version: no name, only parents
         del line["agentId"]
         line["parentUuid"] = parent
     write([first, named[0], other[0], named[1], rest[0], other[1], *rest[1:]])
@@ -280,7 +360,9 @@ def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(vault: Vaul
     assert import_(vault, here, "claude").events == 0
 
 
-def test_killed_between_a_session_and_its_side_chain_neither_is_lost(vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
+    vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write([*turns(repo), *asides(repo, "b1", "Decision: aside {}")])
     real, published = capture.publish, []
 
@@ -294,19 +376,28 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(vault: Vaul
     assert (import_(vault, here, "claude").stopped, len(events(vault))) == (True, 1)
     monkeypatch.setattr("cortex.operations.import_.publish", real)
     import_(vault, here, "claude")
-    assert kinds(vault) == [("stop", SESSION, "use SQLite for option 0"), ("subagent_stop", SESSION, "aside 0")]
+    assert kinds(vault) == [
+        ("stop", SESSION, "use SQLite for option 0"),
+        ("subagent_stop", SESSION, "aside 0"),
+    ]
 
 
 def test_an_agent_s_transcript_by_its_path(vault: Vault, here: Caller, repo: Path) -> None:
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
-    assert [(one.id, one.agents) for one in import_(vault, here, "claude", path=str(path)).sessions] == [(SESSION, 1)]
+    assert [
+        (one.id, one.agents) for one in import_(vault, here, "claude", path=str(path)).sessions
+    ] == [(SESSION, 1)]
     assert kinds(vault) == [("subagent_stop", SESSION, "of an agent 0")]
 
 
-def test_what_a_hook_captured_of_a_subagent_is_not_imported(vault: Vault, here: Caller, repo: Path) -> None:
+def test_what_a_hook_captured_of_a_subagent_is_not_imported(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo))
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
-    told = Told("subagent-stop", "claude", SESSION, str(repo), agent="a1", agent_transcript=str(path))
+    told = Told(
+        "subagent-stop", "claude", SESSION, str(repo), agent="a1", agent_transcript=str(path)
+    )
     assert observe(vault, here, told, place_of(str(repo), {}), 1)
     import_(vault, here, "claude")
     assert texts(vault).count("of an agent 0") == 1
@@ -316,26 +407,36 @@ def test_what_a_hook_captured_of_a_subagent_is_not_imported(vault: Vault, here: 
     assert texts(vault).count("later 0") == 1
 
 
-def test_a_subagent_in_no_project_is_of_its_session_s(vault: Vault, here: Caller, repo: Path, tmp_path: Path) -> None:
+def test_a_subagent_in_no_project_is_of_its_session_s(
+    vault: Vault, here: Caller, repo: Path, tmp_path: Path
+) -> None:
     write(turns(repo))
-    write_agent(asides(repo, "a1", "Decision: of an agent {}", cwd=str(tmp_path / "gone")), "agent-a1")
+    write_agent(
+        asides(repo, "a1", "Decision: of an agent {}", cwd=str(tmp_path / "gone")), "agent-a1"
+    )
     assert import_(vault, here, "claude").others == 0
     assert {note.get("project") for note in events(vault).values()} == {"cache"}
 
 
-def test_of_other_projects_sessions_are_counted_not_files(vault: Vault, here: Caller, repo: Path, tmp_path: Path) -> None:
+def test_of_other_projects_sessions_are_counted_not_files(
+    vault: Vault, here: Caller, repo: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     write(turns(other))
     for agent in ("a1", "a2"):
         write_agent(asides(other, agent, "Decision: {}"), f"agent-{agent}")
     Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-any", "empty.jsonl").touch()
-    Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-any", "noise.jsonl").write_bytes(b"\0\1\n\2\n")
+    Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-any", "noise.jsonl").write_bytes(
+        b"\0\1\n\2\n"
+    )
     done = import_(vault, here, "claude")
     assert (done.sessions, done.others, [one.transcripts for one in done.looked]) == ((), 1, [5])
 
 
-def test_a_prompt_that_was_rewound_stays_out_with_what_followed(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_prompt_that_was_rewound_stays_out_with_what_followed(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     lines = turns(repo, 3)
     for line, parent in zip(lines, (None, "u10", "a10", "u11", "a10", "u12"), strict=True):
         line["parentUuid"] = parent
@@ -344,13 +445,29 @@ def test_a_prompt_that_was_rewound_stays_out_with_what_followed(vault: Vault, he
     assert re.findall(r"use SQLite for option (\d)", texts(vault)) == ["0", "2"]
 
 
-def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wants_them(vault: Vault, here: Caller, repo: Path) -> None:
-    summary = {**turns(repo, begin=1)[0], "uuid": "c1", "isCompactSummary": True, "message": {"content": "So far: SQLite."}}
+def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wants_them(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
+    summary = {
+        **turns(repo, begin=1)[0],
+        "uuid": "c1",
+        "isCompactSummary": True,
+        "message": {"content": "So far: SQLite."},
+    }
     write([*turns(repo), summary, *turns(repo, begin=2)])
     Path(vault.root, "cortex.toml").write_text("format = 1\n[hooks]\nprompts = true\n")
     import_(vault, here, "claude")
-    found = [(note.get("type"), note.text.partition("## Raw Content\n\n")[2][:15]) for _, note in sorted(events(vault).items())]
-    assert sorted(type_ for type_, _ in found) == ["post_compact", "prompt", "prompt", "stop", "stop"]
+    found = [
+        (note.get("type"), note.text.partition("## Raw Content\n\n")[2][:15])
+        for _, note in sorted(events(vault).items())
+    ]
+    assert sorted(type_ for type_, _ in found) == [
+        "post_compact",
+        "prompt",
+        "prompt",
+        "stop",
+        "stop",
+    ]
     assert ("post_compact", "So far: SQLite.") in found
 
 
@@ -361,23 +478,40 @@ def test_without_it_only_their_tagged_lines_are(vault: Vault, here: Caller, repo
     assert "[MEMORY: gotcha] port 0" in texts(vault)
 
 
-def test_an_event_holds_a_bounded_part_of_what_was_said(vault: Vault, here: Caller, repo: Path) -> None:
+def test_an_event_holds_a_bounded_part_of_what_was_said(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo, 40, said="words " * 1_000 + "{}"))
     write(turns(repo, 1, begin=40, said="long\n" * 300_000 + "{}"))
-    write([line for line in turns(repo, 60, begin=41, said="many " * 1_000 + "{}") if line["type"] == "assistant"])  # in one turn
+    write(
+        [
+            line
+            for line in turns(repo, 60, begin=41, said="many " * 1_000 + "{}")
+            if line["type"] == "assistant"
+        ]
+    )  # in one turn
     done = import_(vault, here, "claude")
     sizes = sorted(len(stretch.read(note.text).said) for note in events(vault).values())
     assert done.problems == ()
-    assert sum(size > stretches.MOST_SAID + 5_000 for size in sizes) == 3  # the parts of the one message
+    assert (
+        sum(size > stretches.MOST_SAID + 5_000 for size in sizes) == 3
+    )  # the parts of the one message
     assert sum(sizes) > 100 * 5_000 + 1_500_000
     assert texts(vault).count("words 39") == 1
 
 
-def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs_no_more(vault: Vault, here: Caller, repo: Path) -> None:
+def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs_no_more(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     path = write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Cache"}])
     assert import_(vault, here, "claude").sessions[0].title == "Cache"
     cursor = cursors.load(vault, "claude", SESSION)
-    assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (path.stat().st_size, str(path), True, False)
+    assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
+        path.stat().st_size,
+        str(path),
+        True,
+        False,
+    )
     assert cursors.behind(vault) == []
     write(turns(repo, 2, begin=2))
     ahead = cursors.with_ahead(cursor, cursors.said("Decision: use SQLite for option 3"))
@@ -389,7 +523,9 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     assert cursors.load(vault, "claude", SESSION).ahead == ()
 
 
-def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_is_not(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_is_not(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     path = write(turns(repo, 2))
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
@@ -403,7 +539,9 @@ def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_
     assert texts(vault).count("option 1") == 1
 
 
-def test_a_session_that_was_resumed_into_another_file_is_told_once(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_session_that_was_resumed_into_another_file_is_told_once(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     write(turns(repo, 2))
     copied = [{**line, "sessionId": "2copy"} for line in turns(repo, 2)]
     write([*copied, *turns(repo, 1, begin=2)], name="99999999-2222-4333-8444-555555555555")
@@ -421,19 +559,27 @@ def test_secrets_stay_out(vault: Vault, here: Caller, repo: Path) -> None:
             assert path.is_dir() or key.encode() not in path.read_bytes()
 
 
-def test_lines_that_are_none_are_counted_and_stop_nothing(vault: Vault, here: Caller, repo: Path) -> None:
+def test_lines_that_are_none_are_counted_and_stop_nothing(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     path = write(turns(repo))
-    path.write_bytes(b"\xff\n[1]\n{half\n" + path.read_bytes() + b'{"type": "assistant", "message": "\\ud800"}\n')
+    path.write_bytes(
+        b"\xff\n[1]\n{half\n" + path.read_bytes() + b'{"type": "assistant", "message": "\\ud800"}\n'
+    )
     done = import_(vault, here, "claude")
     assert (done.events, done.skipped, done.problems) == (1, 4, ())
 
 
-def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(vault: Vault, here: Caller, repo: Path) -> None:
+def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     path = write(turns(repo))
     os.mkfifo(path.with_name("pipe.jsonl"))
     path.with_name("empty.jsonl").touch()
     done = import_(vault, here, "claude", all=True)
-    assert [(os.path.basename(one.where), one.message) for one in done.problems] == [("pipe.jsonl", "cannot be read: unreadable")]
+    assert [(os.path.basename(one.where), one.message) for one in done.problems] == [
+        ("pipe.jsonl", "cannot be read: unreadable")
+    ]
     assert [one.id for one in done.sessions] == [SESSION]
     assert len(list(Path(vault.state(), cursors.FOLDER).glob("*.json"))) == 1
 
@@ -441,14 +587,41 @@ def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(vault: Vau
 def test_a_codex_rollout(vault: Vault, here: Caller, repo: Path) -> None:
     folder = Path(os.environ["CODEX_HOME"], "sessions", "2026", "10", "01")
     folder.mkdir(parents=True)
-    said = [("user_message", "user", "Go"), ("agent_message", "assistant", "Decision: use WAL mode, because readers must not wait.")]
-    lines: Lines = [{"type": "session_meta", "payload": {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}}}]
+    said = [
+        ("user_message", "user", "Go"),
+        ("agent_message", "assistant", "Decision: use WAL mode, because readers must not wait."),
+    ]
+    lines: Lines = [
+        {
+            "type": "session_meta",
+            "payload": {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}},
+        }
+    ]
     for kind, role, text in said:
         lines.append({"type": "event_msg", "payload": {"type": kind, "message": text}})
-        lines.append({"type": "response_item", "payload": {"type": "message", "role": role, "content": [{"type": "output_text", "text": text}]}})
-    (folder / "rollout-x.jsonl").write_text("".join(json.dumps({"timestamp": "2026-10-01T10:00:00.000Z", **line}) + "\n" for line in lines))
+        lines.append(
+            {
+                "type": "response_item",
+                "payload": {
+                    "type": "message",
+                    "role": role,
+                    "content": [{"type": "output_text", "text": text}],
+                },
+            }
+        )
+    (folder / "rollout-x.jsonl").write_text(
+        "".join(
+            json.dumps({"timestamp": "2026-10-01T10:00:00.000Z", **line}) + "\n" for line in lines
+        )
+    )
     (folder / "rollout-y.jsonl").write_text(
-        json.dumps({"type": "session_meta", "payload": {"id": "sub", "cwd": str(repo), "source": {"subagent": "x"}}}) + "\n"
+        json.dumps(
+            {
+                "type": "session_meta",
+                "payload": {"id": "sub", "cwd": str(repo), "source": {"subagent": "x"}},
+            }
+        )
+        + "\n"
     )
     done = import_(vault, here, "codex")
     assert [(one.id, one.branch, one.messages) for one in done.sessions] == [("c0de", "dev", 2)]
@@ -463,13 +636,25 @@ def rollout(path: str, lines: Lines) -> None:
 
 
 def codex_says(text: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    }
 
 
-def test_codex_archives_sessions_and_wrote_another_form_once(vault: Vault, here: Caller, repo: Path) -> None:
+def test_codex_archives_sessions_and_wrote_another_form_once(
+    vault: Vault, here: Caller, repo: Path
+) -> None:
     envelope = {"timestamp": "2026-10-01T10:00:00.000Z"}
     meta = {**envelope, "type": "session_meta", "payload": {"id": "archived", "cwd": str(repo)}}
-    rollout("archived_sessions/rollout-1.jsonl", [meta, {**envelope, "type": "response_item", "payload": codex_says("Decision: of an archive")}])
+    rollout(
+        "archived_sessions/rollout-1.jsonl",
+        [
+            meta,
+            {**envelope, "type": "response_item", "payload": codex_says("Decision: of an archive")},
+        ],
+    )
     context = f"<environment_context>\nCurrent working directory: {repo}\nSandbox: x\n</environment_context>"
     old = [
         {"id": "old", "timestamp": "2025-05-02T05:04:05.000Z", "instructions": None, "git": {"branch": "main"}}, {"record_type": "state"},
@@ -477,30 +662,71 @@ def test_codex_archives_sessions_and_wrote_another_form_once(vault: Vault, here:
     ]  # fmt: skip
     rollout("sessions/rollout-2025-05-02.jsonl", old)
     thread = {"subagent": {"thread_spawn": {"parent_thread_id": "archived", "depth": 1}}}
-    child = {**envelope, "type": "session_meta", "payload": {"id": "child", "cwd": str(repo), "source": thread}}
-    rollout("sessions/2026/rollout-2.jsonl", [child, {**envelope, "type": "response_item", "payload": codex_says("Decision: of a child")}])
+    child = {
+        **envelope,
+        "type": "session_meta",
+        "payload": {"id": "child", "cwd": str(repo), "source": thread},
+    }
+    rollout(
+        "sessions/2026/rollout-2.jsonl",
+        [
+            child,
+            {**envelope, "type": "response_item", "payload": codex_says("Decision: of a child")},
+        ],
+    )
     done = import_(vault, here, "codex")
-    assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [("old", "2025-05-02", 0), ("archived", "2026-10-01", 1)]
+    assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [
+        ("old", "2025-05-02", 0),
+        ("archived", "2026-10-01", 1),
+    ]
     assert done.skipped == 0
-    assert kinds(vault) == [("stop", "archived", "of an archive"), ("stop", "old", "of the old form"), ("subagent_stop", "archived", "of a child")]
-    os.rename(Path(os.environ["CODEX_HOME"], "sessions/2026/rollout-2.jsonl"), Path(os.environ["CODEX_HOME"], "archived_sessions/rollout-2.jsonl"))
+    assert kinds(vault) == [
+        ("stop", "archived", "of an archive"),
+        ("stop", "old", "of the old form"),
+        ("subagent_stop", "archived", "of a child"),
+    ]
+    os.rename(
+        Path(os.environ["CODEX_HOME"], "sessions/2026/rollout-2.jsonl"),
+        Path(os.environ["CODEX_HOME"], "archived_sessions/rollout-2.jsonl"),
+    )
     assert import_(vault, here, "codex").events == 0
 
 
-def test_several_hosts_at_once(vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_several_hosts_at_once(
+    vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
-    rollout("sessions/rollout-1.jsonl", [{"id": "c1", "timestamp": "2026-10-02T05:04:05.000Z", "cwd": str(repo)}, codex_says("Decision: codex")])
+    rollout(
+        "sessions/rollout-1.jsonl",
+        [
+            {"id": "c1", "timestamp": "2026-10-02T05:04:05.000Z", "cwd": str(repo)},
+            codex_says("Decision: codex"),
+        ],
+    )
     folder = tmp_path / "copilot/session-state/c0ffee"
     folder.mkdir(parents=True)
     about = {"timestamp": "2026-10-03T05:04:05.000Z"}
     lines = [
-        {**about, "type": "session.start", "data": {"sessionId": "c0ffee", "context": {"cwd": str(repo), "branch": "main"}}},
-        {**about, "type": "assistant.message", "id": "1", "data": {"messageId": "1", "content": "Decision: copilot"}},
+        {
+            **about,
+            "type": "session.start",
+            "data": {"sessionId": "c0ffee", "context": {"cwd": str(repo), "branch": "main"}},
+        },
+        {
+            **about,
+            "type": "assistant.message",
+            "id": "1",
+            "data": {"messageId": "1", "content": "Decision: copilot"},
+        },
     ]
     (folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = import_(vault, here, "claude codex,copilot")
-    assert [(one.host, one.id) for one in done.sessions] == [("claude", SESSION), ("codex", "c1"), ("copilot", "c0ffee")]
+    assert [(one.host, one.id) for one in done.sessions] == [
+        ("claude", SESSION),
+        ("codex", "c1"),
+        ("copilot", "c0ffee"),
+    ]
     assert {note.get("host") for note in events(vault).values()} == {"claude", "codex", "copilot"}
     with pytest.raises(Invalid):
         import_(vault, here, "claude codex", path=str(folder))
@@ -508,7 +734,9 @@ def test_several_hosts_at_once(vault: Vault, here: Caller, repo: Path, monkeypat
         import_(vault, here, "claude winamp")
 
 
-def test_one_transcript_by_its_path_whichever_project_it_is_of(vault: Vault, here: Caller, repo: Path, tmp_path: Path) -> None:
+def test_one_transcript_by_its_path_whichever_project_it_is_of(
+    vault: Vault, here: Caller, repo: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "saved.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in turns(Path("/gone/elsewhere"))))
     assert [one.id for one in import_(vault, here, "claude", path=str(path)).sessions] == [SESSION]
@@ -523,7 +751,9 @@ def test_what_cannot_be_asked(vault: Vault, here: Caller) -> None:
     assert import_(vault, here, "claude").sessions == ()
 
 
-def test_the_command_says_what_it_did(cortex: Callable[..., subprocess.CompletedProcess[str]], repo: Path) -> None:
+def test_the_command_says_what_it_did(
+    cortex: Callable[..., subprocess.CompletedProcess[str]], repo: Path
+) -> None:
     write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Make the cache faster"}])
     write_agent(asides(repo, "a1", "Decision: aside {}"), "agent-a1")
     preview = cortex("import", "claude", "--all", "--dry-run")
@@ -551,7 +781,10 @@ def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
     with path.open("a") as file:
         file.write("{half\n[1]\n")
     told = cortex("import", "claude", "--since", "2026-11-01", "--project", "cache").stdout
-    assert told.splitlines() == [f"nothing to import in {tmp_path}/claude/projects", "1 session ended before --since"]
+    assert told.splitlines() == [
+        f"nothing to import in {tmp_path}/claude/projects",
+        "1 session ended before --since",
+    ]
     told = cortex("import", "claude", "--project", "shop").stdout
     assert "1 session of other projects: --all takes them, each as its own" in told
     assert f"2 lines could not be read in {path}" in cortex("import", "claude", "--all").stdout
@@ -560,10 +793,17 @@ def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
 def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault: Vault, repo: Path) -> None:
     sessions = 40
     for number in range(1, sessions + 1):
-        write(turns(repo, 8, session=f"{chr(0x4E00 + number)}", gap=300), name=f"{number:08}-2222-4333-8444-555555555555")
+        write(
+            turns(repo, 8, session=f"{chr(0x4E00 + number)}", gap=300),
+            name=f"{number:08}-2222-4333-8444-555555555555",
+        )
     command = [sys.executable, "-m", "cortex", "import", "claude", "--all"]
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs us in the background has it ignored, by children too
-    with subprocess.Popen(command, cwd=vault.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    heard = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell that runs us in the background has it ignored, by children too
+    with subprocess.Popen(
+        command, cwd=vault.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         signal.signal(signal.SIGINT, heard)
         pending = Path(vault.root, "inbox/pending")
         while run.poll() is None and len(list(pending.glob("*.md"))) < 3:
@@ -571,7 +811,9 @@ def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault: Vault, repo: 
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (130, "")
-    (kept,) = re.findall(r"stopped: (\d+) events? captured, and kept; the same command goes on from here", out)
+    (kept,) = re.findall(
+        r"stopped: (\d+) events? captured, and kept; the same command goes on from here", out
+    )
     there = len(events(vault))
     assert int(kept) <= there <= int(kept) + 1  # the one that was being written may be there
     assert there >= 3
@@ -582,7 +824,13 @@ def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault: Vault, repo: 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory as Linux tells it")
 def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None:
     line = json.dumps(
-        {**turns(repo)[0], "uuid": "big", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x" * 400_000}]}}
+        {
+            **turns(repo)[0],
+            "uuid": "big",
+            "message": {
+                "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x" * 400_000}]
+            },
+        }
     )
     path = write(turns(repo))
     with path.open("a") as file:
@@ -595,6 +843,8 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
         "list(stretches(sys.argv[1], reader('claude'), START, lambda piece: ('', '')));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)"
     )
-    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
     assert path.stat().st_size > 80_000_000
     assert int(run.stdout) < 40_000  # kB

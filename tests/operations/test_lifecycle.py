@@ -27,8 +27,25 @@ Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
 
 
-def record(id_: str, *fields: str, type: str = "gotcha", created: str = OLD, folder: str = "records", body: str = "Text.") -> str:
-    lines = ["---", f"id: {id_}", f"type: {type}", f"title: {id_}", *fields, f"created: {created}", "---", "", body]
+def record(
+    id_: str,
+    *fields: str,
+    type: str = "gotcha",
+    created: str = OLD,
+    folder: str = "records",
+    body: str = "Text.",
+) -> str:
+    lines = [
+        "---",
+        f"id: {id_}",
+        f"type: {type}",
+        f"title: {id_}",
+        *fields,
+        f"created: {created}",
+        "---",
+        "",
+        body,
+    ]
     return f"=== {folder}/{type}/{id_}.md\n" + "\n".join(lines) + "\n"
 
 
@@ -41,7 +58,11 @@ def bytes_of(vault: Vault) -> dict[str, bytes]:
     """All but the briefings, which are made anew."""
     root = Path(vault.root)
     files = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
-    return {str(path.relative_to(root)): path.read_bytes() for path in files if path.relative_to(root).parts[0] != "briefings"}
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in files
+        if path.relative_to(root).parts[0] != "briefings"
+    }
 
 
 def commit(vault: Vault, git: Callable[..., str]) -> None:
@@ -51,7 +72,9 @@ def commit(vault: Vault, git: Callable[..., str]) -> None:
     git(vault.root, "commit", "-qm", "notes")
 
 
-def test_to_look_at_a_note_raises_its_score(vault: Vault, vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_to_look_at_a_note_raises_its_score(
+    vault: Vault, vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     vault_from(record("looked-at", "status: active"))
     before = bytes_of(vault)
 
@@ -83,27 +106,48 @@ def test_what_a_hook_shows_unasked_changes_nothing(vault_from: Write, caller: Ca
 
 
 def test_use_keeps_a_record_out_of_the_archive(vault_from: Write, caller: Caller) -> None:
-    vault = vault_from(crowd() + record("kept", "confidence: 0.6") + record("gone", "confidence: 0.6"))
+    vault = vault_from(
+        crowd() + record("kept", "confidence: 0.6") + record("gone", "confidence: 0.6")
+    )
     show(vault, caller._replace(now="2026-11-15T00:00:00Z"), "kept")
     assert [one.id for one in lifecycle(vault, caller, dry_run=True).records] == ["gone"]
 
 
-def test_the_parts_of_a_score_add_up_and_follow_the_links(vault_from: Write, caller: Caller) -> None:
-    vault = vault_from(record("target", created="2026-11-10T16:45:12Z") + record("one", body="See [[target]].") + record("two", body="[[target]]"))
+def test_the_parts_of_a_score_add_up_and_follow_the_links(
+    vault_from: Write, caller: Caller
+) -> None:
+    vault = vault_from(
+        record("target", created="2026-11-10T16:45:12Z")
+        + record("one", body="See [[target]].")
+        + record("two", body="[[target]]")
+    )
     answer = score(vault, caller, "target")
     assert answer.parts["incoming"] == 0.4
     assert answer.parts["age"] == -0.1
     assert answer.parts["rank_centrality"] == 0.15
-    assert answer.score == pytest.approx(sum(answer.parts[name] for name in ("base", "access", "recent", "incoming", "type", "age"))) == 0.8
+    assert (
+        answer.score
+        == pytest.approx(
+            sum(
+                answer.parts[name]
+                for name in ("base", "access", "recent", "incoming", "type", "age")
+            )
+        )
+        == 0.8
+    )
 
 
 @pytest.mark.parametrize(("branch", "boost"), [("", 0.0), ("feature/x", 0.1), ("main", 0.0)])
-def test_the_current_branch_counts(vault_from: Write, caller: Caller, branch: str, boost: float) -> None:
+def test_the_current_branch_counts(
+    vault_from: Write, caller: Caller, branch: str, boost: float
+) -> None:
     vault = vault_from(record("branched", "branch: feature/x"))
     assert score(vault, caller, "branched", branch=branch).parts["rank_branch"] == boost
 
 
-def test_the_branch_that_is_checked_out_is_the_current_one(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+def test_the_branch_that_is_checked_out_is_the_current_one(
+    vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
     vault = vault_from(record("branched", "branch: trunk"))
     git(vault.root, "init", "-q", "-b", "trunk")
     assert score(vault, caller._replace(cwd=vault.root), "branched").parts["rank_branch"] == 0.1
@@ -117,7 +161,15 @@ def test_a_score_of_nothing_offers_what_there_is(vault_from: Write, caller: Call
 
 
 @pytest.mark.parametrize(
-    "fields", ["confidence: .nan", "confidence: 1e999", "confidence: -5", "priority: 99", "updated: 9999-12-31T00:00:00Z", "type: ours"]
+    "fields",
+    [
+        "confidence: .nan",
+        "confidence: 1e999",
+        "confidence: -5",
+        "priority: 99",
+        "updated: 9999-12-31T00:00:00Z",
+        "type: ours",
+    ],
 )
 def test_odd_values_are_scored_all_the_same(vault_from: Write, caller: Caller, fields: str) -> None:
     vault = vault_from(record("odd-one", fields))
@@ -126,19 +178,40 @@ def test_odd_values_are_scored_all_the_same(vault_from: Write, caller: Caller, f
     assert 0 <= answer.parts["rank"] <= 1
 
 
-def test_the_text_of_a_score_has_every_part(vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_the_text_of_a_score_has_every_part(
+    vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     vault_from(record("shown-here", "confidence: 0.4"))
     text = cortex("score", "shown-here").stdout
-    for word in ("score", "base", "access", "recent", "incoming", "age", "rank", "recency", "salience", "half-life", "a pass would archive it: "):
+    for word in (
+        "score",
+        "base",
+        "access",
+        "recent",
+        "incoming",
+        "age",
+        "rank",
+        "recency",
+        "salience",
+        "half-life",
+        "a pass would archive it: ",
+    ):
         assert word in text
     assert cortex("score").returncode == 2
 
 
 def test_a_score_says_what_a_pass_does(vault_from: Write, caller: Caller) -> None:
-    vault = vault_from(record("faded", "confidence: 0.1") + record("unsaid") + "=== mine.md\n---\nconfidence: 0.1\ncreated: 2020-01-01\n---\nMine.\n")
+    vault = vault_from(
+        record("faded", "confidence: 0.1")
+        + record("unsaid")
+        + "=== mine.md\n---\nconfidence: 0.1\ncreated: 2020-01-01\n---\nMine.\n"
+    )
     fates = [score(vault, caller, name).lifecycle for name in ("faded", "unsaid", "mine.md")]
     assert fates[0].startswith("a pass would archive it: ")
-    assert fates[1] == "kept: nothing says its confidence or priority, so it is never archived by itself"
+    assert (
+        fates[1]
+        == "kept: nothing says its confidence or priority, so it is never archived by itself"
+    )
     assert fates[2] == "kept: a note of your own, without an id"
 
 
@@ -151,10 +224,23 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
 
     def order(branch: str) -> list[str]:
         return look(
-            vault, caller.progress, lambda now: [one.id for one, _ in ranked(vault, now, caller, now.catalogue.standings("tier = 0"), branch)]
+            vault,
+            caller.progress,
+            lambda now: [
+                one.id
+                for one, _ in ranked(
+                    vault, now, caller, now.catalogue.standings("tier = 0"), branch
+                )
+            ],
         )
 
-    assert order("b") == ["pinned", "sure", "here", "fresh", "old"] or order("b") == ["pinned", "here", "sure", "fresh", "old"]
+    assert order("b") == ["pinned", "sure", "here", "fresh", "old"] or order("b") == [
+        "pinned",
+        "here",
+        "sure",
+        "fresh",
+        "old",
+    ]
     assert order("").index("here") > order("b").index("here") or order("") != order("b")
     known = look(vault, caller.progress, lambda now: signals(vault, now, "id = ?", ("sure",)))
     assert [one.confidence for one in known.values()] == [1.0]
@@ -162,7 +248,14 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
 
 @pytest.mark.parametrize(
     ("text", "moment"),
-    [("1970-01-02T00:00:05Z", 86405), ("1970-01-02", 86400), ("1970-01-02 10:00", 86400), ("soon", 0), ("", 0), ("1970-xx-02", 0)],
+    [
+        ("1970-01-02T00:00:05Z", 86405),
+        ("1970-01-02", 86400),
+        ("1970-01-02 10:00", 86400),
+        ("soon", 0),
+        ("", 0),
+        ("1970-xx-02", 0),
+    ],
 )
 def test_times_as_people_write_them(text: str, moment: int) -> None:
     assert moment_of(text) == moment
@@ -177,30 +270,50 @@ def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller
     preview = lifecycle(vault, caller, dry_run=True)
     assert bytes_of(vault) == before
     done = lifecycle(vault, caller)
-    assert [one.id for one in preview.records] == [one.id for one in done.records] == ["faded", "minor"]
+    assert (
+        [one.id for one in preview.records]
+        == [one.id for one in done.records]
+        == ["faded", "minor"]
+    )
     assert [one.why for one in preview.records] == [one.why for one in done.records]
     assert (preview.records[0].status, done.records[0].status) == ("", "archived")
     after = bytes_of(vault)
     changed = sorted(path for path in after if after[path] != before[path])
     assert changed == ["records/gotcha/faded.md", "records/note/minor.md"]
     assert after[changed[0]] == before[changed[0]].replace(
-        b"---\n\n", f"status: archived\narchived_at: {caller.now}\nupdated: {caller.now}\n---\n\n".encode()
+        b"---\n\n",
+        f"status: archived\narchived_at: {caller.now}\nupdated: {caller.now}\n---\n\n".encode(),
     )
     assert lifecycle(vault, caller).records == ()
     later = caller._replace(now="2028-01-01T00:00:00Z")
-    assert [one.id for one in lifecycle(vault, later).records] == ["fine"], "and nothing about which nothing was said"
+    assert [one.id for one in lifecycle(vault, later).records] == ["fine"], (
+        "and nothing about which nothing was said"
+    )
 
 
-def test_nothing_that_only_a_default_scored_is_ever_archived(vault_from: Write, caller: Caller) -> None:
+def test_nothing_that_only_a_default_scored_is_ever_archived(
+    vault_from: Write, caller: Caller
+) -> None:
     kinds = ["progress", "note", "gotcha", "our-own-kind", "context"]
-    vault = vault_from("".join(record(f"{kind}-{place}", type=kind, created="1999-01-01T00:00:00Z") for kind in kinds for place in range(10)))
+    vault = vault_from(
+        "".join(
+            record(f"{kind}-{place}", type=kind, created="1999-01-01T00:00:00Z")
+            for kind in kinds
+            for place in range(10)
+        )
+    )
     answer = lifecycle(vault, caller._replace(now="2099-01-01T00:00:00Z"))
     assert (answer.records, answer.remaining) == ((), 0)
 
 
 def test_a_pass_is_bounded_and_takes_the_oldest_first(vault_from: Write, caller: Caller) -> None:
     days = ["2026-03-01", "2026-01-01", "2026-02-01"]
-    vault = vault_from(crowd() + "".join(record(f"from-{day}", "confidence: 0.1", created=f"{day}T00:00:00Z") for day in days))
+    vault = vault_from(
+        crowd()
+        + "".join(
+            record(f"from-{day}", "confidence: 0.1", created=f"{day}T00:00:00Z") for day in days
+        )
+    )
     first = lifecycle(vault, caller, number=2)
     assert [one.id for one in first.records] == ["from-2026-01-01", "from-2026-02-01"]
     assert first.remaining == 1
@@ -223,19 +336,29 @@ def test_a_note_that_cannot_be_edited_stops_no_other(vault_from: Write, caller: 
     assert [problem.where for problem in answer.problems] == ["records/gotcha/odd.md"]
 
 
-def test_an_archived_record_leaves_the_briefings(vault_from: Write, caller: Caller, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_an_archived_record_leaves_the_briefings(
+    vault_from: Write, caller: Caller, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     vault = vault_from(crowd() + record("faded", "confidence: 0.1", "project: p", "branch: b"))
     assert cortex("heal").returncode == 0
-    pages = [path for path in Path(vault.root, "briefings").rglob("*.md") if "cx faded " in path.read_text()]
+    pages = [
+        path
+        for path in Path(vault.root, "briefings").rglob("*.md")
+        if "cx faded " in path.read_text()
+    ]
     assert pages
     assert lifecycle(vault, caller).problems == ()
     assert not [path for path in pages if path.exists() and "cx faded " in path.read_text()]
 
 
 @pytest.mark.skipif("restore" not in VERBS, reason="restore is not there yet")
-def test_what_a_pass_archived_is_restored_and_stays(vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_what_a_pass_archived_is_restored_and_stays(
+    vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     vault = vault_from(crowd() + record("faded", "status: active", "confidence: 0.1"))
-    assert [one["id"] for one in json.loads(cortex("lifecycle", "--json").stdout)["records"]] == ["faded"]
+    assert [one["id"] for one in json.loads(cortex("lifecycle", "--json").stdout)["records"]] == [
+        "faded"
+    ]
     assert cortex("restore", "faded").returncode == 0
     assert "status: active" in Path(vault.root, "records/gotcha/faded.md").read_text()
     assert json.loads(cortex("lifecycle", "--json").stdout)["records"] == []
@@ -244,7 +367,9 @@ def test_what_a_pass_archived_is_restored_and_stays(vault_from: Write, cortex: C
 ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
 
 
-def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(
+    vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
     vault = vault_from(
         record("done-with", *ARCHIVED) + record("pinned", *ARCHIVED, "pinned: true") + record("archived-lately", "status: archived", "archived_at: 2026-11-01T00:00:00Z")
         + record("by-hand", "status: archived", "updated: 2026-07-01") + record("active", "confidence: 0.0") + record("superseded", "status: superseded", "archived_at: 2026-01-01")
@@ -261,7 +386,10 @@ def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(vault_from: 
     done = prune(vault, caller, yes=True)
     assert [one.id for one in done.records] == ["by-hand", "done-with"]
     after = bytes_of(vault)
-    assert sorted(before.keys() - after.keys()) == ["records/gotcha/by-hand.md", "records/gotcha/done-with.md"]
+    assert sorted(before.keys() - after.keys()) == [
+        "records/gotcha/by-hand.md",
+        "records/gotcha/done-with.md",
+    ]
     assert all(after[path] == before[path] for path in after)
     for path in before.keys() - after.keys():
         assert git(vault.root, "show", f"HEAD:{path}").encode() == before[path]
@@ -276,7 +404,15 @@ def written(vault: Vault, id_: str, *, days_ago: int) -> None:
 def test_what_a_hand_archived_counts_from_when_it_was_written(
     vault_from: Write, caller: Caller, git: Callable[..., str], said: tuple[str, ...]
 ) -> None:
-    vault = vault_from(record("by-hand", "status: archived", "updated: 2025-01-01T00:00:00Z", *said, created="2025-01-01T00:00:00Z"))
+    vault = vault_from(
+        record(
+            "by-hand",
+            "status: archived",
+            "updated: 2025-01-01T00:00:00Z",
+            *said,
+            created="2025-01-01T00:00:00Z",
+        )
+    )
     written(vault, "by-hand", days_ago=1)
     commit(vault, git)
     assert prune(vault, caller, yes=True).records == ()
@@ -284,8 +420,12 @@ def test_what_a_hand_archived_counts_from_when_it_was_written(
     assert [one.why for one in prune(vault, caller, yes=True).records] == ["archived for 90 days"]
 
 
-@pytest.mark.parametrize("state", ["no repository", "no commit", "not added", "changed", "line ends"])
-def test_what_git_could_not_bring_back_is_named_and_stays(vault_from: Write, caller: Caller, git: Callable[..., str], state: str) -> None:
+@pytest.mark.parametrize(
+    "state", ["no repository", "no commit", "not added", "changed", "line ends"]
+)
+def test_what_git_could_not_bring_back_is_named_and_stays(
+    vault_from: Write, caller: Caller, git: Callable[..., str], state: str
+) -> None:
     vault = vault_from(record("safe", *ARCHIVED))
     file = Path(vault.root, "records/gotcha/unsafe.md")
     if state == "no commit":
@@ -295,9 +435,16 @@ def test_what_git_could_not_bring_back_is_named_and_stays(vault_from: Write, cal
     vault_from(record("unsafe", *ARCHIVED))
     if state in ("changed", "line ends"):
         commit(vault, git)
-        file.write_bytes(file.read_bytes() + b"One more line.\n" if state == "changed" else file.read_bytes().replace(b"\n", b"\r\n"))
+        file.write_bytes(
+            file.read_bytes() + b"One more line.\n"
+            if state == "changed"
+            else file.read_bytes().replace(b"\n", b"\r\n")
+        )
     preview, answer = prune(vault, caller), prune(vault, caller, yes=True)
-    assert ([one.id for one in preview.records], preview.kept) == ([one.id for one in answer.records], answer.kept)
+    assert ([one.id for one in preview.records], preview.kept) == (
+        [one.id for one in answer.records],
+        answer.kept,
+    )
     assert file.exists()
     assert answer.kept
     assert answer.kept[0].hint
@@ -307,7 +454,9 @@ def test_what_git_could_not_bring_back_is_named_and_stays(vault_from: Write, cal
         assert [problem.where for problem in answer.kept] == ["records/gotcha/unsafe.md"]
 
 
-def test_a_vault_inside_a_larger_repository_is_pruned_the_same(tmp_path: Path, vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+def test_a_vault_inside_a_larger_repository_is_pruned_the_same(
+    tmp_path: Path, vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
     vault = vault_from(record("gone", *ARCHIVED))
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".")
@@ -317,19 +466,28 @@ def test_a_vault_inside_a_larger_repository_is_pruned_the_same(tmp_path: Path, v
 
 
 def test_a_pruning_is_bounded(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
-    vault = vault_from("".join(record(f"old-{place}", "status: archived", f"archived_at: 2026-0{place}-01T00:00:00Z") for place in range(1, 6)))
+    vault = vault_from(
+        "".join(
+            record(f"old-{place}", "status: archived", f"archived_at: 2026-0{place}-01T00:00:00Z")
+            for place in range(1, 6)
+        )
+    )
     commit(vault, git)
     answer = prune(vault, caller, yes=True, number=2)
     assert ([one.id for one in answer.records], answer.remaining) == (["old-1", "old-2"], 3)
 
 
-def test_who_still_links_to_it_is_said(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+def test_who_still_links_to_it_is_said(
+    vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
     vault = vault_from(record("linked", *ARCHIVED) + record("linking", body="[[linked]]"))
     commit(vault, git)
     assert prune(vault, caller).records[0].why == "archived for 111 days; 1 note still links to it"
 
 
-def test_the_exit_code_says_whether_there_is_something_to_confirm(vault_from: Write, cortex, git: Callable[..., str]) -> None:
+def test_the_exit_code_says_whether_there_is_something_to_confirm(
+    vault_from: Write, cortex, git: Callable[..., str]
+) -> None:
     vault = vault_from(record("old", "status: archived", "archived_at: 2020-01-01T00:00:00Z"))
     commit(vault, git)
     assert cortex("prune", "--dry-run").returncode == 0
@@ -340,8 +498,17 @@ def test_the_exit_code_says_whether_there_is_something_to_confirm(vault_from: Wr
 
 
 @pytest.mark.skipif("restore" not in VERBS, reason="restore is not there yet")
-def test_what_was_pruned_comes_back_from_git(vault_from: Write, cortex, git: Callable[..., str]) -> None:
-    vault = vault_from(record("old-one", "status: archived", "archived_at: 2020-01-01T00:00:00Z", body="The whole text."))
+def test_what_was_pruned_comes_back_from_git(
+    vault_from: Write, cortex, git: Callable[..., str]
+) -> None:
+    vault = vault_from(
+        record(
+            "old-one",
+            "status: archived",
+            "archived_at: 2020-01-01T00:00:00Z",
+            body="The whole text.",
+        )
+    )
     commit(vault, git)
     assert cortex("prune", "--yes").returncode == 0
     assert cortex("restore", "old-one").returncode == 0
@@ -350,12 +517,16 @@ def test_what_was_pruned_comes_back_from_git(vault_from: Write, cortex, git: Cal
 
 @pytest.mark.parametrize("verb", [lifecycle, prune])
 @pytest.mark.parametrize("number", [0, 10_001])
-def test_a_pass_of_no_size_is_refused(vault: Vault, caller: Caller, verb: Callable, number: int) -> None:
+def test_a_pass_of_no_size_is_refused(
+    vault: Vault, caller: Caller, verb: Callable, number: int
+) -> None:
     with pytest.raises(Invalid):
         verb(vault, caller, number=number)
 
 
-def test_while_git_is_in_the_middle_of_something_nothing_is_changed(vault_from: Write, caller: Caller, git: Callable[..., str]) -> None:
+def test_while_git_is_in_the_middle_of_something_nothing_is_changed(
+    vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
     vault = vault_from(crowd() + record("faded", "confidence: 0.1"))
     commit(vault, git)
     Path(vault.root, ".git/MERGE_HEAD").write_text(git(vault.root, "rev-parse", "HEAD"))
@@ -366,13 +537,17 @@ def test_while_git_is_in_the_middle_of_something_nothing_is_changed(vault_from: 
     assert len(lifecycle(vault, caller, dry_run=True).records) == 1
 
 
-def test_an_edit_of_a_person_in_between_wins(vault_from: Write, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_of_a_person_in_between_wins(
+    vault_from: Write, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vault = vault_from(crowd() + record("faded", "confidence: 0.1"))
     file = Path(vault.root, "records/gotcha/faded.md")
 
     def pin(what: str, done: int, total: int) -> None:
         if what == "archiving" and done == 0:
-            file.write_text(file.read_text().replace("confidence: 0.1", "confidence: 0.1\npinned: true"))
+            file.write_text(
+                file.read_text().replace("confidence: 0.1", "confidence: 0.1\npinned: true")
+            )
 
     answer = lifecycle(vault, caller._replace(progress=pin))
     assert answer.records == ()
@@ -380,15 +555,21 @@ def test_an_edit_of_a_person_in_between_wins(vault_from: Write, caller: Caller, 
 
 
 def test_the_verbs_read_no_whoosh() -> None:
-    code = (
-        "import sys; import cortex.operations.score, cortex.operations.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    code = "import sys; import cortex.operations.score, cortex.operations.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.strip() == "[]"
     assert access.seconds("1970-01-01T00:00:01Z") == 1
 
 
-@pytest.mark.parametrize(("kind", "said"), [("action", "an action is never archived by itself"), ("plan", "a plan is never archived by itself")])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("action", "an action is never archived by itself"),
+        ("plan", "a plan is never archived by itself"),
+    ],
+)
 def test_a_verdict_is_a_sentence(vault_from: Write, caller: Caller, kind: str, said: str) -> None:
     vault = vault_from(record("due-soon", "confidence: 0.1", type=kind))
     assert said in score(vault, caller, "due-soon").lifecycle

@@ -49,7 +49,10 @@ def test_what_goes_wrong_is_said(tmp_path, text, message):
         ask(model(tmp_path, text), "x" * 300_000, str(tmp_path))
 
 
-@pytest.mark.parametrize(("command", "message"), [("no-such-model -p", "cannot be run"), ("", "is empty"), ("'", "is no command")])
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [("no-such-model -p", "cannot be run"), ("", "is empty"), ("'", "is no command")],
+)
 def test_a_command_that_is_none_is_said(tmp_path, command, message):
     with pytest.raises(CortexError, match=message):
         ask(command, "x", str(tmp_path))
@@ -119,7 +122,13 @@ def test_an_answer_counts_though_a_child_keeps_the_pipe_open(tmp_path):
 
 
 def test_nothing_of_an_answer_that_is_too_long_is_kept(tmp_path, cortex, vault):
-    done = cortex("extract", "Decision: sails are furled", "--model", model(tmp_path, ENDLESS.replace("{fd}", "1")), "--keep")
+    done = cortex(
+        "extract",
+        "Decision: sails are furled",
+        "--model",
+        model(tmp_path, ENDLESS.replace("{fd}", "1")),
+        "--keep",
+    )
     assert done.returncode == 2
     assert "answered more than 1,000,000 bytes" in done.stderr
     assert done.stderr.count("\n") == 2

@@ -27,11 +27,15 @@ PLUGIN = ROOT / "plugins/claude"
 
 def test_the_committed_files_are_what_is_made() -> None:
     """CORTEX_UPDATE=1 writes them anew."""
-    there = {str(path.relative_to(ROOT)) for path in PLUGIN.rglob("*") if path.is_file()} | {".claude-plugin/marketplace.json"}
+    there = {str(path.relative_to(ROOT)) for path in PLUGIN.rglob("*") if path.is_file()} | {
+        ".claude-plugin/marketplace.json"
+    }
     made = texts()
     for name, text in made.items():
         path = ROOT / name
-        if os.environ.get("CORTEX_UPDATE") == "1" and (not path.exists() or path.read_text() != text):
+        if os.environ.get("CORTEX_UPDATE") == "1" and (
+            not path.exists() or path.read_text() != text
+        ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             there.add(name)
@@ -41,8 +45,19 @@ def test_the_committed_files_are_what_is_made() -> None:
 
 # What Claude Code takes, from its plugin reference: only `name` is required; a known key of another type stops the load.
 MANIFEST = {"name": str, "version": str, "description": str, "license": str, "keywords": list}
-GROUP, HANDLER = {"matcher": str, "hooks": list}, {"type": str, "command": str, "args": list, "timeout": int, "async": bool}
-EVENTS = {"SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Stop", "SubagentStop", "SessionEnd"}
+GROUP, HANDLER = (
+    {"matcher": str, "hooks": list},
+    {"type": str, "command": str, "args": list, "timeout": int, "async": bool},
+)
+EVENTS = {
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+}
 
 
 def shaped(value: dict[str, object], keys: dict[str, type]) -> bool:
@@ -71,18 +86,26 @@ def test_the_hooks_have_the_documented_shape() -> None:
         assert shaped(group, GROUP)
         (handler,) = group["hooks"]
         assert shaped(handler, HANDLER)
-        assert (handler["type"], handler["command"], handler["args"][0]) == ("command", "cortex", "hook")
+        assert (handler["type"], handler["command"], handler["args"][0]) == (
+            "command",
+            "cortex",
+            "hook",
+        )
     starts = said["hooks"]["SessionStart"][0]["matcher"]
     assert set(starts.split("|")) == {"startup", "resume", "clear", "compact", "fork"}
 
 
-@pytest.mark.parametrize("name", [f"commands/{name}.md" for name in COMMANDS] + ["skills/cortex/SKILL.md"])
+@pytest.mark.parametrize(
+    "name", [f"commands/{name}.md" for name in COMMANDS] + ["skills/cortex/SKILL.md"]
+)
 def test_each_command_in_them_is_understood(name) -> None:
     text = (PLUGIN / name).read_text()
     _, head, body = text.split("---\n", 2)
     assert re.search(r'^description: ".+"$', head, re.MULTILINE)
     blocks = "\n".join(re.findall(r"```sh\n(.*?)```", body, re.DOTALL))
-    lines = [line for line in [*blocks.splitlines(), *re.findall(r"`(cortex [a-z][^`]*)`", body)] if line]
+    lines = [
+        line for line in [*blocks.splitlines(), *re.findall(r"`(cortex [a-z][^`]*)`", body)] if line
+    ]
     assert lines
     for line in lines:
         _, called, *words = shlex.split(re.split(r" [<|]", line)[0])
@@ -107,7 +130,15 @@ def test_the_shim_tells_and_keeps_and_never_fails(tmp_path, there) -> None:
     (tmp_path / "run.mjs").write_text(RUN)
     node = shutil.which("node")
     assert node
-    done = subprocess.run([node, "run.mjs"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [node, "run.mjs"],
+        cwd=tmp_path,
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     log = tmp_path / "log"
     if not there:
@@ -117,7 +148,12 @@ def test_the_shim_tells_and_keeps_and_never_fails(tmp_path, there) -> None:
     start, stop = [json.loads(line) for line in log.read_text().splitlines()]
     assert start == [
         ["hook", "session-start", "--host", "claude"],
-        {"cwd": str(tmp_path), "session_id": "s", "source": "startup", "hook_event_name": "SessionStart"},
+        {
+            "cwd": str(tmp_path),
+            "session_id": "s",
+            "source": "startup",
+            "hook_event_name": "SessionStart",
+        },
     ]
     assert stop[0][1] == "stop"
     assert stop[1]["last_assistant_message"] == "Decision: one\n\nand two"
@@ -157,4 +193,7 @@ def test_the_hosts_are_those_that_hooks_understand() -> None:
         for on in host.ons:
             assert spoken.word_of(host.name, on.event) == on.event
             assert spoken.word_of(host.name, on.name) == on.event, (host.name, on.name)
-            assert (on.silence == "{}") == (on.event in spoken.DIALECTS[host.name].silent), (host.name, on.name)
+            assert (on.silence == "{}") == (on.event in spoken.DIALECTS[host.name].silent), (
+                host.name,
+                on.name,
+            )

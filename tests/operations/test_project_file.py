@@ -73,7 +73,9 @@ def test_what_is_there_is_never_touched(shop, where) -> None:
     _, added = made(shop)
     assert added == ("cortex.toml", ".gitattributes")
     assert os.lstat(file).st_mtime_ns == before
-    assert [folder for folder, _, names in os.walk(shop.parent) if ".cortex-project" in names] == [str(file.parent)]
+    assert [folder for folder, _, names in os.walk(shop.parent) if ".cortex-project" in names] == [
+        str(file.parent)
+    ]
 
 
 @pytest.mark.parametrize("where", ["no repository", "home"])
@@ -102,10 +104,16 @@ def test_an_install_says_how_the_name_lasts(shop, git) -> None:
     (line,) = [line for line in hooks(place, "install", "claude").next if ".cortex-project" in line]
     subprocess.run(["/bin/sh", "-c", line.rpartition(": ")[2]], cwd=place.cwd, check=True)
     assert (shop / ".cortex-project").read_text() == f"{old}\n"
-    assert not [line for line in hooks(place, "install", "claude").next if ".cortex-project" in line]
+    assert not [
+        line for line in hooks(place, "install", "claude").next if ".cortex-project" in line
+    ]
     (shop / ".cortex-project").unlink()
-    git(shop, "remote", "add", "origin", "https://example.org/shop.git")  # of which a clone has the name too
-    assert not [line for line in hooks(place, "install", "claude").next if ".cortex-project" in line]
+    git(
+        shop, "remote", "add", "origin", "https://example.org/shop.git"
+    )  # of which a clone has the name too
+    assert not [
+        line for line in hooks(place, "install", "claude").next if ".cortex-project" in line
+    ]
 
 
 @pytest.mark.parametrize("how", ["a remote", "a move", "a file"])

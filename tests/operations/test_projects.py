@@ -30,10 +30,29 @@ def shops(vault, caller):
     for number, name in enumerate(("shop", "shop-k3f7")):
         later = caller_at(f"2026-11-2{number}T10:00:00Z", caller.cwd)
         capture(
-            vault, later, f"Decision: stripes {number}, because they are seen", project=name, branch="main", id=f"2026112{number}t100000z-aaaaaaaaaa"
+            vault,
+            later,
+            f"Decision: stripes {number}, because they are seen",
+            project=name,
+            branch="main",
+            id=f"2026112{number}t100000z-aaaaaaaaaa",
         )
-        capture(vault, later, f"Action: paint {number}", project=name, id=f"2026112{number}t100001z-aaaaaaaaaa")
-        capture(vault, later, "turn", type="stop", session=f"s{number}", project=name, id=f"2026112{number}t100002z-aaaaaaaaaa")
+        capture(
+            vault,
+            later,
+            f"Action: paint {number}",
+            project=name,
+            id=f"2026112{number}t100001z-aaaaaaaaaa",
+        )
+        capture(
+            vault,
+            later,
+            "turn",
+            type="stop",
+            session=f"s{number}",
+            project=name,
+            id=f"2026112{number}t100002z-aaaaaaaaaa",
+        )
     normalize(vault, caller)
     return vault
 
@@ -41,31 +60,52 @@ def shops(vault, caller):
 def named(vault, *names: str) -> None:
     for number, name in enumerate(names):
         written = name if name.isalnum() else json.dumps(name)
-        Path(vault.root, f"n{number}.md").write_text(f"---\nid: n{number}\nproject: {written}\n---\ntext\n")
+        Path(vault.root, f"n{number}.md").write_text(
+            f"---\nid: n{number}\nproject: {written}\n---\ntext\n"
+        )
 
 
 def files_of(vault) -> dict[str, bytes]:
-    return {str(path.relative_to(vault.root)): path.read_bytes() for path in sorted(Path(vault.root).rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(vault.root)): path.read_bytes()
+        for path in sorted(Path(vault.root).rglob("*"))
+        if path.is_file()
+    }
 
 
 def projects_of(vault, caller) -> dict[str, tuple[int, int, int]]:
-    return {one.name: (one.notes, one.open_actions, one.sessions) for one in project(vault, caller).projects}
+    return {
+        one.name: (one.notes, one.open_actions, one.sessions)
+        for one in project(vault, caller).projects
+    }
 
 
 # -- list and show
 
 
 def test_a_ticked_action_is_open_nowhere(vault, caller) -> None:
-    for at, (id_, status) in enumerate((("one-abcdef", "open"), ("two-abcdef", "open"), ("three-abcdef", "closed"))):
+    for at, (id_, status) in enumerate(
+        (("one-abcdef", "open"), ("two-abcdef", "open"), ("three-abcdef", "closed"))
+    ):
         text = f"---\nid: {id_}\ntype: action\nstatus: {status}\nproject: p\n---\n- [{'x' if at == 0 else ' '}] it\n"
         Path(vault.root, f"a{at}.md").write_text(text)
     shown = project(vault, caller, "show", "p")
-    assert [one.id for one in shown.actions] == [one.id for one in actions(vault, caller, project="p").records] == ["two-abcdef"]
-    figures = (shown.open_actions, projects_of(vault, caller)["p"][1], status_of(vault, caller).open_actions)
+    assert (
+        [one.id for one in shown.actions]
+        == [one.id for one in actions(vault, caller, project="p").records]
+        == ["two-abcdef"]
+    )
+    figures = (
+        shown.open_actions,
+        projects_of(vault, caller)["p"][1],
+        status_of(vault, caller).open_actions,
+    )
     assert figures == (1, 1, 1) == (context(vault, caller, project="p").figures.open_actions,) * 3
 
 
-def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(vault, caller, tmp_path) -> None:
+def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
+    vault, caller, tmp_path
+) -> None:
     """In its folder too, which goes on saying the old name."""
     folder = tmp_path / "work"
     folder.mkdir()
@@ -107,7 +147,10 @@ def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex) 
     assert [one.command for one in listed.alike] == ["cortex project merge shop-k3f7 shop"]
     text = cortex("project", "list").stdout
     assert text == cortex("project").stdout
-    assert "shop-k3f7 looks like shop; if they are one project: cortex project merge shop-k3f7 shop\n" in text
+    assert (
+        "shop-k3f7 looks like shop; if they are one project: cortex project merge shop-k3f7 shop\n"
+        in text
+    )
     assert json.loads(cortex("project", "--json").stdout)["projects"][1]["name"] == "shop"
 
 
@@ -116,7 +159,10 @@ def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex) 
     [
         (["my-app", "my_app", "My.App"], ["My.App my-app", "my_app my-app"]),
         (["app-2fx4", "app-bcdf", "app"], ["app-2fx4 app", "app-bcdf app"]),
-        (["app-2fx4", "app-3fx4"], []),  # two folders of one name are two projects, for all that is known
+        (
+            ["app-2fx4", "app-3fx4"],
+            [],
+        ),  # two folders of one name are two projects, for all that is known
         (["app", "app-docs", "app-core"], []),  # a word, no hash
         (["app", "application", "api"], []),
         (["Bücher", "bücher"], []),  # no capture can have either name
@@ -124,23 +170,38 @@ def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex) 
         (["a b", "A-B", "a-b"], ["'a b' a-b", "A-B a-b"]),
     ],
 )
-def test_names_that_look_like_one_project_are_only_suggested(vault, caller, names, commands) -> None:
+def test_names_that_look_like_one_project_are_only_suggested(
+    vault, caller, names, commands
+) -> None:
     named(vault, *names)
     before = files_of(vault)
-    assert sorted(one.command.removeprefix("cortex project merge ") for one in project(vault, caller).alike) == commands
+    assert (
+        sorted(
+            one.command.removeprefix("cortex project merge ")
+            for one in project(vault, caller).alike
+        )
+        == commands
+    )
     assert files_of(vault) == before
 
 
-def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_from(shops, caller, cortex) -> None:
+def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_from(
+    shops, caller, cortex
+) -> None:
     shown = project(shops, caller, "show", "shop")
     assert tuple(shown[:4]) == ("shop", 2, 1, 1)
     assert [(branch.name, branch.notes) for branch in shown.branches] == [("main", 1)]
-    assert [(line.title, line.date) for line in shown.decisions] == [("Stripes 0, because they are seen", "2026-11-20")]
+    assert [(line.title, line.date) for line in shown.decisions] == [
+        ("Stripes 0, because they are seen", "2026-11-20")
+    ]
     assert [line.title for line in shown.actions] == ["Paint 0"]
     text = cortex("project", "show", "shop").stdout
     assert "open actions\n  no date     Paint 0" in text
     Path(shops.root, ".cortex-project").write_text("shop\n")
-    assert f"this folder is shop: {shops.root}/.cortex-project says so" in cortex("project", "show").stdout
+    assert (
+        f"this folder is shop: {shops.root}/.cortex-project says so"
+        in cortex("project", "show").stdout
+    )
 
 
 def test_where_a_folders_name_comes_from(tmp_path, git) -> None:
@@ -194,7 +255,9 @@ def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, co
     undo = cortex(*done.next.split()[1:])
     assert undo.stdout.startswith("2 notes and 1 session of shop went back to shop-k3f7\n")
     now = files_of(shops)
-    assert {path for path in before if now[path] != before[path]} == {"cortex.toml"}  # an empty section stays
+    assert {path for path in before if now[path] != before[path]} == {
+        "cortex.toml"
+    }  # an empty section stays
     assert settings.load(shops.root).aliases == ()
     assert set(now) == set(before)
 
@@ -228,7 +291,9 @@ def test_merged_on_and_on_each_step_goes_back(vault, caller) -> None:
     project(vault, caller, "unmerge", "b", yes=True)
     project(vault, caller, "unmerge", "a", yes=True)
     now = files_of(vault)
-    assert {path: data for path, data in now.items() if path.startswith("n")} == {path: data for path, data in before.items() if path.startswith("n")}
+    assert {path: data for path, data in now.items() if path.startswith("n")} == {
+        path: data for path, data in before.items() if path.startswith("n")
+    }
 
 
 def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller) -> None:
@@ -239,13 +304,18 @@ def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller) -> No
         if what == "reading":
             file.write_text(file.read_text().replace("project: a", "project: c"))
 
-    assert project(vault, caller._replace(progress=meanwhile), "merge", "a", "b", yes=True).changed == ()
+    assert (
+        project(vault, caller._replace(progress=meanwhile), "merge", "a", "b", yes=True).changed
+        == ()
+    )
     assert "project: c" in file.read_text()
 
 
 def test_two_records_of_one_topic_both_stay_and_are_named(vault, caller, cortex) -> None:
     for name in ("a", "b"):
-        Path(vault.root, f"{name}.md").write_text(f"---\nid: {name}-topic\nproject: {name}\ntopic: decision/roads\n---\nby {name}\n")
+        Path(vault.root, f"{name}.md").write_text(
+            f"---\nid: {name}-topic\nproject: {name}\ntopic: decision/roads\n---\nby {name}\n"
+        )
     would = project(vault, caller, "merge", "a", "b", yes=True)
     assert would.collisions == (("decision/roads", "a-topic", "b-topic"),)
     assert projects_of(vault, caller) == {"b": (2, 0, 0)}
@@ -339,20 +409,28 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
         return
     now = file.read_bytes().decode()
     assert aliases.held(vault.root) == before | {"a.b-c": "d"}
-    assert [line for line in text.splitlines() if line not in now.splitlines() and "aliases" not in line] == []
+    assert [
+        line for line in text.splitlines() if line not in now.splitlines() and "aliases" not in line
+    ] == []
     assert not aliases.put(vault.root, "a.b-c", "d")
     assert aliases.drop(vault.root, "a.b-c")
     assert aliases.held(vault.root) == before
     assert not aliases.drop(vault.root, "a.b-c")
 
 
-@pytest.mark.parametrize("text", ["[index", "projects = 3", "[projects]\naliases = ['a']", "\ufeffformat = 1"])
+@pytest.mark.parametrize(
+    "text", ["[index", "projects = 3", "[projects]\naliases = ['a']", "\ufeffformat = 1"]
+)
 def test_settings_that_cannot_be_read_are_not_written(shops, caller, text) -> None:
     Path(shops.root, "cortex.toml").write_text(text)
     before = files_of(shops)
     with pytest.raises(Invalid):
         project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
-    assert {path: data for path, data in files_of(shops).items() if path.startswith(("records", "cortex.toml"))} == {
+    assert {
+        path: data
+        for path, data in files_of(shops).items()
+        if path.startswith(("records", "cortex.toml"))
+    } == {
         path: data for path, data in before.items() if path.startswith(("records", "cortex.toml"))
     }
 
@@ -365,10 +443,17 @@ def test_settings_that_cannot_be_read_are_not_written(shops, caller, text) -> No
         ("[projects.aliases]\na = 3\nb = ''\nc = 'C C'\nd = 'd'\ne = '../x'\n", (), 5),
         ("[projects]\naliases = 'a'\n", (), 1),
         ("projects = 'a'\n", (), 1),
-        ("[projects.aliases]\n" + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)), None, None),
+        (
+            "[projects.aliases]\n"
+            + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)),
+            None,
+            None,
+        ),
     ],
 )
-def test_aliases_are_read_with_a_problem_for_each_that_is_none(vault, caller, text, good, problems) -> None:
+def test_aliases_are_read_with_a_problem_for_each_that_is_none(
+    vault, caller, text, good, problems
+) -> None:
     Path(vault.root, "cortex.toml").write_text(text)
     held = settings.load(vault.root)
     if good is not None:

@@ -25,7 +25,9 @@ Git = Callable[..., str]
 def commit(git: Git, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Write and remove files (None), then commit them at a day of November 2026; `moved` renames first."""
 
-    def run(folder: Path, day: int, files: dict[str, str | None], moved: Sequence[tuple[str, str]] = ()) -> str:
+    def run(
+        folder: Path, day: int, files: dict[str, str | None], moved: Sequence[tuple[str, str]] = ()
+    ) -> str:
         for old, new in moved:
             (folder / new).parent.mkdir(parents=True, exist_ok=True)
             git(folder, "mv", old, new)
@@ -37,7 +39,10 @@ def commit(git: Git, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
                 (folder / name).write_text(text)
         git(folder, "add", "-A")
         for variable in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-            monkeypatch.setenv(variable, f"2026-{11 if day > 0 else 10}-{day if day > 0 else 31 + day:02}T12:00:00Z")
+            monkeypatch.setenv(
+                variable,
+                f"2026-{11 if day > 0 else 10}-{day if day > 0 else 31 + day:02}T12:00:00Z",
+            )
         git(folder, "commit", "-q", "--allow-empty", "-m", "work")
         return git(folder, "rev-parse", "HEAD").strip()
 
@@ -58,7 +63,9 @@ _MADE: list[Path] = []
 
 
 @pytest.fixture
-def shop(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, git: Git, commit: Callable[..., str]) -> Path:
+def shop(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, git: Git, commit: Callable[..., str]
+) -> Path:
     """A copy of a project where things were deleted, renamed, merged, abandoned and dropped since the claims were made."""
     if not _MADE:
         _MADE.append(_made(tmp_path_factory.mktemp("made") / "shop", git, commit))
@@ -69,11 +76,35 @@ def _made(root: Path, git: Git, commit: Callable[..., str]) -> Path:
     root.mkdir()
     git(root, "init", "-q")
     start = {
-        name: lines(name) for name in ("src/app/kept.py", "src/app/old.py", "src/app/moved.py", "src/app/twice.py", "src/app/edited.py", "setup.cfg")
+        name: lines(name)
+        for name in (
+            "src/app/kept.py",
+            "src/app/old.py",
+            "src/app/moved.py",
+            "src/app/twice.py",
+            "src/app/edited.py",
+            "setup.cfg",
+        )
     }
-    commit(root, 0, {**start, "src/app/before.py": "x\n", "pyproject.toml": PROJECT, "requirements/dev.txt": "pytest\n"})
+    commit(
+        root,
+        0,
+        {
+            **start,
+            "src/app/before.py": "x\n",
+            "pyproject.toml": PROJECT,
+            "requirements/dev.txt": "pytest\n",
+        },
+    )
     commit(root, -1, {"src/app/before.py": None})
-    for name, day in (("merged", 2), ("forwarded", 2), ("squashed", 3), ("abandoned", 3), ("old-name", 4), ("unborn-here", 4)):
+    for name, day in (
+        ("merged", 2),
+        ("forwarded", 2),
+        ("squashed", 3),
+        ("abandoned", 3),
+        ("old-name", 4),
+        ("unborn-here", 4),
+    ):
         git(root, "switch", "-q", "-c", f"feature/{name}", "main")
         if name != "unborn-here":
             commit(root, day, {f"src/{name}.py": lines(name)})
@@ -89,8 +120,17 @@ def _made(root: Path, git: Git, commit: Callable[..., str]) -> Path:
     for name in ("merged", "forwarded", "squashed", "abandoned", "unborn-here"):
         git(root, "branch", "-q", "-D", f"feature/{name}")
     commit(root, 5, {"src/app/late.py": lines("late")})
-    commit(root, 6, {}, [("src/app/moved.py", "src/core/moved.py"), ("src/app/twice.py", "src/app/once.py")])
-    commit(root, 7, {"src/app/late.py": None, "src/app/old.py": None, "src/app/edited.py": lines("edited", 31)})
+    commit(
+        root,
+        6,
+        {},
+        [("src/app/moved.py", "src/core/moved.py"), ("src/app/twice.py", "src/app/once.py")],
+    )
+    commit(
+        root,
+        7,
+        {"src/app/late.py": None, "src/app/old.py": None, "src/app/edited.py": lines("edited", 31)},
+    )
     commit(root, 8, {}, [("src/app/once.py", "src/core/twice.py")])
     commit(root, 9, {"pyproject.toml": NOW_NAMES})
     return root
@@ -137,13 +177,19 @@ def test_a_scripted_history_gives_exactly_the_marks_expected(shop: Path) -> None
 
 
 def test_many_missing_files_are_looked_up_like_few(shop: Path) -> None:
-    many = [f"In `src/none{number}.py`, `lib/none{number}.py` and b{number}.py." for number in range(7)]
+    many = [
+        f"In `src/none{number}.py`, `lib/none{number}.py` and b{number}.py." for number in range(7)
+    ]
     assert told(shop, *many, *GONE) == GONE
 
 
 def test_what_was_gone_already_when_it_was_claimed_is_history(shop: Path) -> None:
     assert told(shop, *GONE, created="2026-11-20T00:00:00Z") == {}
-    both = [claim_of(f"{day} {text}", "", text, "", f"2026-11-{day}T12:00:01Z") for text in GONE for day in ("01", "09")]
+    both = [
+        claim_of(f"{day} {text}", "", text, "", f"2026-11-{day}T12:00:01Z")
+        for text in GONE
+        for day in ("01", "09")
+    ]
     assert doubts(str(shop), both).doubts.keys() == {f"01 {text}" for text in GONE}
 
 
@@ -177,7 +223,9 @@ def test_a_branch_is_doubted_when_its_work_is_nowhere(shop: Path, branch: str, w
 
 def test_a_branch_whose_commits_git_has_forgotten_is_not_spoken_of(shop: Path) -> None:
     with (shop / ".git/logs/HEAD").open("a") as log:
-        log.write(f"{'1' * 40} {'2' * 40} A <a@example.org> 1795232351 +0000\tcheckout: moving from feature/lost to main\n")
+        log.write(
+            f"{'1' * 40} {'2' * 40} A <a@example.org> 1795232351 +0000\tcheckout: moving from feature/lost to main\n"
+        )
     assert told(shop, "A decision.", branch="feature/lost") == {}
 
 
@@ -191,17 +239,23 @@ def test_a_branch_that_a_remote_has_is_there(shop: Path, git: Git) -> None:
     assert told(shop, "A decision.", branch="feature/abandoned") == {}
 
 
-def test_a_fresh_clone_says_the_same_of_files_and_packages_and_nothing_of_branches(shop: Path, git: Git, tmp_path: Path) -> None:
+def test_a_fresh_clone_says_the_same_of_files_and_packages_and_nothing_of_branches(
+    shop: Path, git: Git, tmp_path: Path
+) -> None:
     git(tmp_path, "clone", "-q", str(shop), "clone")
     assert told(tmp_path / "clone", *GONE, *KEPT) == GONE
     assert told(tmp_path / "clone", "A decision.", branch="feature/abandoned") == {}
 
 
-def test_linked_work_trees_and_detached_heads_are_looked_at_like_any_other(shop: Path, git: Git, tmp_path: Path) -> None:
+def test_linked_work_trees_and_detached_heads_are_looked_at_like_any_other(
+    shop: Path, git: Git, tmp_path: Path
+) -> None:
     git(shop, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
     assert told(tmp_path / "tree", *GONE, *KEPT) == GONE
     assert told(tmp_path / "tree" / "src" / "app", *GONE, *KEPT) == GONE
-    assert told(tmp_path / "tree", "A decision.", branch="feature/abandoned") == {"A decision.": "branch feature/abandoned is gone"}
+    assert told(tmp_path / "tree", "A decision.", branch="feature/abandoned") == {
+        "A decision.": "branch feature/abandoned is gone"
+    }
     assert told(tmp_path / "tree", "A decision.", branch="feature/new-name") == {}
 
 
@@ -210,13 +264,20 @@ def test_an_old_commit_checked_out_has_no_future(shop: Path, git: Git) -> None:
     assert told(shop, *GONE, *KEPT, "`src/core/moved.py` is new.") == {}
 
 
-def test_a_shallow_clone_doubts_what_it_knows_and_nothing_else(shop: Path, git: Git, tmp_path: Path) -> None:
+def test_a_shallow_clone_doubts_what_it_knows_and_nothing_else(
+    shop: Path, git: Git, tmp_path: Path
+) -> None:
     git(tmp_path, "clone", "-q", "--depth", "2", f"file://{shop}", "shallow")
     found = told(tmp_path / "shallow", *GONE, *KEPT)
-    assert found == {"We use redis for the sessions.": GONE["We use redis for the sessions."], "Do not use left-pad.": GONE["Do not use left-pad."]}
+    assert found == {
+        "We use redis for the sessions.": GONE["We use redis for the sessions."],
+        "Do not use left-pad.": GONE["Do not use left-pad."],
+    }
 
 
-def test_a_deletion_that_is_not_committed_is_seen_and_a_sparse_check_out_is_none(shop: Path, git: Git) -> None:
+def test_a_deletion_that_is_not_committed_is_seen_and_a_sparse_check_out_is_none(
+    shop: Path, git: Git
+) -> None:
     text = "All of it is in `src/app/kept.py`."
     (shop / "src/app/kept.py").unlink()
     assert told(shop, text) == {text: "src/app/kept.py is gone"}
@@ -231,13 +292,17 @@ def test_in_the_middle_of_a_rebase_only_what_is_committed_counts(shop: Path, git
     git(shop, "switch", "-q", "feature/new-name")
     (shop / "src/app/edited.py").write_text("mine\n")
     git(shop, "commit", "-q", "-am", "mine")
-    stopped = subprocess.run(["git", "rebase", "-q", "main"], cwd=shop, capture_output=True, check=False)
+    stopped = subprocess.run(
+        ["git", "rebase", "-q", "main"], cwd=shop, capture_output=True, check=False
+    )
     assert stopped.returncode
     (shop / "src/app/kept.py").unlink()
     assert told(shop, "In `src/app/kept.py`.", *GONE) == GONE
 
 
-def test_an_empty_repository_a_plain_folder_and_no_folder_say_little(tmp_path: Path, git: Git) -> None:
+def test_an_empty_repository_a_plain_folder_and_no_folder_say_little(
+    tmp_path: Path, git: Git
+) -> None:
     (tmp_path / "empty").mkdir()
     git(tmp_path / "empty", "init", "-q")
     plain = tmp_path / "plain"
@@ -250,7 +315,9 @@ def test_an_empty_repository_a_plain_folder_and_no_folder_say_little(tmp_path: P
     assert told(plain, *texts) == {"In `src/b.py`.": "src/b.py is not there"}
 
 
-def test_a_vault_of_its_own_holds_no_code_and_says_nothing_of_it(tmp_path: Path, git: Git, shop: Path, commit: Callable[..., str]) -> None:
+def test_a_vault_of_its_own_holds_no_code_and_says_nothing_of_it(
+    tmp_path: Path, git: Git, shop: Path, commit: Callable[..., str]
+) -> None:
     vault = shop / "vault"
     vault.mkdir()
     git(vault, "init", "-q")
@@ -268,7 +335,9 @@ def test_nothing_outside_the_project_is_looked_at(shop: Path, tmp_path: Path) ->
     assert not [path for path, _ in found.used if not path.startswith(str(shop)) or "link" in path]
 
 
-def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_not_doubted(shop: Path, git: Git, commit: Callable[..., str]) -> None:
+def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_not_doubted(
+    shop: Path, git: Git, commit: Callable[..., str]
+) -> None:
     text = "We use redis for the sessions."
     (shop / "Dockerfile").write_text("RUN pip install redis\n")
     assert told(shop, text) == {}
@@ -289,12 +358,16 @@ def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_no
 
 def test_a_damaged_manifest_is_a_problem_and_no_doubt(shop: Path) -> None:
     (shop / "package.json").write_text("{")
-    found = doubts(str(shop), [claim_of("x", "", "We use redis. See `src/app/old.py`.", "", CREATED)])
+    found = doubts(
+        str(shop), [claim_of("x", "", "We use redis. See `src/app/old.py`.", "", CREATED)]
+    )
     assert found.doubts["x"].why == "src/app/old.py is gone"
     assert [problem.where for problem in found.problems] == ["package.json"]
 
 
-def test_a_git_that_fails_or_hangs_is_a_problem(shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_git_that_fails_or_hangs_is_a_problem(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     claim = claim_of("x", "", "See `src/app/old.py`.", "", CREATED)
     (tmp_path / "bin").mkdir()
     false = tmp_path / "bin/git"
@@ -323,13 +396,26 @@ def test_no_program_that_the_repository_names_is_run(shop: Path, git: Git, tmp_p
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     program.chmod(0o755)
-    for key in ("gpg.program", "diff.external", "core.fsmonitor", "diff.text.textconv", "core.pager"):
+    for key in (
+        "gpg.program",
+        "diff.external",
+        "core.fsmonitor",
+        "diff.text.textconv",
+        "core.pager",
+    ):
         git(shop, "config", key, str(program))
     git(shop, "config", "log.showSignature", "true")
     commit = git(shop, "cat-file", "commit", "main~2")
     head, _, message = commit.partition("\n\n")
     signed = f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n{message}"
-    made = subprocess.run(["git", "hash-object", "-t", "commit", "-w", "--stdin"], cwd=shop, input=signed, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+        cwd=shop,
+        input=signed,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     git(shop, "update-ref", "refs/heads/main", made.stdout.strip())
     (shop / ".gitattributes").write_text("* diff=text\n")
     assert told(shop, "In `src/app/old.py`.") == {"In `src/app/old.py`.": "src/app/old.py is gone"}
@@ -338,7 +424,9 @@ def test_no_program_that_the_repository_names_is_run(shop: Path, git: Git, tmp_p
     assert (tmp_path / "ran").exists()
 
 
-def test_git_is_not_called_when_all_is_well_and_once_for_files(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_is_not_called_when_all_is_well_and_once_for_files(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[str] = []
     attempt = gits.attempt
 
@@ -352,11 +440,19 @@ def test_git_is_not_called_when_all_is_well_and_once_for_files(shop: Path, monke
     told(shop, "In `src/app/old.py` and src/app/moved.py.")
     assert len(calls) == 1
     told(shop, *GONE, branch="feature/abandoned")
-    assert len(calls) == 1 + 5  # gone, gone under the new name, work of the branch, manifests, what they said
+    assert (
+        len(calls) == 1 + 5
+    )  # gone, gone under the new name, work of the branch, manifests, what they said
 
 
-def test_every_change_that_could_change_the_answer_changes_a_stamp(shop: Path, git: Git, commit: Callable[..., str]) -> None:
-    claims = [claim_of(text, "", text, branch, CREATED) for text in (*GONE, *KEPT) for branch in ("main", "feature/abandoned", "feature/new-name")]
+def test_every_change_that_could_change_the_answer_changes_a_stamp(
+    shop: Path, git: Git, commit: Callable[..., str]
+) -> None:
+    claims = [
+        claim_of(text, "", text, branch, CREATED)
+        for text in (*GONE, *KEPT)
+        for branch in ("main", "feature/abandoned", "feature/new-name")
+    ]
 
     def changes(change: Callable[[], object]) -> bool:
         used = doubts(str(shop), claims).used
@@ -365,7 +461,9 @@ def test_every_change_that_could_change_the_answer_changes_a_stamp(shop: Path, g
         return any(stamp != stamp_of(path) for path, stamp in used)
 
     assert not changes(lambda: None)
-    assert not changes(lambda: (shop / "src/app/kept.py").write_text("edited\n"))  # whether it is there is all that counts
+    assert not changes(
+        lambda: (shop / "src/app/kept.py").write_text("edited\n")
+    )  # whether it is there is all that counts
     assert changes(lambda: (shop / "src/app/kept.py").unlink())
     assert changes(lambda: (shop / "src/app/old.py").write_text("back\n"))
     assert changes(lambda: (shop / "pyproject.toml").write_text(PROJECT))
@@ -377,34 +475,59 @@ def test_every_change_that_could_change_the_answer_changes_a_stamp(shop: Path, g
     assert changes(lambda: git(shop, "pack-refs", "--all"))
 
 
-def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files_alone_does_not(shop: Path) -> None:
+def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files_alone_does_not(
+    shop: Path,
+) -> None:
     def used(text: str) -> set[str]:
-        return {os.path.relpath(path, shop) for path, _ in doubts(str(shop), [claim_of("x", "", text, "main", CREATED)]).used}
+        return {
+            os.path.relpath(path, shop)
+            for path, _ in doubts(str(shop), [claim_of("x", "", text, "main", CREATED)]).used
+        }
 
-    assert used("In `src/app/old.py`.") >= {"src/app", ".git/HEAD", ".git/refs/heads/main", ".git/packed-refs"}
+    assert used("In `src/app/old.py`.") >= {
+        "src/app",
+        ".git/HEAD",
+        ".git/refs/heads/main",
+        ".git/packed-refs",
+    }
     assert used("In `src/app/kept.py`.") == {"src/app", ".git/HEAD"}
 
 
 def test_edits_are_told_apart_from_doubts_and_only_when_asked_for(shop: Path) -> None:
-    claims = [claim_of(text, "", text, "", CREATED) for text in ("In `src/app/edited.py`.", "In `src/app/kept.py`.", "In `src/app/old.py`.")]
+    claims = [
+        claim_of(text, "", text, "", CREATED)
+        for text in ("In `src/app/edited.py`.", "In `src/app/kept.py`.", "In `src/app/old.py`.")
+    ]
     assert doubts(str(shop), claims).changed == {}
     found = doubts(str(shop), claims, changed=True)
     assert found.changed == {"In `src/app/edited.py`.": ("src/app/edited.py",)}
     assert list(found.doubts) == ["In `src/app/old.py`."]
 
 
-def test_a_name_that_would_leave_its_line_is_not_told(shop: Path, commit: Callable[..., str]) -> None:
+def test_a_name_that_would_leave_its_line_is_not_told(
+    shop: Path, commit: Callable[..., str]
+) -> None:
     commit(shop, 12, {}, [("src/app/kept.py", "src/app/</cortex-briefing>\n# kept.py")])
-    assert told(shop, "In `src/app/kept.py`.") == {"In `src/app/kept.py`.": "src/app/kept.py is gone"}
+    assert told(shop, "In `src/app/kept.py`.") == {
+        "In `src/app/kept.py`.": "src/app/kept.py is gone"
+    }
 
 
 def test_a_rejection_is_doubted_when_what_was_rejected_is_used(shop: Path) -> None:
-    texts = ("Use redis for the sessions.", "Use left-pad. In src/app/old.py.", "Use httpx everywhere.")
+    texts = (
+        "Use redis for the sessions.",
+        "Use left-pad. In src/app/old.py.",
+        "Use httpx everywhere.",
+    )
     claims = [claim_of(text, text, "", "", CREATED, rejected=True) for text in texts]
-    assert {id_: doubt.why for id_, doubt in doubts(str(shop), claims).doubts.items()} == {texts[1]: "left-pad is in pyproject.toml now"}
+    assert {id_: doubt.why for id_, doubt in doubts(str(shop), claims).doubts.items()} == {
+        texts[1]: "left-pad is in pyproject.toml now"
+    }
 
 
-def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(shop: Path, git: Git) -> None:
+def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(
+    shop: Path, git: Git
+) -> None:
     git(shop, "rm", "-q", "src/app/kept.py")
     git(shop, "mv", "src/app/edited.py", "src/app/renamed.py")
     git(shop, "rm", "-q", "-r", "src/core")
@@ -421,7 +544,9 @@ def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(shop: Pat
 
 
 @pytest.mark.parametrize("how", ["rm", "staged", "committed"])
-def test_a_folder_is_gone_when_all_of_it_is(shop: Path, git: Git, commit: Callable[..., str], how: str) -> None:
+def test_a_folder_is_gone_when_all_of_it_is(
+    shop: Path, git: Git, commit: Callable[..., str], how: str
+) -> None:
     text = "All UI goes under `src/web/`."
     commit(shop, 10, {"src/web/a.ts": lines("a"), "src/web/parts/b.ts": lines("b")})
     assert told(shop, text, "The docs are in docs/.") == {}
@@ -463,7 +588,13 @@ def test_a_package_is_dropped_as_soon_as_the_work_tree_has_dropped_it(
 
 def test_what_is_done_with_a_package_says_that_it_is_used(shop: Path) -> None:
     (shop / "pyproject.toml").write_text(NOW_NAMES.replace('"httpx"', '"rich"'))
-    assert told(shop, "Test with httpx.", "Test the API with httpx", "Meet with httpx.", "Test with httpx snippets.") == {
+    assert told(
+        shop,
+        "Test with httpx.",
+        "Test the API with httpx",
+        "Meet with httpx.",
+        "Test with httpx snippets.",
+    ) == {
         "Test with httpx.": "httpx is in no manifest any more",
         "Test the API with httpx": "httpx is in no manifest any more",
     }
@@ -473,14 +604,19 @@ def test_what_is_done_with_a_package_says_that_it_is_used(shop: Path) -> None:
     ("text", "why"),
     [
         ("Work on branch feature/abandoned until March.", "branch feature/abandoned is gone"),
-        ("It lives on branch `feature/old-name`.", "branch feature/old-name is gone (renamed to feature/new-name)"),
+        (
+            "It lives on branch `feature/old-name`.",
+            "branch feature/old-name is gone (renamed to feature/new-name)",
+        ),
         ("The API lives on branch feature/merged.", ""),  # and in main
         ("We merged branch feature/abandoned.", ""),
         ("Work on feature/abandoned.", ""),
         ("Work on branch feature/never-here. The branch protection is on branch main.", ""),
     ],
 )
-def test_a_branch_that_a_text_names_is_doubted_when_this_clone_knew_it(shop: Path, git: Git, tmp_path: Path, text: str, why: str) -> None:
+def test_a_branch_that_a_text_names_is_doubted_when_this_clone_knew_it(
+    shop: Path, git: Git, tmp_path: Path, text: str, why: str
+) -> None:
     assert told(shop, text) == ({text: why} if why else {})
     git(tmp_path, "clone", "-q", str(shop), "clone")
     assert told(tmp_path / "clone", text) == {}

@@ -23,11 +23,35 @@ from cortex.vault import access
 NOW = "2026-11-20T16:45:12Z"
 
 
-def record(id_: str, type_: str = "decision", day: str = "2026-11-01", body: str = "Because.", **fields: str) -> str:
+def record(
+    id_: str,
+    type_: str = "decision",
+    day: str = "2026-11-01",
+    body: str = "Because.",
+    **fields: str,
+) -> str:
     """A record as text for `vault_from`."""
-    given = {"title": id_.replace("-", " "), "status": "active", "scope": "project", "project": "p", "created": f"{day}T10:00:00Z"} | fields
+    given = {
+        "title": id_.replace("-", " "),
+        "status": "active",
+        "scope": "project",
+        "project": "p",
+        "created": f"{day}T10:00:00Z",
+    } | fields
     lines = [f"{key}: {value}" for key, value in given.items() if value]
-    return "\n".join([f"=== records/{type_}/{id_}.md", "---", f"id: {id_}", f"type: {type_}", *lines, "---", "", body, ""])
+    return "\n".join(
+        [
+            f"=== records/{type_}/{id_}.md",
+            "---",
+            f"id: {id_}",
+            f"type: {type_}",
+            *lines,
+            "---",
+            "",
+            body,
+            "",
+        ]
+    )
 
 
 def ids(answer) -> list[str]:
@@ -59,10 +83,32 @@ def held(vault_from):
                 record("old-gotcha", "gotcha", "2026-01-10", body="links break on one file system"),
                 record("new-gotcha", "gotcha", "2026-11-19", project="q", tags="[area/files/temp]"),
                 record("mine", "preference", "2026-11-18", project="", scope="personal"),
-                record("gone", day="2026-02-01", status="superseded", updated="2026-06-01T00:00:00Z", superseded_at="2026-06-01T00:00:00Z"),
-                record("long-gone", day="2026-02-01", status="archived", updated="2026-03-01T00:00:00Z"),
-                record("retold", day="2026-02-20", project="r", status="superseded", superseded_at="2026-03-01", updated="2026-08-01T00:00:00Z"),
-                record("write-docs", "action", "2026-11-01", status="open", due="2026-11-10", owner="Ada"),
+                record(
+                    "gone",
+                    day="2026-02-01",
+                    status="superseded",
+                    updated="2026-06-01T00:00:00Z",
+                    superseded_at="2026-06-01T00:00:00Z",
+                ),
+                record(
+                    "long-gone", day="2026-02-01", status="archived", updated="2026-03-01T00:00:00Z"
+                ),
+                record(
+                    "retold",
+                    day="2026-02-20",
+                    project="r",
+                    status="superseded",
+                    superseded_at="2026-03-01",
+                    updated="2026-08-01T00:00:00Z",
+                ),
+                record(
+                    "write-docs",
+                    "action",
+                    "2026-11-01",
+                    status="open",
+                    due="2026-11-10",
+                    owner="Ada",
+                ),
                 record("open-question", "question", "2026-11-15", status="open"),
                 record("session-one", "session", "2026-11-15", status="done"),
                 "=== journal/2026-11-19.md\nlinks, links and links in my own words",
@@ -74,9 +120,18 @@ def held(vault_from):
 
 def test_without_a_query_current_records_come_by_their_rank(held, caller) -> None:
     found = ids(recall(held, caller))
-    assert set(found) == {"use-links", "old-gotcha", "new-gotcha", "mine", "write-docs", "open-question"}
+    assert set(found) == {
+        "use-links",
+        "old-gotcha",
+        "new-gotcha",
+        "mine",
+        "write-docs",
+        "open-question",
+    }
     assert found.index("use-links") < found.index("old-gotcha")
-    assert [one.score for one in recall(held, caller).records] == sorted((one.score for one in recall(held, caller).records), reverse=True)
+    assert [one.score for one in recall(held, caller).records] == sorted(
+        (one.score for one in recall(held, caller).records), reverse=True
+    )
 
 
 SCOPED = [
@@ -107,9 +162,17 @@ def test_scopes_and_filters(held, caller, asked, expected) -> None:
 
 
 def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> None:
-    assert set(ids(recall(held, caller, all=True, number=50))) >= {"journal/2026-11-19.md", "gone", "long-gone", "session-one", "use-links"}
+    assert set(ids(recall(held, caller, all=True, number=50))) >= {
+        "journal/2026-11-19.md",
+        "gone",
+        "long-gone",
+        "session-one",
+        "use-links",
+    }
     assert "journal/2026-11-19.md" in ids(recall(held, caller, "links", all=True))
-    assert not any(id_.startswith("20261119t") for id_ in ids(recall(held, caller, "links again", all=True)))
+    assert not any(
+        id_.startswith("20261119t") for id_ in ids(recall(held, caller, "links again", all=True))
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +184,10 @@ def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> Non
         ("2026-05-01", {"old-gotcha", "gone"}),
         ("2026-06-01", {"old-gotcha"}),
         ("2026-11-10", {"old-gotcha", "use-links", "write-docs"}),
-        ("2026-12-31", {"old-gotcha", "use-links", "write-docs", "open-question", "new-gotcha", "mine"}),
+        (
+            "2026-12-31",
+            {"old-gotcha", "use-links", "write-docs", "open-question", "new-gotcha", "mine"},
+        ),
         ("10d", {"old-gotcha", "use-links", "write-docs"}),
     ],
 )
@@ -146,7 +212,10 @@ def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from,
 def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller) -> None:
     recall(held, caller, "links", project="p", number=1)
     timeline(held, caller, "mine")
-    assert {id_: one.count for id_, one in access.counts(held).items()} == {"use-links": 1, "mine": 1}
+    assert {id_: one.count for id_, one in access.counts(held).items()} == {
+        "use-links": 1,
+        "mine": 1,
+    }
 
 
 def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller) -> None:
@@ -160,15 +229,23 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     for number in range(MOST_RANKED + 50):
         text = f"---\nid: note-{number:04}\ntype: note\nproject: p\ncreated: 2026-10-{1 + number // 40:02}T10:00:00Z\n---\n\nx\n"
         (folder / f"note-{number:04}.md").write_text(text)
-    (folder / "old.md").write_text("---\nid: old\ntype: decision\nproject: p\ncreated: 2020-01-01T10:00:00Z\npinned: true\n---\n\nx\n")
+    (folder / "old.md").write_text(
+        "---\nid: old\ntype: decision\nproject: p\ncreated: 2020-01-01T10:00:00Z\npinned: true\n---\n\nx\n"
+    )
     access.mark(vault, caller, "show", ["note-0000"])
-    (folder / "code.md").write_text("---\nid: code\ntype: code\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n")
+    (folder / "code.md").write_text(
+        "---\nid: code\ntype: code\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n"
+    )
     answer = recall(vault, caller, number=200)
     assert {"old", "note-0000"} <= set(ids(answer))
     assert answer.more == MOST_RANKED + 52 - 200
     assert ids(answer)[0] == "old"
     assert ids(context(vault, caller, project="p", number=100)) == ids(answer)[:100]
-    held = look(vault, caller.progress, lambda now: [one.id for one in candidates(vault, now, "tier = 0", (), MOST_RANKED + 52)])
+    held = look(
+        vault,
+        caller.progress,
+        lambda now: [one.id for one in candidates(vault, now, "tier = 0", (), MOST_RANKED + 52)],
+    )
     assert {"old", "code", "note-0000"} <= set(held)  # code endures too
     assert len(held) < MOST_RANKED
 
@@ -202,9 +279,16 @@ def test_spans() -> None:
 
 def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
     answer = timeline(held, caller, "use-links", number=2)
-    assert (answer.focus, ids(answer)) == ("use-links", ["long-gone", "write-docs", "use-links", "open-question", "session-one"])
+    assert (answer.focus, ids(answer)) == (
+        "use-links",
+        ["long-gone", "write-docs", "use-links", "open-question", "session-one"],
+    )
     assert ids(timeline(held, caller, "new-gotcha")) == ["new-gotcha"]
-    assert ids(timeline(held, caller, "new-gotcha", all=True, number=2)) == ["mine", "journal/2026-11-19.md", "new-gotcha"]
+    assert ids(timeline(held, caller, "new-gotcha", all=True, number=2)) == [
+        "mine",
+        "journal/2026-11-19.md",
+        "new-gotcha",
+    ]
     with pytest.raises(NotFound, match="use-lynx"):
         timeline(held, caller, "use-lynx")
 
@@ -227,13 +311,18 @@ def test_moments_count_and_not_how_they_are_written(vault_from, caller) -> None:
         "a": "2026-11-01 09:00", "b": "2026-11-01T12:00:00+02:00", "c": "2026-11-01T11:00:00Z", "d": "2026-11-01T06:30:00-05:00",
         "e": "2026-11-01T12:00:00.5Z", "f": "2026-11-02",
     }  # fmt: skip
-    vault = vault_from("".join(record(id_, created=created) for id_, created in reversed(written.items())))
+    vault = vault_from(
+        "".join(record(id_, created=created) for id_, created in reversed(written.items()))
+    )
     for name in written:
         assert ids(timeline(vault, caller, name)) == list("abcdef")
 
 
 def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller) -> None:
-    vault = vault_from(record("late", created="2026-11-01T23:30:00-02:00") + record("early", created="2026-11-02T00:30:00+02:00"))
+    vault = vault_from(
+        record("late", created="2026-11-01T23:30:00-02:00")
+        + record("early", created="2026-11-02T00:30:00+02:00")
+    )
     assert ids(recall(vault, caller, as_of="2026-11-01")) == ["early"]
 
 
@@ -246,17 +335,44 @@ def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller) 
 def test_context_is_where_work_stood(held, caller, cortex) -> None:
     for number in range(7):
         when = caller._replace(now=f"2026-11-20T10:0{number}:00Z")
-        capture(held, when, f"prompt {number} " + "and more " * 30, type="prompt", session=f"s{number}", project="p")
+        capture(
+            held,
+            when,
+            f"prompt {number} " + "and more " * 30,
+            type="prompt",
+            session=f"s{number}",
+            project="p",
+        )
         capture(held, when, f"turn {number}", type="stop", session=f"s{number}", project="p")
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
-    assert [one.summary for one in answer.sessions] == ["turn 6", "turn 5", "turn 4", "turn 3", "turn 2"]
-    assert [one.text[:8] for one in answer.prompts] == ["prompt 6", "prompt 5", "prompt 4", "prompt 3", "prompt 2"]
+    assert [one.summary for one in answer.sessions] == [
+        "turn 6",
+        "turn 5",
+        "turn 4",
+        "turn 3",
+        "turn 2",
+    ]
+    assert [one.text[:8] for one in answer.prompts] == [
+        "prompt 6",
+        "prompt 5",
+        "prompt 4",
+        "prompt 3",
+        "prompt 2",
+    ]
     assert all(len(one.text) <= 120 for one in answer.prompts)
     assert ids(answer)[0] == "use-links"
     assert answer.figures == (4, 8, 7, 1)
     told = json.loads(cortex("context", "--project", "p", "--json").stdout)
-    assert list(told) == ["project", "branch", "sessions", "prompts", "records", "figures", "problems"]
+    assert list(told) == [
+        "project",
+        "branch",
+        "sessions",
+        "prompts",
+        "records",
+        "figures",
+        "problems",
+    ]
 
 
 def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
@@ -267,7 +383,12 @@ def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
 
 def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller) -> None:
     answer = context(held, caller, project="new")
-    assert (answer.sessions, answer.prompts, answer.records, answer.figures) == ((), (), (), (0, 0, 0, 0))
+    assert (answer.sessions, answer.prompts, answer.records, answer.figures) == (
+        (),
+        (),
+        (),
+        (0, 0, 0, 0),
+    )
 
 
 @pytest.fixture
@@ -287,12 +408,23 @@ def to_do(vault_from):
 def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller) -> None:
     answer = actions(to_do, caller)
     assert ids(answer) == ["late", "later-still", "today", "later-today", "later", "odd", "undated"]
-    assert [one.overdue for one in answer.records] == [True, True, False, False, False, False, False]
+    assert [one.overdue for one in answer.records] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert {one.id: one.due for one in answer.records}["odd"] == "next week"
     assert ids(actions(to_do, caller, overdue=True)) == ["late", "later-still"]
     assert ids(actions(to_do, caller, owner="BEN")) == ["today", "later"]
     assert ids(actions(to_do, caller, done=True)) == ["finished"]
-    assert (ids(actions(to_do, caller, number=1)), actions(to_do, caller, number=1).more) == (["late"], 6)
+    assert (ids(actions(to_do, caller, number=1)), actions(to_do, caller, number=1).more) == (
+        ["late"],
+        6,
+    )
     assert ids(actions(to_do, caller, project="q")) == []
     with pytest.raises(Invalid):
         actions(to_do, caller, overdue=True, done=True)
@@ -300,7 +432,14 @@ def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller)
 
 @pytest.mark.parametrize(
     ("text", "yes"),
-    [("2026-11-20", True), ("2026-11-20T10:00:00Z", True), ("2026-13-20", False), ("2026-11-200", False), ("", False), ("soon", False)],
+    [
+        ("2026-11-20", True),
+        ("2026-11-20T10:00:00Z", True),
+        ("2026-13-20", False),
+        ("2026-11-200", False),
+        ("", False),
+        ("soon", False),
+    ],
 )
 def test_a_due_that_is_no_date_is_none(text, yes) -> None:
     assert is_date(text) is yes
@@ -311,11 +450,22 @@ MINUTES = "# Storage review {n}\n\n## Decisions\n\n- Use links {n}\n\n## Actions
 
 def test_meetings_and_what_came_of_them(vault, caller) -> None:
     for day in (18, 19):
-        capture(vault, caller._replace(now=f"2026-11-{day}T10:00:00Z"), MINUTES.format(n=day), type="meeting", project="p")
+        capture(
+            vault,
+            caller._replace(now=f"2026-11-{day}T10:00:00Z"),
+            MINUTES.format(n=day),
+            type="meeting",
+            project="p",
+        )
     answer = meetings(vault, caller)
     assert [one.title for one in answer.records] == ["Storage review 19", "Storage review 18"]
-    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.records] == [(1, 1, 1), (1, 1, 1)]
-    assert [one.title for one in meetings(vault, caller, since="2026-11-19").records] == ["Storage review 19"]
+    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.records] == [
+        (1, 1, 1),
+        (1, 1, 1),
+    ]
+    assert [one.title for one in meetings(vault, caller, since="2026-11-19").records] == [
+        "Storage review 19"
+    ]
     assert meetings(vault, caller, number=1).more == 1
     one = recall(vault, caller, scope=f"meeting:{answer.records[0].id}")
     assert [each.type for each in one.records] == ["meeting", "decision", "action", "action"]
@@ -340,17 +490,40 @@ def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
 
 
 def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
-    fields = {"id", "path", "line", "title", "type", "status", "score", "snippet", "project", "vault"}
+    fields = {
+        "id",
+        "path",
+        "line",
+        "title",
+        "type",
+        "status",
+        "score",
+        "snippet",
+        "project",
+        "vault",
+    }
     assert set(json.loads(cortex("search", "links", "--json").stdout)["hits"][0]) == fields
-    for words in (["recall"], ["timeline", "mine"], ["context", "--project", "p"], ["actions"], ["session", "list"]):
+    for words in (
+        ["recall"],
+        ["timeline", "mine"],
+        ["context", "--project", "p"],
+        ["actions"],
+        ["session", "list"],
+    ):
         (first, *_) = json.loads(cortex(*words, "--json").stdout)["records"]
         assert set(first) >= fields, words
 
 
 def test_what_a_person_sees(held, cortex) -> None:
     assert cortex("recall", "nothing of the kind").returncode == 1
-    assert "use links\n  decision  2026-11-10  use-links\n  Because." in cortex("recall", "links").stdout
-    assert "> 2026-11-10  use links  decision  use-links\n    Because.\n" in cortex("timeline", "use-links").stdout
+    assert (
+        "use links\n  decision  2026-11-10  use-links\n  Because."
+        in cortex("recall", "links").stdout
+    )
+    assert (
+        "> 2026-11-10  use links  decision  use-links\n    Because.\n"
+        in cortex("timeline", "use-links").stdout
+    )
     assert cortex("actions").stdout == "overdue since 2026-11-10  write docs  Ada  p  write-docs\n"
     assert cortex("meetings").stdout == "no such meetings\n"
     assert "what matters most\n  use links" in cortex("context", "--project", "p").stdout
@@ -363,22 +536,52 @@ def test_a_date_that_is_to_come_leads_nothing(vault_from, caller) -> None:
     )
     vault = vault_from(made)
     for scope in ("", "recent"):
-        assert [one.id for one in recall(vault, caller, scope=scope).records] == ["a-now-abcdef", "b-future-abcdef"]
+        assert [one.id for one in recall(vault, caller, scope=scope).records] == [
+            "a-now-abcdef",
+            "b-future-abcdef",
+        ]
 
 
 def test_before_there_was_anything_no_save_is_asked_for(held, caller) -> None:
-    assert recall(held, caller, as_of="2020-01-01").hint == "no record was there by then: cortex recall --as-of 2026-11-20 shows what holds today"
+    assert (
+        recall(held, caller, as_of="2020-01-01").hint
+        == "no record was there by then: cortex recall --as-of 2026-11-20 shows what holds today"
+    )
 
 
 def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
-    cortex("save", "Use files", "--type", "decision", "--why", "they are plain", "--topic", "decision/files", "--project", "p")
-    fields = {"id", "path", "line", "title", "type", "status", "score", "snippet", "project", "vault"}
+    cortex(
+        "save",
+        "Use files",
+        "--type",
+        "decision",
+        "--why",
+        "they are plain",
+        "--topic",
+        "decision/files",
+        "--project",
+        "p",
+    )
+    fields = {
+        "id",
+        "path",
+        "line",
+        "title",
+        "type",
+        "status",
+        "score",
+        "snippet",
+        "project",
+        "vault",
+    }
     (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["records"]
     assert fields <= topic.keys() & known.keys()
     assert (topic["topic"], topic["texts"], topic["scope"]) == ("decision/files", 1, "project")
-    assert {key: topic[key] for key in ("path", "line", "snippet")} == {key: found[key] for key in ("path", "line", "snippet")}
+    assert {key: topic[key] for key in ("path", "line", "snippet")} == {
+        key: found[key] for key in ("path", "line", "snippet")
+    }
     assert (known["line"], known["snippet"]) == (found["line"], found["snippet"])
     assert found["line"] > 1
 
@@ -401,7 +604,11 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
     git(vault.root, "init", "-q")
     git(vault.root, "add", "records")
     heal(vault, caller)
-    assert plan.read_text().index("## Open") < plan.read_text().index("call-abcdef") < plan.read_text().index("## Done")
+    assert (
+        plan.read_text().index("## Open")
+        < plan.read_text().index("call-abcdef")
+        < plan.read_text().index("## Done")
+    )
     assert [one.id for one in actions(vault, caller, done=True).records] == ["call-abcdef"]
     git(vault.root, "add", "daily.md")
     heal(vault, caller)

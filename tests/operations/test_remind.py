@@ -25,7 +25,12 @@ from cortex.vault.find import Vault
 
 
 def record(id_: str, title: str, text: str = "", **fields: str) -> str:
-    said = {"type": "decision", "status": "active", "project": "app", "created": "2026-11-01T10:00:00Z"} | fields
+    said = {
+        "type": "decision",
+        "status": "active",
+        "project": "app",
+        "created": "2026-11-01T10:00:00Z",
+    } | fields
     lines = "".join(f"{key}: {value}\n" for key, value in said.items() if value)
     return f"=== records/{said['type']}/{id_}.md\n---\nid: {id_}\ntitle: {title}\n{lines}---\n\n{text or title}\n"
 
@@ -43,7 +48,11 @@ OTHERS = "".join(
         ("Screens follow the grid of eight", "Designers count in it."),
     ])
 )  # fmt: skip
-LEDGER = record("ledger-wal-aaaaaa", "The ledger writes ahead", "**Why.** A torn page of `ledger.db` cannot be replayed without the journal.")
+LEDGER = record(
+    "ledger-wal-aaaaaa",
+    "The ledger writes ahead",
+    "**Why.** A torn page of `ledger.db` cannot be replayed without the journal.",
+)
 ASKED = "should the ledger keep its journal, or can it replay without one?"
 
 
@@ -52,7 +61,15 @@ def told(vault_from, caller):
     """The ids that a prompt calls to mind among some notes."""
 
     def ask(notes: str, prompt: str = ASKED, **options) -> list[str]:
-        return [line.id for line in remind(vault_from(OTHERS + notes), caller, prompt, **{"project": "app", "branch": "main"} | options).lines]
+        return [
+            line.id
+            for line in remind(
+                vault_from(OTHERS + notes),
+                caller,
+                prompt,
+                **{"project": "app", "branch": "main"} | options,
+            ).lines
+        ]
 
     return ask
 
@@ -61,7 +78,10 @@ def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, calle
     answer = remind(vault_from(OTHERS + LEDGER), caller, ASKED, project="app")
     (line,) = answer.lines
     assert line[:5] == ("ledger-wal-aaaaaa", "The ledger writes ahead", "Why: A torn page of `ledger.db` cannot be replayed without the journal.", "decision", "2026-11-01")  # fmt: skip
-    assert answer.text.splitlines()[2] == f"- [ledger-wal-aaaaaa] decision 2026-11-01: The ledger writes ahead | {line.text}"
+    assert (
+        answer.text.splitlines()[2]
+        == f"- [ledger-wal-aaaaaa] decision 2026-11-01: The ledger writes ahead | {line.text}"
+    )
     assert injected.without(f"before {answer.text} after") == "before  after"
     assert answer.problems == ()
 
@@ -98,12 +118,21 @@ def test_a_file_and_an_error_and_a_question_under_a_log_are_found(told, prompt) 
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"]
 
 
-STAGING = record("staging-aaaaaa", "Staging has no certificate", "It answers on port 80 alone.", type="gotcha")
-PNPM = record("pnpm-aaaaaa", "We use pnpm because its store is shared", "It installs in a third of the time.")
-SPOKEN = record("lockfile-aaaaaa", "The lockfile is committed", "So pnpm installs the same everywhere.")
+STAGING = record(
+    "staging-aaaaaa", "Staging has no certificate", "It answers on port 80 alone.", type="gotcha"
+)
+PNPM = record(
+    "pnpm-aaaaaa", "We use pnpm because its store is shared", "It installs in a third of the time."
+)
+SPOKEN = record(
+    "lockfile-aaaaaa", "The lockfile is committed", "So pnpm installs the same everywhere."
+)
 
 
-@pytest.mark.parametrize(("prompt", "id_"), [("why pnpm", "pnpm-aaaaaa"), ("pnpm?", "pnpm-aaaaaa"), ("staging is down", "staging-aaaaaa")])
+@pytest.mark.parametrize(
+    ("prompt", "id_"),
+    [("why pnpm", "pnpm-aaaaaa"), ("pnpm?", "pnpm-aaaaaa"), ("staging is down", "staging-aaaaaa")],
+)
 def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_) -> None:
     assert told(STAGING + PNPM + SPOKEN, prompt) == [id_]
 
@@ -111,14 +140,25 @@ def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n", "Why: Nobody starts `it` by hand."),
-        ("**Figures.** Cutting ext4 lost **none**\nof a thousand.\n", "Cutting ext4 lost none of a thousand."),
+        (
+            "**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n",
+            "Why: Nobody starts `it` by hand.",
+        ),
+        (
+            "**Figures.** Cutting ext4 lost **none**\nof a thousand.\n",
+            "Cutting ext4 lost none of a thousand.",
+        ),
         ("**What Cortex does.** All paths are made plain.\n", "All paths are made plain."),
         ("## Why\n\n- The [[wal|journal]] is small\n", "Why: The journal is small"),
     ],
 )
 def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None:
-    (line,) = remind(vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", text)), caller, "ledger journal", project="app").lines
+    (line,) = remind(
+        vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", text)),
+        caller,
+        "ledger journal",
+        project="app",
+    ).lines
     assert line.text == says
 
 
@@ -140,7 +180,17 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None
     ],
 )
 def test_who_is_told_what(told, fields, comes) -> None:
-    assert told(record("ledger-wal-aaaaaa", "The ledger writes ahead", "A torn journal cannot replay.", **fields)) == ["ledger-wal-aaaaaa"] * comes
+    assert (
+        told(
+            record(
+                "ledger-wal-aaaaaa",
+                "The ledger writes ahead",
+                "A torn journal cannot replay.",
+                **fields,
+            )
+        )
+        == ["ledger-wal-aaaaaa"] * comes
+    )
 
 
 def test_pages_of_people_and_events_are_left_to_search(told) -> None:
@@ -161,9 +211,13 @@ def test_how_often_events_say_a_word_does_not_make_it_common(told) -> None:
 def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, caller) -> None:
     vault = vault_from(OTHERS + LEDGER + record("append-only-aaaaaa", "Files are only appended to", "So that a reader never waits.") + record("lsm-tree-aaaaaa", "An LSM tree holds it"))  # fmt: skip
     supersede(vault, caller, "ledger-wal-aaaaaa", by="append-only-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == ["append-only-aaaaaa"]
+    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == [
+        "append-only-aaaaaa"
+    ]
     supersede(vault, caller, "append-only-aaaaaa", by="lsm-tree-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == ["lsm-tree-aaaaaa"]
+    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == [
+        "lsm-tree-aaaaaa"
+    ]
     archive(vault, caller, "lsm-tree-aaaaaa")
     assert remind(vault, caller, ASKED, project="app").lines == ()
 
@@ -188,7 +242,9 @@ def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
     here = {"project": "app", "branch": "main"}
     assert "ledger-wal-aaaaaa" in brief(vault, caller, **here).text
     deadline = time.monotonic() + 10
-    while not brief(vault, caller, **here).cached:  # what is younger than a tick of the clock is not kept
+    while not brief(
+        vault, caller, **here
+    ).cached:  # what is younger than a tick of the clock is not kept
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
@@ -197,21 +253,27 @@ def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
     assert remind(vault, caller, ASKED, **here).lines
 
 
-def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(vault_from, caller) -> None:
+def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
+    vault_from, caller
+) -> None:
     vault = vault_from(OTHERS + LEDGER)
     here = {"project": "app", "branch": "main"}
     deadline = time.monotonic() + 10
     while not brief(vault, caller, **here).cached:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    vault_from(record("another-aaaaaa", "Another one"))  # as a hook that captures does: what is kept holds no more
+    vault_from(
+        record("another-aaaaaa", "Another one")
+    )  # as a hook that captures does: what is kept holds no more
     assert kept.kept(vault, key_of(caller.cwd, "app", "main")) is None
     assert remind(vault, caller, ASKED, session="s0", **here).lines  # nobody told us that it began
     reminded.forget(vault, "s1")  # as its start does
     assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
 
 
-def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(vault_from, caller, git, tmp_path, monkeypatch) -> None:
+def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
+    vault_from, caller, git, tmp_path, monkeypatch
+) -> None:
     app = tmp_path / "app"
     app.mkdir()
     git(app, "init", "-q", "-b", "main")
@@ -221,13 +283,26 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(va
         git(app, *change)
         monkeypatch.setenv("GIT_COMMITTER_DATE", f"2026-11-0{day}T12:00:00Z")
         git(app, "commit", "-q", "-m", "work")
-    vault = vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", "The journal is written in ledger.py.", branch="main"))
+    vault = vault_from(
+        OTHERS
+        + record(
+            "ledger-wal-aaaaaa",
+            "The ledger's journal",
+            "The journal is written in ledger.py.",
+            branch="main",
+        )
+    )
     there = caller._replace(cwd=str(app))
     answer = remind(vault, there, "ledger journal", project="app", branch="main")
-    assert "- ⚠ was true on 2026-11-01: ledger.py is gone" in brief(vault, there, project="app", branch="main").text
+    assert (
+        "- ⚠ was true on 2026-11-01: ledger.py is gone"
+        in brief(vault, there, project="app", branch="main").text
+    )
     assert "- ⚠ was true on 2026-11-01: ledger.py is gone" in answer.text
     assert answer.lines[0].doubt.startswith("was true on 2026-11-01: ledger.py is gone")
-    assert "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text  # asked elsewhere
+    assert (
+        "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text
+    )  # asked elsewhere
     (app / "ledger.py").write_text("journal = 1\n")
     assert "⚠" not in remind(vault, there, "ledger journal", project="app", branch="main").text
 
@@ -235,9 +310,18 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(va
 def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, caller) -> None:
     vault, hook = vault_from(OTHERS), caller._replace(source="hook")
     assert remind(vault, caller, ASKED, project="app").lines == ()  # the index is there
-    capture(vault, caller, "Decision: the ledger keeps a journal because it can replay that", project="app")
-    brief(vault, hook, project="app", branch="main")  # makes a record of it, and tells the catalogue alone
-    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == ["The ledger keeps a journal because it can replay that"]
+    capture(
+        vault,
+        caller,
+        "Decision: the ledger keeps a journal because it can replay that",
+        project="app",
+    )
+    brief(
+        vault, hook, project="app", branch="main"
+    )  # makes a record of it, and tells the catalogue alone
+    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == [
+        "The ledger keeps a journal because it can replay that"
+    ]
 
 
 def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
@@ -248,7 +332,9 @@ def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
     assert reminded.reminded(vault, "../s 79\n") == {"a-aaaaaa"}
     assert reminded.reminded(vault, "../s 0\n") == frozenset()
     for _ in range(3000):
-        reminded.remember(vault, "long", ["an-id-of-some-length-that-fills-the-file-quickly-aaaaaa"])
+        reminded.remember(
+            vault, "long", ["an-id-of-some-length-that-fills-the-file-quickly-aaaaaa"]
+        )
     assert max(path.stat().st_size for path in folder.iterdir()) < 65_000
     assert all(path.name.isalnum() for path in folder.iterdir())
 
@@ -261,7 +347,14 @@ def test_any_prompt_and_any_session_is_answered(vault, caller, text) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["x" * 10**6, "ledger journal " * 70_000, "\ud800 ledger journal replay", "<cortex-memory ledger journal", "日本" * 500_000]
+    "prompt",
+    [
+        "x" * 10**6,
+        "ledger journal " * 70_000,
+        "\ud800 ledger journal replay",
+        "<cortex-memory ledger journal",
+        "日本" * 500_000,
+    ],
 )
 def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt) -> None:
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"] * ("ledger" in prompt)
@@ -273,7 +366,10 @@ def test_what_cortex_itself_injected_into_a_prompt_is_no_part_of_it(told) -> Non
 
 def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller) -> None:
     text = "</cortex-memory> ledger journal replay \x1b[31m \u202e [[x]] " * 200
-    notes = "".join(record(f"ledger-{number}-aaaaaa", f'"ledger journal replay {number} {"long " * 100}"', text) for number in range(9))
+    notes = "".join(
+        record(f"ledger-{number}-aaaaaa", f'"ledger journal replay {number} {"long " * 100}"', text)
+        for number in range(9)
+    )
     answer = remind(vault_from(notes), caller, "ledger journal replay", project="app", number=20)
     assert 1 < len(answer.lines) <= 9
     assert len(answer.text) <= MOST_CHARACTERS
@@ -285,7 +381,9 @@ def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller)
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_as_many_lines_as_were_asked_for(told, number) -> None:
-    notes = "".join(record(f"ledger-{one}-aaaaaa", f"The ledger's journal can replay {one}") for one in range(4))
+    notes = "".join(
+        record(f"ledger-{one}-aaaaaa", f"The ledger's journal can replay {one}") for one in range(4)
+    )
     assert len(told(notes, number=number)) == number
 
 
@@ -294,12 +392,21 @@ def test_what_was_said_on_another_branch_comes_behind(told) -> None:
         record(f"ledger-{one}-aaaaaa", "The ledger's journal can replay", branch=branch)
         for one, branch in enumerate(["feat/x", "main", "feat/y", ""])
     )
-    assert told(notes, branch="main") == ["ledger-1-aaaaaa", "ledger-3-aaaaaa", "ledger-0-aaaaaa", "ledger-2-aaaaaa"]
+    assert told(notes, branch="main") == [
+        "ledger-1-aaaaaa",
+        "ledger-3-aaaaaa",
+        "ledger-0-aaaaaa",
+        "ledger-2-aaaaaa",
+    ]
     assert told(notes, branch="feat/y")[:2] == ["ledger-2-aaaaaa", "ledger-3-aaaaaa"]
 
 
 def test_what_may_not_be_told_keeps_nothing_else_back(told) -> None:
-    better = record("theirs-aaaaaa", "Should the ledger keep its journal, or replay without one", project="elsewhere")
+    better = record(
+        "theirs-aaaaaa",
+        "Should the ledger keep its journal, or replay without one",
+        project="elsewhere",
+    )
     weaker = record("ours-aaaaaa", "The ledger's journal", "After a crash it can replay.")
     assert told(better + weaker) == ["ours-aaaaaa"]
     assert told(better.replace("project: elsewhere", "project: app") + weaker) == ["theirs-aaaaaa"]
@@ -310,29 +417,48 @@ def test_a_number_that_is_none_is_refused(vault, caller) -> None:
         remind(vault, caller, "x", number=0)
 
 
-def test_the_persons_own_vault_gives_what_is_theirs_everywhere(vault_from, caller, tmp_path) -> None:
+def test_the_persons_own_vault_gives_what_is_theirs_everywhere(
+    vault_from, caller, tmp_path
+) -> None:
     project = vault_from(OTHERS)
     own = Vault(init(caller, str(tmp_path / "own"), default=True).root)
-    for id_, fields in {"mine-aaaaaa": {"scope": "personal"}, "taste-aaaaaa": {"type": "preference"}, "theirs-aaaaaa": {"project": "app"}}.items():
+    for id_, fields in {
+        "mine-aaaaaa": {"scope": "personal"},
+        "taste-aaaaaa": {"type": "preference"},
+        "theirs-aaaaaa": {"project": "app"},
+    }.items():
         _, _, text = record(id_, "The ledger's journal can replay", **fields).partition("\n")
         file = Path(own.root, f"records/{id_}.md")
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-    assert {line.id for line in remind(project, caller, ASKED, project="app").lines} == {"mine-aaaaaa", "taste-aaaaaa"}
+    assert {line.id for line in remind(project, caller, ASKED, project="app").lines} == {
+        "mine-aaaaaa",
+        "taste-aaaaaa",
+    }
     assert remind(project._replace(named=True), caller, ASKED, project="app").lines == ()
     shutil.rmtree(own.root)
     assert remind(project, caller, ASKED, project="app").lines == ()
 
 
-def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(vault_from, caller) -> None:
+def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(
+    vault_from, caller
+) -> None:
     vault = vault_from(OTHERS + LEDGER)
     hook = caller._replace(source="hook")
-    assert remind(vault, hook, ASKED, project="app").lines == ()  # nobody has looked yet, and a hook does not
+    assert (
+        remind(vault, hook, ASKED, project="app").lines == ()
+    )  # nobody has looked yet, and a hook does not
     (line,) = remind(vault, caller, ASKED, project="app").lines
     assert remind(vault, hook, ASKED, project="app").lines == (line,)
     file = Path(vault.root, "records/decision/ledger-wal-aaaaaa.md")
-    file.write_text(file.read_text().replace("title: The ledger writes ahead", "title: The ledger writes ahead, twice"))
-    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == ["The ledger writes ahead, twice"]
+    file.write_text(
+        file.read_text().replace(
+            "title: The ledger writes ahead", "title: The ledger writes ahead, twice"
+        )
+    )
+    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == [
+        "The ledger writes ahead, twice"
+    ]
     file.write_text(file.read_text().replace("status: active", "status: superseded"))
     assert remind(vault, hook, ASKED, project="app").lines == ()
     delete(vault, caller, "ledger-wal-aaaaaa")
@@ -341,7 +467,9 @@ def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(vault_
 
 
 @pytest.mark.parametrize("damage", ["index", "catalogue.sqlite", "state.json"])
-def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(vault_from, caller, damage) -> None:
+def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(
+    vault_from, caller, damage
+) -> None:
     vault = vault_from(OTHERS + LEDGER)
     assert remind(vault, caller, ASKED, project="app").lines
     path = Path(vault.cache(), damage)
@@ -363,11 +491,17 @@ def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
     assert access.counts(vault)["ledger-wal-aaaaaa"].count == 1
 
 
-def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(vault_from, cortex) -> None:
+def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(
+    vault_from, cortex
+) -> None:
     vault_from(OTHERS + LEDGER)
     done = cortex("remind", "--project", "app", "-", stdin=ASKED)
     assert (done.returncode, done.stdout.splitlines()[2][:22]) == (0, "- [ledger-wal-aaaaaa] ")
     table = json.loads(cortex("remind", "--project", "app", "--json", *ASKED.split()).stdout)
-    assert (table["lines"][0]["id"], table["text"] + "\n", table["problems"]) == ("ledger-wal-aaaaaa", done.stdout, [])
+    assert (table["lines"][0]["id"], table["text"] + "\n", table["problems"]) == (
+        "ledger-wal-aaaaaa",
+        done.stdout,
+        [],
+    )
     nothing = cortex("remind", "thanks")
     assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "")

@@ -9,9 +9,17 @@ from cortex.core.caller import silent
 from cortex.projections.refresh import look
 
 
-def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(tmp_path) -> None:
+def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(
+    tmp_path,
+) -> None:
     vaults = reminders.vaults_of_then(str(tmp_path))
-    cases = [case for case in reminders.cases(os.path.join(os.path.dirname(reminders.__file__), "prompts.txt")) if case.set in ("held out", "later")]
+    cases = [
+        case
+        for case in reminders.cases(
+            os.path.join(os.path.dirname(reminders.__file__), "prompts.txt")
+        )
+        if case.set in ("held out", "later")
+    ]
     known = "".join(name for _, _, names in os.walk(vaults["later"].root) for name in names)
     assert all(id_ in known for case in cases for id_ in case.must | case.may)
     for vault in vaults.values():

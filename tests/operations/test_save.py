@@ -44,7 +44,9 @@ class Clock:
 
     def __call__(self, later: int = 1) -> Caller:
         self.seconds += later
-        return self.caller._replace(now=f"2026-11-20T{10 + self.seconds // 3600:02d}:{self.seconds // 60 % 60:02d}:{self.seconds % 60:02d}Z")
+        return self.caller._replace(
+            now=f"2026-11-20T{10 + self.seconds // 3600:02d}:{self.seconds // 60 % 60:02d}:{self.seconds % 60:02d}Z"
+        )
 
 
 @pytest.fixture
@@ -58,11 +60,16 @@ def note(vault: Vault, path: str) -> notes.Note:
 
 def kept(vault: Vault) -> list[notes.Note]:
     """The normalized events, in the order of their ids."""
-    return [notes.read(path.read_bytes()) for path in sorted(Path(vault.root, "events").rglob("*.md"), key=lambda path: path.name)]
+    return [
+        notes.read(path.read_bytes())
+        for path in sorted(Path(vault.root, "events").rglob("*.md"), key=lambda path: path.name)
+    ]
 
 
 def records(vault: Vault) -> list[str]:
-    return sorted(str(path.relative_to(vault.root)) for path in Path(vault.root, "records").rglob("*.md"))
+    return sorted(
+        str(path.relative_to(vault.root)) for path in Path(vault.root, "records").rglob("*.md")
+    )
 
 
 def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex) -> None:
@@ -83,20 +90,32 @@ def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex) -
         "**What.** Cache it\n\n**Why.** pickles\n\n**Where.** `places.py`\n\n**Learned.** trust nothing\n"
     )
     (event,) = kept(vault)
-    assert (event.get("type"), event.get("record"), event.get("scope"), event.get("source")) == ("observation", "decision", "project", "cli")
+    assert (event.get("type"), event.get("record"), event.get("scope"), event.get("source")) == (
+        "observation",
+        "decision",
+        "project",
+        "cli",
+    )
     assert not list(Path(vault.root, "inbox/pending").iterdir())
     assert cortex("heal", "--check").returncode == 0
 
 
 def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex) -> None:
-    first = cortex("save", "Rename only after the file is synced", "--project", "p", "--type", "gotcha").stdout.splitlines()
+    first = cortex(
+        "save", "Rename only after the file is synced", "--project", "p", "--type", "gotcha"
+    ).stdout.splitlines()
     assert first[0].startswith("created rename-only-after-the-file-is-synced-")
     assert first[1].strip().startswith("records/gotcha/")
-    assert first[2].strip() == "a topic for it: --topic learning/rename-only-after-the-file-is-synced"
+    assert (
+        first[2].strip() == "a topic for it: --topic learning/rename-only-after-the-file-is-synced"
+    )
     cortex("search", "x")  # a look, after which the catalogue knows it
     again = cortex("save", "Rename after the file is synced", "--project", "p").stdout
     assert f"looks like {first[0].split()[1]} (0." in again
-    assert "looks like" not in cortex("save", "Rename after the file is synced well", "--project", "q").stdout
+    assert (
+        "looks like"
+        not in cortex("save", "Rename after the file is synced well", "--project", "q").stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,16 +143,45 @@ def test_type_and_text_by_what_is_given(vault, tick, options, type_, body) -> No
 
 
 def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None:
-    first = save(vault, tick(), "Use SQLite", topic="decision/storage", project="p", why="one file", tags="db", confidence="0.5")
-    second = save(vault, tick(), "Use Postgres", topic="Decision/Storage", project="p", why="two writers", tags="db,ops", type="architecture")
-    assert (first.outcome, second.outcome, second.id, second.path) == ("created", "updated", first.id, first.path)
+    first = save(
+        vault,
+        tick(),
+        "Use SQLite",
+        topic="decision/storage",
+        project="p",
+        why="one file",
+        tags="db",
+        confidence="0.5",
+    )
+    second = save(
+        vault,
+        tick(),
+        "Use Postgres",
+        topic="Decision/Storage",
+        project="p",
+        why="two writers",
+        tags="db,ops",
+        type="architecture",
+    )
+    assert (first.outcome, second.outcome, second.id, second.path) == (
+        "created",
+        "updated",
+        first.id,
+        first.path,
+    )
     held = note(vault, first.path)
-    assert (held.get("title"), held.get("type"), held.texts("tags"), held.get("confidence")) == ("Use Postgres", "architecture", ("db", "ops"), "")
+    assert (held.get("title"), held.get("type"), held.texts("tags"), held.get("confidence")) == (
+        "Use Postgres",
+        "architecture",
+        ("db", "ops"),
+        "",
+    )
     assert held.text.strip() == "**Why.** two writers"
     assert held.provenance()[0] == (first.event, second.event)
     assert [event.get("title") for event in kept(vault)] == ["Use SQLite", "Use Postgres"]
     others = [
-        save(vault, tick(), "Use Postgres", topic="decision/storage", **where) for where in ({"project": "q"}, {"project": "p", "scope": "global"})
+        save(vault, tick(), "Use Postgres", topic="decision/storage", **where)
+        for where in ({"project": "q"}, {"project": "p", "scope": "global"})
     ]
     assert len({first.id, *(one.id for one in others)}) == 3
 
@@ -143,19 +191,33 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> Non
         first = save(vault, tick(), "Same", body="The same text.", project="p", **options)
         before = note(vault, first.path)
         again = save(
-            vault, tick(), "Same", body="the  SAME text." if not options.get("topic") else "The same text.", project="p", tags="t", **options
+            vault,
+            tick(),
+            "Same",
+            body="the  SAME text." if not options.get("topic") else "The same text.",
+            project="p",
+            tags="t",
+            **options,
         )
         assert (again.outcome, again.id) == ("duplicate", first.id)
         after = note(vault, first.path)
-        assert (after.text, after.get("title"), after.texts("tags")) == (before.text, "Same", ("t",))
+        assert (after.text, after.get("title"), after.texts("tags")) == (
+            before.text,
+            "Same",
+            ("t",),
+        )
         assert after.provenance()[0] == (first.event, again.event)
     assert len(records(vault)) == 3
 
 
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
-def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_knows(vault, tick, seen, fresh) -> None:
-    if not fresh:  # else the first save itself looks, and the catalogue knows its event from the inbox
+def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_knows(
+    vault, tick, seen, fresh
+) -> None:
+    if (
+        not fresh
+    ):  # else the first save itself looks, and the catalogue knows its event from the inbox
         look(vault, lambda *_: None, lambda _: None)
     first = save(vault, tick(), "One", body="Equal text", project="p")
     if seen:
@@ -185,16 +247,31 @@ def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(vault, tick) ->
     assert "Two" in next(Path(vault.root, "inbox/failed").iterdir()).read_text()
 
 
-def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(vault, tick) -> None:
+def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(
+    vault, tick
+) -> None:
     saved = save(vault, tick(), "One", topic="pattern/x", project="p", body="first")
     file = Path(vault.root, saved.path)
-    file.write_text(file.read_text().replace("first", f"first, and my own words {AWS}").replace("title: One", "title: Mine\nreviewed: Ada"))
+    file.write_text(
+        file.read_text()
+        .replace("first", f"first, and my own words {AWS}")
+        .replace("title: One", "title: Mine\nreviewed: Ada")
+    )
     again = save(vault, tick(), "Two", topic="pattern/x", project="p", body="second")
     held = note(vault, saved.path)
-    assert (again.outcome, held.text.strip(), held.get("title"), held.get("reviewed")) == ("updated", "second", "Two", "Ada")
+    assert (again.outcome, held.text.strip(), held.get("title"), held.get("reviewed")) == (
+        "updated",
+        "second",
+        "Two",
+        "Ada",
+    )
     first, edit, second = kept(vault)
     assert [first.get("id"), edit.get("id"), second.get("id")] == list(held.provenance()[0])
-    assert (edit.get("source"), edit.get("title"), edit.get("type")) == ("edit", "Mine", "observation")
+    assert (edit.get("source"), edit.get("title"), edit.get("type")) == (
+        "edit",
+        "Mine",
+        "observation",
+    )
     assert "my own words [REDACTED:aws-key]" in edit.text
     save(vault, tick(), "Three", topic="pattern/x", project="p", body="third")
     assert len(kept(vault)) == 4  # the second text was as its event gave it
@@ -219,16 +296,28 @@ def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
     publish(vault, tick(), early)
     assert normalize(vault, tick()).changed == (new.path,)
     held = note(vault, new.path)
-    assert (held.get("title"), held.texts("tags"), held.get("created")) == ("New", ("a", "b"), "2026-11-20T10:00:00Z")
+    assert (held.get("title"), held.texts("tags"), held.get("created")) == (
+        "New",
+        ("a", "b"),
+        "2026-11-20T10:00:00Z",
+    )
 
 
 def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick) -> None:
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
-    newer = save(vault, tick(), "Better", project="p", supersedes=saved.id, derived_from=saved.id[:12])
+    newer = save(
+        vault, tick(), "Better", project="p", supersedes=saved.id, derived_from=saved.id[:12]
+    )
     held = note(vault, saved.path)
-    assert (held.get("status"), held.get("superseded_by"), held.get("status_before")) == ("superseded", newer.id, "active")
+    assert (held.get("status"), held.get("superseded_by"), held.get("status_before")) == (
+        "superseded",
+        newer.id,
+        "active",
+    )
     assert note(vault, newer.path).texts("supersedes") == (saved.id,)
-    assert note(vault, newer.path).fields["relations"] == [{"kind": kind, "to": f"[[{saved.id}]]"} for kind in ("supersedes", "derived_from")]
+    assert note(vault, newer.path).fields["relations"] == [
+        {"kind": kind, "to": f"[[{saved.id}]]"} for kind in ("supersedes", "derived_from")
+    ]
     again = save(vault, tick(), "Two", topic="pattern/x", project="p")
     assert (again.outcome, newer.id in again.note) == ("updated", True)
     assert note(vault, saved.path).get("status") == "superseded"
@@ -268,7 +357,9 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
         ({"derived_from": "nobody-aaaaaa"}, "there is no note"),
     ],
 )
-def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(vault, tick, options, message) -> None:
+def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
+    vault, tick, options, message
+) -> None:
     caller = tick()._replace(cwd="/") if options.get("scope") == "project" else tick()
     with pytest.raises((Invalid, NotFound), match=message) as refused:
         save(vault, caller, **{"title": "A title", **options})
@@ -290,9 +381,21 @@ def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tic
 
 def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick) -> None:
     fields = ("what", "why", "where", "learned", "session", "tags", "topic")
-    save(vault, tick(), f"title {AWS}", **{field: AWS if field == "tags" else f"x {AWS}" for field in fields if field != "tags"}, project="p")
+    save(
+        vault,
+        tick(),
+        f"title {AWS}",
+        **{field: AWS if field == "tags" else f"x {AWS}" for field in fields if field != "tags"},
+        project="p",
+    )
     save(vault, tick(), "t", body=f"<private>salary</private> {AWS}", project="p")
-    passive(vault, tick(), f"## Learnings\n1. The key of the store is {AWS} for now.\n", session=f"s {AWS}", source=AWS)
+    passive(
+        vault,
+        tick(),
+        f"## Learnings\n1. The key of the store is {AWS} for now.\n",
+        session=f"s {AWS}",
+        source=AWS,
+    )
     written = b"".join(path.read_bytes() for path in Path(vault.root).rglob("*.md"))
     assert AWS.encode() not in written
     assert AWS.lower().encode() not in written
@@ -311,9 +414,19 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     right()
     for number in range(4):
         for type_ in ("decision", "action", "gotcha", "rejection", "plan", "pattern"):
-            save(vault, tick(), f"{type_} {number}", type=type_, project="p", body=f"Because {number}.\n\n- [ ] step {number}")
+            save(
+                vault,
+                tick(),
+                f"{type_} {number}",
+                type=type_,
+                project="p",
+                body=f"Because {number}.\n\n- [ ] step {number}",
+            )
         right()
-    many = [save(vault, tick(), f"Gotcha {number}", type="gotcha", project="p", topic=f"bug/{number}") for number in range(22)]
+    many = [
+        save(vault, tick(), f"Gotcha {number}", type="gotcha", project="p", topic=f"bug/{number}")
+        for number in range(22)
+    ]
     right()  # a branch page shows the latest twenty
     save(vault, tick(), "No longer a gotcha", type="config", project="p", topic="bug/21")
     right()  # one that was not shown has come up
@@ -322,10 +435,15 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/two")
     save(vault, tick(), "On another branch", type="gotcha", project="p")
     right()
-    topic_ = [save(vault, tick(), f"T{n}", topic="decision/t", type=type_, project="p") for n, type_ in enumerate(("decision", "gotcha", "decision"))]
+    topic_ = [
+        save(vault, tick(), f"T{n}", topic="decision/t", type=type_, project="p")
+        for n, type_ in enumerate(("decision", "gotcha", "decision"))
+    ]
     right()
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/one")
-    save(vault, tick(), "T on one", topic="decision/t", type="decision", project="p")  # it moves from one branch's page to the other's
+    save(
+        vault, tick(), "T on one", topic="decision/t", type="decision", project="p"
+    )  # it moves from one branch's page to the other's
     right()
     save(vault, tick(), "D1", type="decision", project="p", supersedes=f"{first.id} {topic_[0].id}")
     right()
@@ -343,7 +461,11 @@ def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monke
         raise AssertionError("this save needs no look at all notes")
 
     with monkeypatch.context() as patch:
-        for name in ("cortex.projections.refresh.scan", "cortex.operations.at_once.heal_by_the_way", "cortex.operations.at_once.known"):
+        for name in (
+            "cortex.projections.refresh.scan",
+            "cortex.operations.at_once.heal_by_the_way",
+            "cortex.operations.at_once.known",
+        ):
             patch.setattr(name, refuse)
         for number in range(3):
             save(vault, tick(), f"D{number}", type="decision", project="p", why=f"{number}")
@@ -353,15 +475,28 @@ def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monke
 
 def test_what_another_process_normalized_first_is_answered_all_the_same(vault, tick) -> None:
     caller = tick()
-    event = Event(f"{'20261120t164512z'}-abcdefghij", "observation", "2026-11-20T16:45:12Z", "text", project="p", title="Title", scope="project")
+    event = Event(
+        f"{'20261120t164512z'}-abcdefghij",
+        "observation",
+        "2026-11-20T16:45:12Z",
+        "text",
+        project="p",
+        title="Title",
+        scope="project",
+    )
     captured = publish(vault, caller, event)
     normalize(vault, caller)
     (path, outcome), *_ = at_once(vault, caller, captured, event).records
     assert (path.startswith("records/note/title-"), outcome) == (True, "created")
 
 
-def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_command_completes_it(vault, tick, monkeypatch) -> None:
-    with monkeypatch.context() as patch, lock(os.path.join(vault.state(), "normalize.lock"), "inbox"):
+def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_command_completes_it(
+    vault, tick, monkeypatch
+) -> None:
+    with (
+        monkeypatch.context() as patch,
+        lock(os.path.join(vault.state(), "normalize.lock"), "inbox"),
+    ):
         patch.setattr(at_once_module, "_WAIT", 0.05)
         with pytest.raises(CortexError, match="kept as event 20261120t") as busy:
             save(vault, tick(), "Waits", project="p")
@@ -370,7 +505,9 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
     assert [path.startswith("records/note/waits-") for path in records(vault)] == [True]
 
 
-def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next_command(vault, tick, monkeypatch) -> None:
+def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next_command(
+    vault, tick, monkeypatch
+) -> None:
     save(vault, tick(), "First", type="decision", project="p")
 
     def dies(*_: object) -> bool:
@@ -384,7 +521,9 @@ def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next
     assert heal(vault, tick(), check=True).stale == ()
 
 
-def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(vault, tick, cortex) -> None:
+def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(
+    vault, tick, cortex
+) -> None:
     for title in ("Use SQLite", "Use Postgres"):
         save(vault, tick(), title, topic="decision/storage-engine", project="p")
     save(vault, tick(), "Login loops", topic="bug/login", project="q")
@@ -393,8 +532,13 @@ def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(vault, t
         ("bug/login", 1, "Login loops", "q"), ("decision/storage-engine", 2, "Use Postgres", "p"),
     ]  # fmt: skip
     assert [one.topic for one in topic(vault, tick(), project="q").records] == ["bug/login"]
-    answer = json.loads(cortex("topic", "Which", "storage", "engine", "--type", "decision", "--json").stdout)
-    assert (answer["suggested"], [one["topic"] for one in answer["records"]]) == ("decision/which-storage-engine", ["decision/storage-engine"])
+    answer = json.loads(
+        cortex("topic", "Which", "storage", "engine", "--type", "decision", "--json").stdout
+    )
+    assert (answer["suggested"], [one["topic"] for one in answer["records"]]) == (
+        "decision/which-storage-engine",
+        ["decision/storage-engine"],
+    )
     assert cortex("topic", "Lunch").stdout == "topic/lunch\n"
 
 
@@ -402,21 +546,35 @@ LEARNED = "Done.\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it
 
 
 def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex) -> None:
-    done = json.loads(cortex("passive", "--session", "s1", "--project", "p", "--json", "-", stdin=LEARNED).stdout)
-    assert [(one["type"], one["outcome"]) for one in done["records"]] == [("learning", "created")] * 2
+    done = json.loads(
+        cortex("passive", "--session", "s1", "--project", "p", "--json", "-", stdin=LEARNED).stdout
+    )
+    assert [(one["type"], one["outcome"]) for one in done["records"]] == [
+        ("learning", "created")
+    ] * 2
     again = passive(vault, tick(), LEARNED.replace("Done", "Again"), project="p")
-    assert [(one.outcome, one.id) for one in again.records] == [("duplicate", one["id"]) for one in done["records"]]
+    assert [(one.outcome, one.id) for one in again.records] == [
+        ("duplicate", one["id"]) for one in done["records"]
+    ]
     assert len(records(vault)) == 2
     assert [event.text.count("Key Learnings") for event in kept(vault)] == [1, 1]
-    assert passive(vault, tick(), "Nothing.", session="s1", project="p").records[0].path.startswith("sessions/")
+    assert (
+        passive(vault, tick(), "Nothing.", session="s1", project="p")
+        .records[0]
+        .path.startswith("sessions/")
+    )
     assert passive(vault, tick(), "Nothing.", project="p").records[0].type == "note"
     with pytest.raises(Invalid):
         passive(vault, tick(), " ")
     assert cortex("heal", "--check").returncode == 0
 
 
-@pytest.mark.parametrize(("type_", "text"), [("session_start", "(no goal)"), ("session_end", "(no summary)")])
-def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, tick, type_, text) -> None:
+@pytest.mark.parametrize(
+    ("type_", "text"), [("session_start", "(no goal)"), ("session_end", "(no summary)")]
+)
+def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(
+    vault, tick, type_, text
+) -> None:
     captured = capture(vault, tick(), "", type=type_, session="s1")
     assert Path(vault.root, captured.path).read_text().endswith(f"## Raw Content\n\n{text}\n")
     for other in ("prompt", "subagent_stop", "passive", "observation"):
@@ -429,7 +587,9 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, t
     assert session.read_text().count("[[2026") == 4
 
 
-def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(vault, tick, git, tmp_path, cortex) -> None:
+def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
+    vault, tick, git, tmp_path, cortex
+) -> None:
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
     git(vault.root, "add", "-A")
@@ -445,7 +605,11 @@ def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(vault, 
         git(root, "commit", "-qm", "save")
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", other.root, "main")
     held = note(vault, one.path)
-    assert (held.get("title"), held.text.strip(), held.provenance()[0]) == ("There", "There", (one.event, two.event))
+    assert (held.get("title"), held.text.strip(), held.provenance()[0]) == (
+        "There",
+        "There",
+        (one.event, two.event),
+    )
     assert {event.text.strip().rpartition("\n")[2] for event in kept(vault)} == {"Here", "There"}
 
 
@@ -453,12 +617,24 @@ def test_a_save_loads_no_search_engine(vault) -> None:
     code = "import sys; from cortex.interfaces.cli.main import main; main(sys.argv[1:]); print([m for m in sys.modules if m.split('.')[0] in ('whoosh', 'git', 'markdown_it')])"
     run = [sys.executable, "-c", code, "--vault", vault.root, "save", "x", "--project", "p"]
     subprocess.run(run, capture_output=True, check=True, timeout=60)
-    assert subprocess.run(run, capture_output=True, check=True, timeout=60, text=True).stdout.splitlines()[-1] == "[]"
+    assert (
+        subprocess.run(
+            run, capture_output=True, check=True, timeout=60, text=True
+        ).stdout.splitlines()[-1]
+        == "[]"
+    )
 
 
-def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is_ahead(vault, caller) -> None:
+def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is_ahead(
+    vault, caller
+) -> None:
     here = caller._replace(random=os.urandom)
-    outcomes = [save(vault, here, "Store", what=f"way {number}", topic="decision/store", project="p").outcome for number in range(12)]
+    outcomes = [
+        save(
+            vault, here, "Store", what=f"way {number}", topic="decision/store", project="p"
+        ).outcome
+        for number in range(12)
+    ]
     assert outcomes == ["created", *["updated"] * 11]
     ahead = here._replace(now="2031-01-01T00:00:00Z")
     save(vault, ahead, "Store", what="from the future", topic="decision/store", project="p")
@@ -471,7 +647,13 @@ def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is
 
 @pytest.mark.parametrize(
     ("last", "random"),
-    [("a2b3c4d5e6", b"\0\0"), ("zzzzzzzzz2", b"\0\1"), ("7777777777", b"\xff\xff"), ("22222zzzzz", b"\0\7"), ("zzzzzzzzzz", b"\0")],
+    [
+        ("a2b3c4d5e6", b"\0\0"),
+        ("zzzzzzzzz2", b"\0\1"),
+        ("7777777777", b"\xff\xff"),
+        ("22222zzzzz", b"\0\7"),
+        ("zzzzzzzzzz", b"\0"),
+    ],
 )
 def test_an_id_after_another_sorts_behind_it(last, random) -> None:
     after = events.id_after(f"20261120t164512z-{last}", random)
@@ -485,32 +667,63 @@ def test_a_topic_goes_on_in_the_project_that_its_own_was_merged_into(vault, tick
     save(vault, tick(), "Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
     for project in ("shop", "shop-a"):
-        again = save(vault, tick(), "Store", what=f"Postgres, says {project}", topic="decision/store", project=project)
+        again = save(
+            vault,
+            tick(),
+            "Store",
+            what=f"Postgres, says {project}",
+            topic="decision/store",
+            project=project,
+        )
         assert (again.id, again.outcome) == (first.id, "updated")
     assert note(vault, again.path).get("project") == "shop"
     late = capture(vault, tick(), "Gotcha: from another clone", project="shop-a")
     normalize(vault, tick())
     (made,) = [path for path in records(vault) if "gotcha" in path]
-    assert (late.id in note(vault, made).provenance()[0], note(vault, made).get("project")) == (True, "shop")
+    assert (late.id in note(vault, made).provenance()[0], note(vault, made).get("project")) == (
+        True,
+        "shop",
+    )
 
 
 def wrong(vault: Vault, caller: Caller) -> list[tuple[str, str]]:
     """What doctor says of the records: path and hint."""
-    return [(problem.where, problem.hint) for problem in doctor(vault, caller).problems if problem.where.startswith("records/")]
+    return [
+        (problem.where, problem.hint)
+        for problem in doctor(vault, caller).problems
+        if problem.where.startswith("records/")
+    ]
 
 
 def standing(vault: Vault, *paths: str) -> list[tuple[str, str]]:
-    return [(note(vault, path).get("status"), note(vault, path).get("superseded_by")) for path in paths]
+    return [
+        (note(vault, path).get("status"), note(vault, path).get("superseded_by")) for path in paths
+    ]
 
 
 @pytest.mark.parametrize("between", [0, 1, 2])
-def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(vault, tick, between) -> None:
-    topical = save(vault, tick(), "Use SQLite", topic="decision/storage", project="p", body="sqlite it is")
-    chain = [save(vault, tick(), f"Use files {number}", project="p", body=f"files it is {number}") for number in range(between + 1)]
+def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
+    vault, tick, between
+) -> None:
+    topical = save(
+        vault, tick(), "Use SQLite", topic="decision/storage", project="p", body="sqlite it is"
+    )
+    chain = [
+        save(vault, tick(), f"Use files {number}", project="p", body=f"files it is {number}")
+        for number in range(between + 1)
+    ]
     for old, new in itertools.pairwise([topical, *chain]):
         supersede(vault, tick(), old.id, by=new.id, reason="so it was")
     last = chain[-1]
-    back = save(vault, tick(), "Use SQLite after all", topic="decision/storage", project="p", body="sqlite again", supersedes=last.id)
+    back = save(
+        vault,
+        tick(),
+        "Use SQLite after all",
+        topic="decision/storage",
+        project="p",
+        body="sqlite again",
+        supersedes=last.id,
+    )
     assert (back.id, back.outcome, back.note) == (topical.id, "updated", "")
     assert standing(vault, topical.path, last.path) == [("active", ""), ("superseded", topical.id)]
     held = note(vault, topical.path)
@@ -523,7 +736,9 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(vault
     assert standing(vault, topical.path, last.path) == [("active", ""), ("active", "")]
 
 
-def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_another(vault, tick) -> None:
+def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_another(
+    vault, tick
+) -> None:
     topical = save(vault, tick(), "One", topic="decision/x", project="p")
     supersede(vault, tick(), topical.id)
     other = save(vault, tick(), "Other", project="p")
@@ -533,12 +748,16 @@ def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_an
 
 def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vault, tick) -> None:
     topical, third, other = (
-        save(vault, tick(), title, project="p", topic=topic_) for title, topic_ in (("T", "decision/x"), ("Third", ""), ("O", ""))
+        save(vault, tick(), title, project="p", topic=topic_)
+        for title, topic_ in (("T", "decision/x"), ("Third", ""), ("O", ""))
     )
     supersede(vault, tick(), topical.id, by=third.id)
     again = save(vault, tick(), "T again", topic="decision/x", project="p", supersedes=other.id)
     assert third.id in again.note
-    assert standing(vault, topical.path, other.path) == [("superseded", third.id), ("superseded", topical.id)]
+    assert standing(vault, topical.path, other.path) == [
+        ("superseded", third.id),
+        ("superseded", topical.id),
+    ]
     assert wrong(vault, tick()) == []
 
 
@@ -556,7 +775,9 @@ def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick
     assert standing(vault, topical.path, other.path) == [("superseded", other.id), ("active", "")]
 
 
-def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(vault, tick, git, tmp_path, cortex) -> None:
+def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
+    vault, tick, git, tmp_path, cortex
+) -> None:
     one, two, three = (save(vault, tick(), title, project="p") for title in ("One", "Two", "Three"))
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
@@ -573,10 +794,16 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(vault, tick,
         git(root, "commit", "-qm", "supersede")
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", other.root, "main")
     assert standing(vault, one.path, two.path) == [("superseded", two.id), ("superseded", one.id)]
-    assert wrong(vault, tick()) == [(saved.path, f"cortex restore {saved.id}") for saved in (one, two)]
+    assert wrong(vault, tick()) == [
+        (saved.path, f"cortex restore {saved.id}") for saved in (one, two)
+    ]
     restore(vault, tick(), one.id)
     assert wrong(vault, tick()) == []
-    assert standing(vault, one.path, two.path, three.path) == [("active", ""), ("superseded", one.id), ("superseded", one.id)]
+    assert standing(vault, one.path, two.path, three.path) == [
+        ("active", ""),
+        ("superseded", one.id),
+        ("superseded", one.id),
+    ]
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
@@ -590,7 +817,9 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(vault, tick,
     ],
     ids=["deleted", "archived", "superseded", "by hand"],
 )
-def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(vault, tick, put_away, seen) -> None:
+def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
+    vault, tick, put_away, seen
+) -> None:
     look(vault, lambda *_: None, lambda _: None)
     first = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
     if put_away:
@@ -608,7 +837,15 @@ def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(vault,
 def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vault, tick) -> None:
     first = save(vault, tick(), "Alpha rule", body="never run it twice", project="p")
     other = save(vault, tick(), "Beta rule", body="run it once", project="p")
-    again = save(vault, tick(), "Alpha rule", body="never run it twice", project="p", supersedes=f"{first.id} {other.id}", derived_from=other.id)
+    again = save(
+        vault,
+        tick(),
+        "Alpha rule",
+        body="never run it twice",
+        project="p",
+        supersedes=f"{first.id} {other.id}",
+        derived_from=other.id,
+    )
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
     assert note(vault, first.path).texts("supersedes") == (other.id,)
@@ -616,44 +853,94 @@ def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vau
     assert wrong(vault, tick()) == []
 
 
-def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_itself(vault, tick, cortex) -> None:
+def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_itself(
+    vault, tick, cortex
+) -> None:
     first = save(vault, tick(), "Store", what="SQLite", topic="decision/store", project="shop-a")
     other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
     with pytest.raises(Invalid, match="of the record that this is to supersede"):
-        save(vault, tick(), "Store", what="Files", topic="decision/store", project="shop", supersedes=first.id)
+        save(
+            vault,
+            tick(),
+            "Store",
+            what="Files",
+            topic="decision/store",
+            project="shop",
+            supersedes=first.id,
+        )
     with pytest.raises(Invalid, match="of the record that this is to supersede"):
-        save(vault, tick(), "Store", what="Files", topic="decision/store", project="shop-a", supersedes=f"{other.id},{first.id}")
+        save(
+            vault,
+            tick(),
+            "Store",
+            what="Files",
+            topic="decision/store",
+            project="shop-a",
+            supersedes=f"{other.id},{first.id}",
+        )
     assert not list(Path(vault.root, "inbox/pending").iterdir())
-    again = save(vault, tick(), "Store", what="Files", topic="decision/store", project="shop", supersedes=other.id, derived_from=first.id)
+    again = save(
+        vault,
+        tick(),
+        "Store",
+        what="Files",
+        topic="decision/store",
+        project="shop",
+        supersedes=other.id,
+        derived_from=first.id,
+    )
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
-    assert note(vault, first.path).fields["relations"] == [{"kind": "supersedes", "to": f"[[{other.id}]]"}]
+    assert note(vault, first.path).fields["relations"] == [
+        {"kind": "supersedes", "to": f"[[{other.id}]]"}
+    ]
 
 
 @pytest.mark.parametrize("supersedes", [False, True])
-def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and_where_the_file_was_moved(vault, tick, cortex, supersedes) -> None:
+def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and_where_the_file_was_moved(
+    vault, tick, cortex, supersedes
+) -> None:
     other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
     ahead = tick()._replace(now="2031-01-01T00:00:00Z")
     first = save(vault, ahead, "Store", what="SQLite", topic="decision/store", project="shop-a")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
     os.rename(Path(vault.root, first.path), Path(vault.root, "Mine.md"))
-    again = save(vault, tick(), "Store", what="Files", topic="decision/store", project="shop", supersedes=other.id if supersedes else "")
+    again = save(
+        vault,
+        tick(),
+        "Store",
+        what="Files",
+        topic="decision/store",
+        project="shop",
+        supersedes=other.id if supersedes else "",
+    )
     assert (again.id, again.path, again.outcome, again.note) == (first.id, "Mine.md", "updated", "")
     assert note(vault, "Mine.md").text.strip() == "**What.** Files"
 
 
-@pytest.mark.parametrize(("theirs", "outcome"), [("another text", "updated"), ("mine", "duplicate")])
+@pytest.mark.parametrize(
+    ("theirs", "outcome"), [("another text", "updated"), ("mine", "duplicate")]
+)
 def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome) -> None:
     first = save(vault, caller, "First", topic="decision/x", project="p")
 
     def random(size: int) -> bytes:
         """Between the choice of an id and the lock, another process saves the topic."""
         if size == 4:
-            save(vault, caller._replace(random=lambda size: b"\xff" * size), "T", body=theirs, topic="decision/x", project="p")
+            save(
+                vault,
+                caller._replace(random=lambda size: b"\xff" * size),
+                "T",
+                body=theirs,
+                topic="decision/x",
+                project="p",
+            )
         return b"\0" * size
 
-    lost = save(vault, caller._replace(random=random), "T", body="mine", topic="decision/x", project="p")
+    lost = save(
+        vault, caller._replace(random=random), "T", body="mine", topic="decision/x", project="p"
+    )
     assert (lost.outcome, lost.id) == (outcome, first.id)
     assert (f"cortex history {first.id}" in lost.note) == (outcome == "updated")
     assert note(vault, first.path).text.strip() == theirs
@@ -663,10 +950,17 @@ def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome) -> Non
 @pytest.mark.parametrize("how", ["save", "passive"])
 def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, tick, how) -> None:
     look(vault, lambda *_: None, lambda _: None)
-    os.utime(os.path.join(vault.cache(), STATE), (datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(),) * 2)  # by the clock of this test
+    os.utime(
+        os.path.join(vault.cache(), STATE),
+        (datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(),) * 2,
+    )  # by the clock of this test
     text = "## Learnings\n1. Sync the folder after a rename.\n"
     topic_ = "learning/sync-the-folder-after-a-rename"
-    made = passive(vault, tick(), text, project="p").records[0] if how == "passive" else save(vault, tick(), "One", topic=topic_, project="p")
+    made = (
+        passive(vault, tick(), text, project="p").records[0]
+        if how == "passive"
+        else save(vault, tick(), "One", topic=topic_, project="p")
+    )
     os.rename(Path(vault.root, made.path), Path(vault.root, "My own place.md"))
     again = save(vault, tick(1200), "Two", topic=topic_, project="p")
     assert (again.outcome, again.path, again.id) == ("updated", "My own place.md", made.id)
@@ -679,24 +973,39 @@ def test_a_name_that_a_hand_wrote_into_the_provenance_does_not_stop_a_topic(vaul
     file.write_text(file.read_text().replace("  events:\n", "  events:\n    - minutes-of-monday\n"))
     for number in range(2):
         again = save(vault, tick(), f"Again {number}", topic="decision/x", project="p")
-        assert (again.outcome, note(vault, first.path).get("title")) == ("updated", f"Again {number}")
+        assert (again.outcome, note(vault, first.path).get("title")) == (
+            "updated",
+            f"Again {number}",
+        )
     assert "minutes-of-monday" in note(vault, first.path).provenance()[0]
 
 
 def test_what_a_hand_related_stays_when_a_save_adds_a_relation(vault, tick) -> None:
-    first, source = save(vault, tick(), "One", topic="decision/x", project="p"), save(vault, tick(), "Source", project="p")
+    first, source = (
+        save(vault, tick(), "One", topic="decision/x", project="p"),
+        save(vault, tick(), "Source", project="p"),
+    )
     file = Path(vault.root, first.path)
     hand = '  - "[[my-own-plan]]"\n  - {kind: refines, to: "[[other]]", why: because}\n'
     file.write_text(file.read_text().replace("provenance:\n", f"relations:\n{hand}provenance:\n"))
     save(vault, tick(), "Two", topic="decision/x", project="p", derived_from=source.id)
-    assert f'relations:\n{hand}  - {{kind: derived_from, to: "[[{source.id}]]"}}\n' in file.read_text()
+    assert (
+        f'relations:\n{hand}  - {{kind: derived_from, to: "[[{source.id}]]"}}\n' in file.read_text()
+    )
 
 
 def crowded(vault: Vault, path: str, count: int) -> None:
     """The note as it is after so many more events."""
     file = Path(vault.root, path)
-    ids = [f"20260101t000000z-{f'{n:010d}'.translate(str.maketrans('0189', 'abcd'))}" for n in range(count)]
-    file.write_text(file.read_text().replace("  events:\n", "  events:\n" + "".join(f"    - {id_}\n" for id_ in ids)))
+    ids = [
+        f"20260101t000000z-{f'{n:010d}'.translate(str.maketrans('0189', 'abcd'))}"
+        for n in range(count)
+    ]
+    file.write_text(
+        file.read_text().replace(
+            "  events:\n", "  events:\n" + "".join(f"    - {id_}\n" for id_ in ids)
+        )
+    )
 
 
 def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick) -> None:
@@ -707,7 +1016,11 @@ def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick) -> N
         crowded(vault, path, 4_000)
     for number in range(2):
         again = save(vault, tick(), f"Again {number}", topic="decision/x", project="p")
-        assert (again.id, again.outcome, note(vault, first.path).get("title")) == (first.id, "updated", f"Again {number}")
+        assert (again.id, again.outcome, note(vault, first.path).get("title")) == (
+            first.id,
+            "updated",
+            f"Again {number}",
+        )
         capture(vault, tick(), f"Prompt {number}", type="prompt", session="s1")
         assert normalize(vault, tick()).failed == ()
     assert len(note(vault, first.path).provenance()[0]) == 4_003
@@ -716,14 +1029,28 @@ def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick) -> N
 
 
 @pytest.mark.parametrize("topical", [True, False])
-def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_stays(vault, tick, topical) -> None:
+def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_stays(
+    vault, tick, topical
+) -> None:
     named = {"topic": "decision/x"} if topical else {"body": "Equal text"}
     first = save(vault, tick(), "One", project="p", **named)
     file = Path(vault.root, first.path)
-    file.write_text(file.read_text().replace("provenance:\n", f"mine: {'x' * 65_000}\nprovenance:\n"))
+    file.write_text(
+        file.read_text().replace("provenance:\n", f"mine: {'x' * 65_000}\nprovenance:\n")
+    )
     before = file.read_bytes()
-    with pytest.raises(CortexError, match="could not be read any more: the frontmatter has no closing ---, or is larger") as refused:
-        save(vault, tick(), "Two" if topical else "One", project="p", tags=",".join(f"tag{number}{'y' * 80}" for number in range(20)), **named)
+    with pytest.raises(
+        CortexError,
+        match="could not be read any more: the frontmatter has no closing ---, or is larger",
+    ) as refused:
+        save(
+            vault,
+            tick(),
+            "Two" if topical else "One",
+            project="p",
+            tags=",".join(f"tag{number}{'y' * 80}" for number in range(20)),
+            **named,
+        )
     assert "cortex retry" in refused.value.hint
     assert file.read_bytes() == before
     assert len(kept(vault)) == 1  # nor was anything of the hand's kept apart
@@ -734,14 +1061,20 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
     assert len(note(vault, first.path).texts("tags")) == 20
 
 
-def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_the_other(vault, tick) -> None:
+def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_the_other(
+    vault, tick
+) -> None:
     one = save(vault, tick(), "One", topic="decision/a", project="p")
     two = save(vault, tick(), "Two", topic="decision/b", project="p")
     assert wrong(vault, tick()) == []
     file = Path(vault.root, two.path)
     file.write_text(file.read_text().replace("topic: decision/b", "topic: decision/a"))
-    Path(vault.root, "mine.md").write_text("---\ntopic: decision/a\nproject: p\nscope: project\n---\n")
-    assert wrong(vault, tick()) == [(two.path, f"cortex supersede {one.id} --by {two.id}, or the other way round")]
+    Path(vault.root, "mine.md").write_text(
+        "---\ntopic: decision/a\nproject: p\nscope: project\n---\n"
+    )
+    assert wrong(vault, tick()) == [
+        (two.path, f"cortex supersede {one.id} --by {two.id}, or the other way round")
+    ]
     supersede(vault, tick(), one.id, by=two.id)
     assert wrong(vault, tick()) == []
 
@@ -749,7 +1082,14 @@ def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_t
 def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller) -> None:
     here = caller._replace(random=os.urandom)
     for number in range(12):
-        saved = save(vault, here, f"Store {number}", body=f"text {number}", topic="decision/store", project="p")
+        saved = save(
+            vault,
+            here,
+            f"Store {number}",
+            body=f"text {number}",
+            topic="decision/store",
+            project="p",
+        )
         last = max(note(vault, saved.path).provenance()[0])
         assert last == saved.event
         file = Path(vault.root, saved.path)
@@ -758,10 +1098,29 @@ def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller) -
 
 
 def test_two_decisions_with_one_reason_are_two_records(vault, tick) -> None:
-    first = save(vault, tick(), "Use Postgres for orders", type="decision", why="cheaper", project="p")
-    second = save(vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p")
-    again = save(vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p")
-    assert (second.outcome, second.id != first.id, again.outcome, again.id) == ("created", True, "duplicate", second.id)
+    first = save(
+        vault, tick(), "Use Postgres for orders", type="decision", why="cheaper", project="p"
+    )
+    second = save(
+        vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p"
+    )
+    again = save(
+        vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p"
+    )
+    assert (second.outcome, second.id != first.id, again.outcome, again.id) == (
+        "created",
+        True,
+        "duplicate",
+        second.id,
+    )
     look(vault, tick().progress, lambda now: now.catalogue.count())
-    assert save(vault, tick(), "use postgres for  orders", type="decision", why="cheaper", project="p").id == first.id
-    assert save(vault, tick(), "Use neither", type="decision", why="cheaper", project="p").outcome == "created"
+    assert (
+        save(
+            vault, tick(), "use postgres for  orders", type="decision", why="cheaper", project="p"
+        ).id
+        == first.id
+    )
+    assert (
+        save(vault, tick(), "Use neither", type="decision", why="cheaper", project="p").outcome
+        == "created"
+    )

@@ -121,7 +121,10 @@ def test_a_hit_names_the_line_and_shows_it(notes, cortex) -> None:
         "status": "active",
     }
     assert hit["score"] > 0
-    assert hit["snippet"] == "We keep the catalogue in one file, because a server is one more thing to run."
+    assert (
+        hit["snippet"]
+        == "We keep the catalogue in one file, because a server is one more thing to run."
+    )
 
 
 def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex) -> None:
@@ -153,7 +156,15 @@ def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query)
 
 @pytest.mark.parametrize(
     "query",
-    ["a" * 10_000, "word " * 2_000, '"a b ' * 2_500, "x* " * 3_000, "tag: type: a\0b", "((((" * 2_500 + "catalogue", "\x1b]0;x\x07 catalogue"],
+    [
+        "a" * 10_000,
+        "word " * 2_000,
+        '"a b ' * 2_500,
+        "x* " * 3_000,
+        "tag: type: a\0b",
+        "((((" * 2_500 + "catalogue",
+        "\x1b]0;x\x07 catalogue",
+    ],
 )
 def test_a_query_of_ten_thousand_characters_is_answered(notes, caller, query) -> None:
     with cpu_limit(10):
@@ -175,7 +186,9 @@ def test_events_that_are_told_never_hide_one_that_is_not(vault, caller, cortex) 
 
 
 def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
-    vault = vault_from("=== a.md\n---\nproject: \u00d6sterreich\nstatus: Superseded\ntype: Meeting Notes\n---\nzebra\n=== b.md\nzebra\n")
+    vault = vault_from(
+        "=== a.md\n---\nproject: \u00d6sterreich\nstatus: Superseded\ntype: Meeting Notes\n---\nzebra\n=== b.md\nzebra\n"
+    )
     assert ids(vault, caller, "project:\u00f6sterreich", all=True) == ["a.md"]
     assert ids(vault, caller, 'type:"meeting notes"', all=True) == ["a.md"]
     assert ids(vault, caller, "zebra") == ["b.md"]
@@ -183,7 +196,14 @@ def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "expected"), [("after:1970", 4), ("before:1970-01-01", 0), ("-after:2026", 1), ("-before:2026", 3), ("after:9999y", 4)]
+    ("query", "expected"),
+    [
+        ("after:1970", 4),
+        ("before:1970-01-01", 0),
+        ("-after:2026", 1),
+        ("-before:2026", 3),
+        ("after:9999y", 4),
+    ],
 )
 def test_bounds_at_the_edges(notes, caller, query, expected) -> None:
     assert len(ids(notes, caller, query, all=True)) == expected
@@ -193,7 +213,12 @@ def test_bounds_at_the_edges(notes, caller, query, expected) -> None:
 
 
 def record(id_: str, status: str, text: str, **fields: str) -> str:
-    head = "".join(f"{key}: {value}\n" for key, value in ({"id": id_, "type": "decision", "title": id_, "status": status} | fields).items())
+    head = "".join(
+        f"{key}: {value}\n"
+        for key, value in (
+            {"id": id_, "type": "decision", "title": id_, "status": status} | fields
+        ).items()
+    )
     return f"=== records/decision/{id_}.md\n---\n{head}---\n{text}\n"
 
 
@@ -209,25 +234,44 @@ ASIDE = (
     ("query", "options", "expected", "aside"),
     [
         ("zebra crossing", {}, ["holds-aaaaaa", "kept-dddddd"], 2),
-        ("zebra crossing", {"all": True}, ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd"], 0),
+        (
+            "zebra crossing",
+            {"all": True},
+            ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd"],
+            0,
+        ),
         ("status:superseded", {}, ["old-bbbbbb"], 0),
         ("zebra status:deleted,archived", {}, ["gone-cccccc", "kept-dddddd"], 0),
         ("zebra -status:archived", {}, ["holds-aaaaaa"], 2),
         ("type:decision", {}, ["holds-aaaaaa", "kept-dddddd"], 2),
-        ("type:decision", {"all": True}, ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "old-bbbbbb"], 0),
-        ("zebra", {"number": 1}, ["holds-aaaaaa"], 0),  # the number leaves them out, and --all would show no more
+        (
+            "type:decision",
+            {"all": True},
+            ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "old-bbbbbb"],
+            0,
+        ),
+        (
+            "zebra",
+            {"number": 1},
+            ["holds-aaaaaa"],
+            0,
+        ),  # the number leaves them out, and --all would show no more
         ("zebra", {"number": 2}, ["holds-aaaaaa", "kept-dddddd"], 1),
         ("giraffe", {}, [], 1),
     ],
 )
-def test_superseded_and_deleted_leave_the_answer_and_are_counted(vault_from, caller, query, options, expected, aside) -> None:
+def test_superseded_and_deleted_leave_the_answer_and_are_counted(
+    vault_from, caller, query, options, expected, aside
+) -> None:
     found = search(vault_from(ASIDE), caller, query, **options)
     assert ([hit.id for hit in found.hits], found.set_aside) == (expected, aside)
 
 
 def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cortex) -> None:
     vault_from(ASIDE)
-    assert cortex("search", "zebra", "crossing").stdout.endswith("\n\n2 superseded or deleted notes left out: cortex search --all zebra crossing\n")
+    assert cortex("search", "zebra", "crossing").stdout.endswith(
+        "\n\n2 superseded or deleted notes left out: cortex search --all zebra crossing\n"
+    )
     none = cortex("search", '"crossing giraffe"')
     assert (none.returncode, none.stdout.splitlines()[1:]) == (
         1,
@@ -236,36 +280,58 @@ def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cor
     shown = cortex("search", "--all", '"crossing giraffe"')
     assert "gone-cccccc" in shown.stdout
     answer = json.loads(cortex("search", "zebra", "--json").stdout)
-    assert (answer["set_aside"], [hit["vault"] for hit in answer["hits"]]) == (2, ["project", "project"])
+    assert (answer["set_aside"], [hit["vault"] for hit in answer["hits"]]) == (
+        2,
+        ["project", "project"],
+    )
     assert "status: deleted" in cortex("show", "gone-cccccc").stdout
 
 
-def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(vault, caller, cortex) -> None:
+def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(
+    vault, caller, cortex
+) -> None:
     cortex("capture", "Decision: zebra crossings are painted")
     assert cortex("search", "zebra").returncode == 0
     (note,) = Path(vault.root, "records/decision").iterdir()
     note.write_text(note.read_text().replace("status: active", "status: deleted"))
     found = search(vault, caller, "zebra")
     assert (found.hits, found.set_aside) == ((), 1)
-    assert [hit.path.partition("/")[0] for hit in search(vault, caller, "path:events zebra").hits] == ["events"]
-    assert [hit.path.partition("/")[0] for hit in search(vault, caller, "zebra", all=True).hits] == ["records"]
+    assert [
+        hit.path.partition("/")[0] for hit in search(vault, caller, "path:events zebra").hits
+    ] == ["events"]
+    assert [
+        hit.path.partition("/")[0] for hit in search(vault, caller, "zebra", all=True).hits
+    ] == ["records"]
 
 
 @pytest.mark.parametrize(("number", "aside"), [(5, 4), (20, 9)])
 def test_what_dropped_out_makes_room_for_others(vault_from, caller, number, aside) -> None:
     """Nine superseded notes that match better neither fill the answer nor keep those with some of the words from it."""
-    old = "".join(record(f"old-{letter * 6}", "superseded", "zebra crossing lane") for letter in "bcdefghij")
-    vault = vault_from(old + record("new-aaaaaa", "archived", "a zebra, and much more text than the others have") + "=== own.md\ncrossing\n")
+    old = "".join(
+        record(f"old-{letter * 6}", "superseded", "zebra crossing lane") for letter in "bcdefghij"
+    )
+    vault = vault_from(
+        old
+        + record("new-aaaaaa", "archived", "a zebra, and much more text than the others have")
+        + "=== own.md\ncrossing\n"
+    )
     found = search(vault, caller, "zebra crossing", number=number)
-    assert (sorted(hit.id for hit in found.hits), found.set_aside) == (["new-aaaaaa", "own.md"], aside)
+    assert (sorted(hit.id for hit in found.hits), found.set_aside) == (
+        ["new-aaaaaa", "own.md"],
+        aside,
+    )
 
 
 def test_a_preview_holds_three_hundred_characters(vault_from, caller) -> None:
-    (hit,) = search(vault_from(f"=== a.md\n{'word ' * 100}zebra {'word ' * 100}\n"), caller, "zebra").hits
+    (hit,) = search(
+        vault_from(f"=== a.md\n{'word ' * 100}zebra {'word ' * 100}\n"), caller, "zebra"
+    ).hits
     assert 290 <= len(hit.snippet) <= 304
 
 
-def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(notes, cortex, caller) -> None:
+def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(
+    notes, cortex, caller
+) -> None:
     before = search(notes, caller, "catalogue").hits
     for words in (["search", "catalogue"], ["status"], ["doctor"], ["show", "use-sqlite"]):
         cortex("status")
@@ -276,7 +342,9 @@ def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(notes
         (state,) = cached("state.json")
         table = json.loads(state.read_text())
         status = catalogue.stat()
-        table["sealed"]["catalogue.sqlite"] = f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
+        table["sealed"]["catalogue.sqlite"] = (
+            f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
+        )
         state.write_text(json.dumps(table))
         assert cortex(*words).returncode == 0, words
     assert search(notes, caller, "catalogue").hits == before
@@ -330,7 +398,9 @@ def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path) -> No
     assert cortex("search", "zebra").returncode == 0
 
 
-def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes, cortex, git) -> None:
+def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(
+    notes, cortex, git
+) -> None:
     root = notes.root
     git(root, "init", "-q")
     for path in ("secret/a.md", ".obsidian/b.md", "private/c.md", "open/d.md"):
@@ -341,7 +411,9 @@ def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes,
     toml.write_text(toml.read_text().replace("exclude = []", 'exclude = ["private"]'))
 
     def found() -> list[str]:
-        return [hit["path"] for hit in json.loads(cortex("search", "zebra", "--json").stdout)["hits"]]
+        return [
+            hit["path"] for hit in json.loads(cortex("search", "zebra", "--json").stdout)["hits"]
+        ]
 
     assert found() == ["open/d.md"]
     Path(root, ".gitignore").write_text("open/\n")
@@ -349,7 +421,9 @@ def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes,
     assert sorted(found()) == ["private/c.md", "secret/a.md"]
 
 
-def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes, cortex, git) -> None:
+def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(
+    notes, cortex, git
+) -> None:
     root = notes.root
     git(root, "init", "-q")
     Path(root, ".gitignore").write_text("drafts/\n")
@@ -370,7 +444,10 @@ def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes
 
 def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_from, caller) -> None:
     vault = vault_from(
-        "".join(f"=== n{number}.md\nco{chr(97 + number // 26)}{chr(97 + number % 26)}x client-prerender foo_bar_baz\n" for number in range(120))
+        "".join(
+            f"=== n{number}.md\nco{chr(97 + number // 26)}{chr(97 + number % 26)}x client-prerender foo_bar_baz\n"
+            for number in range(120)
+        )
     )
     assert len(ids(vault, caller, "co*", number=500)) == 120
     assert ids(vault, caller, "client -co*") == []
@@ -378,7 +455,9 @@ def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_fr
     assert len(ids(vault, caller, "foo_b*", number=500)) == 120
 
 
-def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(notes, cortex, git) -> None:
+def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(
+    notes, cortex, git
+) -> None:
     above = os.path.dirname(notes.root)
     git(above, "init", "-q")
     Path(above, ".gitignore").write_text("vault/\n")
@@ -389,7 +468,11 @@ def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(
 
 
 def cached(suffix: str) -> list[Path]:
-    return [path for path in Path(os.environ["HOME"], ".cache/cortex").rglob("*") if path.is_file() and path.name.endswith(suffix)]
+    return [
+        path
+        for path in Path(os.environ["HOME"], ".cache/cortex").rglob("*")
+        if path.is_file() and path.name.endswith(suffix)
+    ]
 
 
 def flip(path: Path) -> None:

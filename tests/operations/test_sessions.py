@@ -30,7 +30,13 @@ def at(tmp_path: Path):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / ".cortex-project").write_text(f"{folder}\n")
         now = when if "T" in when else f"2026-11-20T{when}:00Z"
-        return Caller(str(tmp_path / folder), now, lambda size: next(count).to_bytes(size, "big"), "test", lambda *_: None)
+        return Caller(
+            str(tmp_path / folder),
+            now,
+            lambda size: next(count).to_bytes(size, "big"),
+            "test",
+            lambda *_: None,
+        )
 
     return caller
 
@@ -67,15 +73,31 @@ def test_a_session_from_its_start_to_its_end(vault, at) -> None:
     over = end(vault, at("11:00"), begun.name, accomplished="All of it", files="a.py,b.py")
     assert (over.outcome, over.path, over.id) == ("ended", begun.path, begun.id)
     note = read(vault, begun.path)
-    assert [note.get(key) for key in ("status", "project", "started", "ended")] == ["done", "work", "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"]
-    assert "### Goal\n\nPublish by link\n\n### Accomplished\n\nAll of it\n\n### Relevant files\n\n- a.py\n- b.py\n" in note.text
+    assert [note.get(key) for key in ("status", "project", "started", "ended")] == [
+        "done",
+        "work",
+        "2026-11-20T10:00:00Z",
+        "2026-11-20T11:00:00Z",
+    ]
+    assert (
+        "### Goal\n\nPublish by link\n\n### Accomplished\n\nAll of it\n\n### Relevant files\n\n- a.py\n- b.py\n"
+        in note.text
+    )
     assert not list(Path(vault.root, "inbox/pending").glob("*.md"))
 
 
 def test_the_whole_summary_comes_from_standard_input(vault, cortex) -> None:
     name = cortex("session", "start", "one", "--project", "p").stdout.strip()
     assert name == "one"
-    done = cortex("session", "end", "one", "--summary", "-", "--json", stdin="# Goal\n\nShip\n\n# Next steps\n\nrest\n")
+    done = cortex(
+        "session",
+        "end",
+        "one",
+        "--summary",
+        "-",
+        "--json",
+        stdin="# Goal\n\nShip\n\n# Next steps\n\nrest\n",
+    )
     assert json.loads(done.stdout)["outcome"] == "ended"
     shown = json.loads(cortex("session", "show", "one", "--json").stdout)
     assert shown["summary"] == "### Goal\n\nShip\n\n### Next steps\n\nrest"
@@ -124,10 +146,16 @@ def test_end_never_guesses_between_two(vault, at) -> None:
     with pytest.raises(Conflict, match="2 sessions are going on in work: two, one"):
         end(vault, at("10:20"))
     assert end(vault, at("10:30"), "two").name == "two"
-    assert {record.name: record.state for record in listed(vault, at("11:00"))} == {"one": "live", "two": "done", "far away": "live"}
+    assert {record.name: record.state for record in listed(vault, at("11:00"))} == {
+        "one": "live",
+        "two": "done",
+        "far away": "live",
+    }
 
 
-@pytest.mark.parametrize("named", ["alpha-session", "alpha-ses", "session-alpha-session-", "[[alpha-session]]"])
+@pytest.mark.parametrize(
+    "named", ["alpha-session", "alpha-ses", "session-alpha-session-", "[[alpha-session]]"]
+)
 def test_a_session_is_named_by_name_or_id_or_the_beginning_of_one(vault, at, named) -> None:
     start(vault, at("10:00"), "alpha-session")
     start(vault, at("10:00"), "beta-session")
@@ -152,15 +180,30 @@ def test_unknown_and_doubtful_names(vault, at) -> None:
 
 def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at) -> None:
     start(vault, at("08:00"), "early", goal="An early goal")
-    for minute, type_, text in ((1, "prompt", "do this"), (2, "prompt", "and that"), (3, "stop", "did both"), (4, "manual", "Decision: so")):
+    for minute, type_, text in (
+        (1, "prompt", "do this"),
+        (2, "prompt", "and that"),
+        (3, "stop", "did both"),
+        (4, "manual", "Decision: so"),
+    ):
         capture(vault, at(f"08:0{minute}"), text, type=type_, session="early")
     start(vault, at("09:00"), "late")
     end(vault, at("09:30"), "late", summary="It is over")
     capture(vault, at("10:00"), "a turn", type="stop", session="stopped")
     early, stopped, late = listed(vault, at("12:00"))
     assert (early.name, stopped.name, late.name) == ("early", "stopped", "late")
-    assert (early.state, early.events, early.prompts, early.records, early.snippet) == ("live", 4, 2, 1, "did both")
-    assert (early.started, early.last, early.ended) == ("2026-11-20T08:00:00Z", "2026-11-20T08:03:00Z", "")
+    assert (early.state, early.events, early.prompts, early.records, early.snippet) == (
+        "live",
+        4,
+        2,
+        1,
+        "did both",
+    )
+    assert (early.started, early.last, early.ended) == (
+        "2026-11-20T08:00:00Z",
+        "2026-11-20T08:03:00Z",
+        "",
+    )
     assert (late.state, late.ended, late.snippet) == ("done", "2026-11-20T09:30:00Z", "It is over")
     answer = session(vault, at("12:00"), "list", number=1)
     assert isinstance(answer, Listed)
@@ -178,8 +221,14 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
     shown = session(vault, at("10:00"), "show", "one")
     assert isinstance(shown, SessionShown)
     assert (shown.summary, [one.title for one in shown.records]) == ("Done.", ["Publish by link"])
-    assert [len(one.text) <= 300 and one.text.startswith("please please") for one in shown.prompts] == [True]
-    assert [line.split(" ")[1] for line in shown.events] == ["session_start:", "prompt:", "session_end:"]
+    assert [
+        len(one.text) <= 300 and one.text.startswith("please please") for one in shown.prompts
+    ] == [True]
+    assert [line.split(" ")[1] for line in shown.events] == [
+        "session_start:",
+        "prompt:",
+        "session_end:",
+    ]
     assert (shown.session.name, shown.session.state, shown.more) == ("one", "done", 0)
 
 
@@ -188,21 +237,38 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
     capture(vault, at("2026-11-18T11:00:00Z"), "a turn", type="stop", session="lost")
     start(vault, at("10:00"), "young")
     before = {path: path.read_bytes() for path in Path(vault.root).rglob("*.md")}
-    assert {one.name: one.state for one in listed(vault, at("12:00"))} == {"lost": "orphan", "young": "live"}
+    assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
+        "lost": "orphan",
+        "young": "live",
+    }
     now = {path: path.read_bytes() for path in Path(vault.root).rglob("*.md")}
-    assert {path: data for path, data in now.items() if "sessions/" in str(path) and "lost" not in path.name} == {
-        path: data for path, data in before.items() if "sessions/" in str(path) and "lost" not in path.name
+    assert {
+        path: data
+        for path, data in now.items()
+        if "sessions/" in str(path) and "lost" not in path.name
+    } == {
+        path: data
+        for path, data in before.items()
+        if "sessions/" in str(path) and "lost" not in path.name
     }
     closed = session(vault, at("12:00"), "end", orphans=True)
     assert isinstance(closed, Closed)
     (lost,) = closed.records
-    assert (lost.name, lost.state, lost.ended, lost.closed) == ("lost", "done", "2026-11-18T11:00:00Z", "no end was captured")
+    assert (lost.name, lost.state, lost.ended, lost.closed) == (
+        "lost",
+        "done",
+        "2026-11-18T11:00:00Z",
+        "no end was captured",
+    )
     assert read(vault, lost.path).get("updated") == "2026-11-18T11:00:00Z"
     again = session(vault, at("12:00"), "end", orphans=True)
     assert isinstance(again, Closed)
     assert again.records == ()
     capture(vault, at("13:00"), "it goes on", type="prompt", session="lost")
-    assert {one.name: one.state for one in listed(vault, at("14:00"))} == {"lost": "live", "young": "live"}
+    assert {one.name: one.state for one in listed(vault, at("14:00"))} == {
+        "lost": "live",
+        "young": "live",
+    }
 
 
 def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkeypatch) -> None:
@@ -219,7 +285,10 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
     monkeypatch.setattr(edits, "apply_all", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
     assert isinstance(closed, Closed)
-    assert {one.name: one.state for one in listed(vault, at("12:00"))} == {"lost": "done", "found": "live"}
+    assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
+        "lost": "done",
+        "found": "live",
+    }
 
 
 def test_a_note_of_the_form_before_starts_and_ends_goes_on(vault_from, at) -> None:
@@ -248,7 +317,12 @@ provenance:
     done = end(vault, at(), "old", summary="Over.")
     note = read(vault, done.path)
     assert (done.outcome, done.path) == ("ended", "sessions/2026/11/session-old-zoqgwv.md")
-    assert note.text.index("Over.") < note.text.index("## Events") < note.text.index("stop: one turn") < note.text.index("session_end: Over.")
+    assert (
+        note.text.index("Over.")
+        < note.text.index("## Events")
+        < note.text.index("stop: one turn")
+        < note.text.index("session_end: Over.")
+    )
 
 
 def test_a_broken_note_of_a_session_stops_nothing(vault, at) -> None:
@@ -273,7 +347,10 @@ def test_within_one_second_the_order_of_the_words_counts(vault, at) -> None:
         note = read(vault, again.path)
         assert (again.outcome, note.get("status"), note.get("ended")) == ("resumed", "open", "")
         closed = read(vault, end(vault, at(), "s").path)
-        assert (closed.get("status"), closed.provenance()[0]) == ("done", tuple(sorted(closed.provenance()[0])))
+        assert (closed.get("status"), closed.provenance()[0]) == (
+            "done",
+            tuple(sorted(closed.provenance()[0])),
+        )
 
 
 def test_behind_a_clock_that_is_ahead_a_session_still_goes_on_and_ends(vault, at) -> None:

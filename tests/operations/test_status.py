@@ -22,8 +22,23 @@ from cortex.operations.status import status
 
 
 def write(vault, number: int, **fields: str) -> None:
-    given = {"id": f"n{number:03}", "type": "action", "title": f"Do {number}", "status": "open", "created": "2026-11-19T00:00:00Z"} | fields
-    text = "\n".join(["---", *(f"{key}: {value}" for key, value in given.items() if value), "---", "", f"text {number}", ""])
+    given = {
+        "id": f"n{number:03}",
+        "type": "action",
+        "title": f"Do {number}",
+        "status": "open",
+        "created": "2026-11-19T00:00:00Z",
+    } | fields
+    text = "\n".join(
+        [
+            "---",
+            *(f"{key}: {value}" for key, value in given.items() if value),
+            "---",
+            "",
+            f"text {number}",
+            "",
+        ]
+    )
     path = Path(vault.root, "records", f"n{number:03}.md")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
@@ -58,7 +73,12 @@ def test_what_is_ticked_is_neither_open_nor_overdue(vault, caller) -> None:
 def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> None:
     for number in range(30):
         write(
-            vault, number, project=f"p{number}", due="2026-01-01", created="2026-01-01T00:00:00Z", type="action" if number < 15 else f"kind-{number}"
+            vault,
+            number,
+            project=f"p{number}",
+            due="2026-01-01",
+            created="2026-01-01T00:00:00Z",
+            type="action" if number < 15 else f"kind-{number}",
         )
     failed = Path(vault.root, "inbox/failed")
     failed.mkdir(parents=True)
@@ -66,10 +86,24 @@ def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> No
         (failed / f"e{number:02}.md").write_text("---\nstatus: failed\n---\n")
     for number in range(8):
         capture(vault, caller, "a turn", type="prompt", session=f"s{number}")
-    capture(vault, caller._replace(now="2026-11-01T00:00:00Z"), "a turn", type="prompt", session="old")
+    capture(
+        vault, caller._replace(now="2026-11-01T00:00:00Z"), "a turn", type="prompt", session="old"
+    )
     normalize(vault, caller)
     now = status(vault, caller)
-    assert [len(part) for part in (now.failed, now.types, now.projects, now.open, now.overdue, now.stale, now.recent, now.live)] == [
+    assert [
+        len(part)
+        for part in (
+            now.failed,
+            now.types,
+            now.projects,
+            now.open,
+            now.overdue,
+            now.stale,
+            now.recent,
+            now.live,
+        )
+    ] == [
         20,
         12,
         12,
@@ -79,21 +113,43 @@ def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> No
         5,
         5,
     ]
-    assert now.more == {"failed": 5, "types": 5, "projects": 19, "open": 18, "overdue": 10, "stale": 25, "live": 3}
+    assert now.more == {
+        "failed": 5,
+        "types": 5,
+        "projects": 19,
+        "open": 18,
+        "overdue": 10,
+        "stale": 25,
+        "live": 3,
+    }
     assert [id_.rpartition("-")[0] for id_ in now.orphans] == ["session-old"]
 
 
 def test_what_a_person_sees(vault, caller, cortex) -> None:
     write(vault, 1, project="p", due="2026-01-01", created="2026-01-01T00:00:00Z")
-    capture(vault, caller._replace(now="2026-01-01T00:00:00Z"), "a turn", type="prompt", session="old", project="q")
+    capture(
+        vault,
+        caller._replace(now="2026-01-01T00:00:00Z"),
+        "a turn",
+        type="prompt",
+        session="old",
+        project="q",
+    )
     cortex("normalize")
     lines = cortex("status").stdout.splitlines()
     assert "  open: p 1" in lines
     assert lines[lines.index("overdue") + 1] == "  2026-01-01  Do 1  records/n001.md"
     assert lines[lines.index("stale") + 1] == "  2026-01-01  Do 1  records/n001.md"
-    assert any(line.startswith("orphans: session-old-") and line.endswith("cortex session end --orphans") for line in lines)
+    assert any(
+        line.startswith("orphans: session-old-") and line.endswith("cortex session end --orphans")
+        for line in lines
+    )
     told = json.loads(cortex("status", "--json").stdout)
-    assert (told["open"], told["overdue"][0]["id"], told["orphans"]) == ({"p": 1}, "n001", [told["orphans"][0]])
+    assert (told["open"], told["overdue"][0]["id"], told["orphans"]) == (
+        {"p": 1},
+        "n001",
+        [told["orphans"][0]],
+    )
 
 
 def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
@@ -104,26 +160,54 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
         done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "cortex.operations.live" in names  # or the list was read wrongly
-    assert not names & {"yaml", "frontmatter", "whoosh", "cortex.core.note", "cortex.core.session", "markdown_it"}
+    assert not names & {
+        "yaml",
+        "frontmatter",
+        "whoosh",
+        "cortex.core.note",
+        "cortex.core.session",
+        "markdown_it",
+    }
 
 
 @pytest.mark.parametrize("word", ["", "active", "todo", "in-progress", "open"])
-def test_an_action_is_open_until_it_is_done_whatever_word_it_has(word: str, vault, caller, cortex) -> None:
+def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
+    word: str, vault, caller, cortex
+) -> None:
     write(vault, 1, status=word, due="2026-11-19", updated="2026-11-18T00:00:00Z")
     now = status(vault, caller)
-    assert (now.open_actions, now.open, [one.due for one in now.overdue]) == (1, {"(none)": 1}, ["2026-11-19"])
+    assert (now.open_actions, now.open, [one.due for one in now.overdue]) == (
+        1,
+        {"(none)": 1},
+        ["2026-11-19"],
+    )
     assert [one.id for one in recall(vault, caller, scope="open").records] == ["n001"]
     assert [one.id for one in actions(vault, caller).records] == ["n001"]
     assert "2026-11-19  Do 1" in cortex("status").stdout
 
 
 @pytest.mark.parametrize(
-    "due", ["0000-00-00", "2026-00-10", "2026-10-00", "2026-13-01", "2026-10-32", "2026-10-1", "2026-10-011", "2026-10-01", "2026-10-01T08:00"]
+    "due",
+    [
+        "0000-00-00",
+        "2026-00-10",
+        "2026-10-00",
+        "2026-13-01",
+        "2026-10-32",
+        "2026-10-1",
+        "2026-10-011",
+        "2026-10-01",
+        "2026-10-01T08:00",
+    ],
 )
 def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) -> None:
     write(vault, 1, due=due)
     listed = [one.id for one in actions(vault, caller, overdue=True).records]
-    assert [one.id for one in status(vault, caller).overdue] == listed == (["n001"] if due.startswith("2026-10-01") and due != "2026-10-011" else [])
+    assert (
+        [one.id for one in status(vault, caller).overdue]
+        == listed
+        == (["n001"] if due.startswith("2026-10-01") and due != "2026-10-011" else [])
+    )
 
 
 def test_sessions_that_live_are_counted_as_everywhere(vault, caller) -> None:
@@ -143,17 +227,43 @@ def test_sessions_that_live_are_counted_as_everywhere(vault, caller) -> None:
         ({"updated": "2026-11-20 10:00"}, ""),
     ],
 )
-def test_doctor_names_a_time_that_cannot_be(fields: dict[str, str], message: str, vault, caller) -> None:
+def test_doctor_names_a_time_that_cannot_be(
+    fields: dict[str, str], message: str, vault, caller
+) -> None:
     write(vault, 1, **fields)
-    assert [one.message for one in doctor(vault, caller).problems if one.where == "records/n001.md"] == ([message] if message else [])
+    assert [
+        one.message for one in doctor(vault, caller).problems if one.where == "records/n001.md"
+    ] == ([message] if message else [])
 
 
 def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None:
     assert day(-62135596800) == "0001-01-01"
     parts = dict.fromkeys(
-        ("rank", "salience", "effective_confidence", "confidence", "rank_recency", "salience_base", "salience_gain", "salience_left"), 0.0
+        (
+            "rank",
+            "salience",
+            "effective_confidence",
+            "confidence",
+            "rank_recency",
+            "salience_base",
+            "salience_gain",
+            "salience_left",
+        ),
+        0.0,
     )
-    parts |= dict.fromkeys(("base", "access", "recent", "incoming", "type", "rank_confidence", "rank_priority", "rank_centrality"), 0.0)
+    parts |= dict.fromkeys(
+        (
+            "base",
+            "access",
+            "recent",
+            "incoming",
+            "type",
+            "rank_confidence",
+            "rank_priority",
+            "rank_centrality",
+        ),
+        0.0,
+    )
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
     told = "".join(score_lines(Scored("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept")))
     assert "-0.000" not in told

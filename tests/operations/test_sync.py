@@ -35,7 +35,9 @@ LINES = "\n\n".join(f"Paragraph {number}." for number in range(1, 8))
 
 
 def git(folder: str | Path, *words: str, code: int | None = 0) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
     assert code is None or done.returncode == code, done.stderr
     return done.stdout
 
@@ -69,9 +71,19 @@ class Clone:
         return path
 
     def record(
-        self, name: str, body: str = LINES, *, path: str = "", updated: str = "2026-11-02T00:00:00Z", tags: str = "one", title: str = "A title"
+        self,
+        name: str,
+        body: str = LINES,
+        *,
+        path: str = "",
+        updated: str = "2026-11-02T00:00:00Z",
+        tags: str = "one",
+        title: str = "A title",
     ) -> str:
-        return self.write(path or f"records/decision/{name}.md", RECORD.format(id=name, body=body, updated=updated, tags=tags, title=title))
+        return self.write(
+            path or f"records/decision/{name}.md",
+            RECORD.format(id=name, body=body, updated=updated, tags=tags, title=title),
+        )
 
     def read(self, path: str) -> str:
         return Path(self.root, path).read_text()
@@ -125,7 +137,10 @@ def pair(folder: Path) -> None:
     made.git("init", "-q")
     made.git("remote", "add", "origin", str(folder / "remote.git"))
     made.record("note-aaaaaa")
-    made.write(EVENT, "---\nid: 20261120t164512z-aaaaaaaaaa\ntype: manual\nat: 2026-11-20T16:45:12Z\n---\n\n## Raw Content\n\nIt was.\n")
+    made.write(
+        EVENT,
+        "---\nid: 20261120t164512z-aaaaaaaaaa\ntype: manual\nat: 2026-11-20T16:45:12Z\n---\n\n## Raw Content\n\nIt was.\n",
+    )
     made.write("mine.md", LINES + "\n")
     made.git("add", "mine.md")
     made.git("commit", "-qm", "mine")
@@ -141,7 +156,9 @@ def first(tmp_path: Path, copied: Callable[..., None]) -> Clone:
 
 
 @pytest.fixture(params=["merge", "rebase"])
-def two(first: Clone, tmp_path: Path, copied: Callable[..., None], request: pytest.FixtureRequest) -> tuple[Clone, Clone]:
+def two(
+    first: Clone, tmp_path: Path, copied: Callable[..., None], request: pytest.FixtureRequest
+) -> tuple[Clone, Clone]:
     """Two clones; both merge, or both rebase."""
     if request.param == "rebase":
         git(first.root, "config", "--global", "pull.rebase", "true")
@@ -176,7 +193,9 @@ def meet(*clones: Clone) -> list[Synced]:
 
 def changed_the_same_field(a: Clone, b: Clone) -> None:
     a.record("note-aaaaaa", updated="2026-11-03T00:00:00Z", tags="one, two", title="New title of a")
-    b.record("note-aaaaaa", updated="2026-11-04T00:00:00Z", tags="one, three", title="New title of b")
+    b.record(
+        "note-aaaaaa", updated="2026-11-04T00:00:00Z", tags="one, three", title="New title of b"
+    )
 
 
 def deleted_and_changed(a: Clone, b: Clone) -> None:
@@ -198,7 +217,11 @@ def renamed_and_deleted(a: Clone, b: Clone) -> None:
 
 def moved_beyond_recognition(a: Clone, b: Clone) -> None:
     a.remove(NOTE)
-    a.record("note-aaaaaa", "\n\n".join(f"{number} quite other words here" for number in range(40)) + "\n\n" + LINES, path="records/other.md")
+    a.record(
+        "note-aaaaaa",
+        "\n\n".join(f"{number} quite other words here" for number in range(40)) + "\n\n" + LINES,
+        path="records/other.md",
+    )
     b.edit(NOTE, "Paragraph 4.", "Paragraph four.")
 
 
@@ -206,7 +229,11 @@ def moved_beyond_recognition_twice(a: Clone, b: Clone) -> None:
     for each, name in ((a, "alpha"), (b, "beta")):
         each.remove(NOTE)
         words = "\n\n".join(f"{number} {name} {number * 7} words" for number in range(40))
-        each.record("note-aaaaaa", f"{LINES}\n\n{words}" if each is a else f"{words}\n\n{LINES}", path=f"records/{name}.md")
+        each.record(
+            "note-aaaaaa",
+            f"{LINES}\n\n{words}" if each is a else f"{words}\n\n{LINES}",
+            path=f"records/{name}.md",
+        )
 
 
 def moved_out_of_our_folders(a: Clone, b: Clone) -> None:
@@ -236,7 +263,10 @@ def deleted_an_event(a: Clone, b: Clone) -> None:
 
 def added_an_event_twice(a: Clone, b: Clone) -> None:
     for each, text in ((a, "From a."), (b, "From b.")):
-        each.write("events/2026/11/20261120t164513z-bbbbbbbbbb.md", f"---\nid: 20261120t164513z-bbbbbbbbbb\n---\n\n## Raw Content\n\n{text}\n")
+        each.write(
+            "events/2026/11/20261120t164513z-bbbbbbbbbb.md",
+            f"---\nid: 20261120t164513z-bbbbbbbbbb\n---\n\n## Raw Content\n\n{text}\n",
+        )
 
 
 def added_records_that_share_pages(a: Clone, b: Clone) -> None:
@@ -279,13 +309,19 @@ def test_two_clones_agree_and_lose_nothing(two, case, swapped) -> None:
     """Both directions: the one that merges is the other one in a test that rebases."""
     a, b = two
     case(a, b)
-    swapped = a.git("config", "--default", "false", "pull.rebase") == "true\n" if swapped is None else swapped
+    swapped = (
+        a.git("config", "--default", "false", "pull.rebase") == "true\n"
+        if swapped is None
+        else swapped
+    )
     meet(*((b, a) if swapped else (a, b)))
     assert EXPECTED[case](a), sorted(a.notes())
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("case", [changed_the_same_field, renamed_twice, added_the_same], ids=lambda case: case.__name__)
+@pytest.mark.parametrize(
+    "case", [changed_the_same_field, renamed_twice, added_the_same], ids=lambda case: case.__name__
+)
 def test_a_clone_whose_drivers_were_taken_out_merges_the_same(two, case) -> None:
     a, b = two
     for each in two:
@@ -321,13 +357,23 @@ def test_a_value_that_lost_is_said_and_stays_in_the_history(two) -> None:
 
 def test_a_form_of_yaml_that_the_driver_does_not_know_stays_where_one_side_wrote_it(two) -> None:
     a, b = two
-    for text in ("tags:\n  [\n    alpha,\n    beta\n  ]\n", 'aliases: "one\n  two"\n', "anchored: &x y\n"):
+    for text in (
+        "tags:\n  [\n    alpha,\n    beta\n  ]\n",
+        'aliases: "one\n  two"\n',
+        "anchored: &x y\n",
+    ):
         key = text.partition(":")[0]
         if key == "tags":
             b.edit(NOTE, "tags: [one]\n", text)
         else:
             b.edit(NOTE, "title:", f"{text}title:")
-        a.edit(NOTE, "status: active\n", f"status: active\npriority: of {key}\n" if key == "tags" else f"status: active\n{key}2: x\n")
+        a.edit(
+            NOTE,
+            "status: active\n",
+            f"status: active\npriority: of {key}\n"
+            if key == "tags"
+            else f"status: active\n{key}2: x\n",
+        )
         b.synced()
         assert a.synced().settled == ()
         assert text in a.read(NOTE)
@@ -335,7 +381,9 @@ def test_a_form_of_yaml_that_the_driver_does_not_know_stays_where_one_side_wrote
         b.synced()
 
 
-def test_what_one_clone_captures_while_the_other_empties_the_inbox_stays_in_the_inbox(first, clone) -> None:
+def test_what_one_clone_captures_while_the_other_empties_the_inbox_stays_in_the_inbox(
+    first, clone
+) -> None:
     """git takes a folder whose files have all moved for a folder that was renamed, and would move the new ones after:
     an event among the normalized ones that nobody has normalized."""
     a = first
@@ -470,7 +518,11 @@ def test_staged_files_stay_staged_and_uncommitted(first, clone) -> None:
     assert done.how == "merge"
     assert done.left == ("mine.md", "new.md")
     assert b.git("diff", "--cached", "--raw") == staged
-    assert b.git("status", "--porcelain") == "\n".join(line for line in before.splitlines() if "mine.md" in line or "new.md" in line) + "\n"
+    assert (
+        b.git("status", "--porcelain")
+        == "\n".join(line for line in before.splitlines() if "mine.md" in line or "new.md" in line)
+        + "\n"
+    )
     assert "Staged" not in b.git("log", "-p", "--format=")
     a.synced()
     assert a.tree() == b.tree()
@@ -490,7 +542,9 @@ def test_staged_files_come_back_after_a_crash_in_the_middle(first, clone) -> Non
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_changes_that_a_merge_would_touch_are_named_and_nothing_is_done(first, clone, staged) -> None:
+def test_changes_that_a_merge_would_touch_are_named_and_nothing_is_done(
+    first, clone, staged
+) -> None:
     a, b = first, clone("b")
     a.edit("mine.md", "Paragraph 1.", "Paragraph one.")
     a.git("commit", "-qam", "mine")
@@ -531,7 +585,9 @@ def test_a_note_that_came_by_another_way_too_is_merged(first, clone, same_text) 
     a.git("add", ".")
     a.git("commit", "-qm", "new")
     a.synced()
-    b.write("Ideas/more.md", a.read("Ideas/more.md") + ("" if same_text else "\nAnd a line of b.\n"))
+    b.write(
+        "Ideas/more.md", a.read("Ideas/more.md") + ("" if same_text else "\nAnd a line of b.\n")
+    )
     b.write("new.md", "From a.\n")
     b.synced()
     a.synced()
@@ -598,10 +654,14 @@ def test_what_a_watcher_writes_in_the_middle_is_taken_along(first, clone, rebase
     Path(b.root, ".git/once").touch()
     hook = Path(b.root, ".git/hooks/post-commit")
     when = "-d .git/rebase-merge" if rebase == "true" else "-f .git/index"
-    hook.write_text(f"#!/bin/sh\n[ {when} ] && rm .git/once 2>/dev/null && sed -i 's/^tags: .one/&, four/' '{NOTE}'\nexit 0\n")
+    hook.write_text(
+        f"#!/bin/sh\n[ {when} ] && rm .git/once 2>/dev/null && sed -i 's/^tags: .one/&, four/' '{NOTE}'\nexit 0\n"
+    )
     hook.chmod(0o755)
     if rebase == "false":
-        b.record("mine2-aaaaaa")  # so that the sync itself commits, and the hook comes between that and the merge
+        b.record(
+            "mine2-aaaaaa"
+        )  # so that the sync itself commits, and the hook comes between that and the merge
     b.synced()
     assert not Path(b.root, ".git/once").exists()
     meet(a, b)
@@ -701,7 +761,9 @@ def runs_a_program(tmp_path: Path, a: Clone) -> str:
 
 
 @pytest.mark.parametrize(
-    "fault", [refuses, is_not_there, is_not_reachable, keeps_its_password_to_itself, runs_a_program], ids=lambda fault: fault.__name__
+    "fault",
+    [refuses, is_not_there, is_not_reachable, keeps_its_password_to_itself, runs_a_program],
+    ids=lambda fault: fault.__name__,
 )
 def test_a_remote_that_fails_is_named_and_everything_local_is_safe(tmp_path, first, fault) -> None:
     said = fault(tmp_path, first)
@@ -717,8 +779,15 @@ def test_a_remote_that_fails_is_named_and_everything_local_is_safe(tmp_path, fir
 
 
 def test_no_password_of_an_address_is_repeated() -> None:
-    ran = Ran(128, b"", "remote: hello\nfatal: unable to access 'https://me:secret@example.org/v.git/': no route\n")
-    assert remotes.said(ran) == "remote: hello; fatal: unable to access 'https://example.org/v.git/': no route"
+    ran = Ran(
+        128,
+        b"",
+        "remote: hello\nfatal: unable to access 'https://me:secret@example.org/v.git/': no route\n",
+    )
+    assert (
+        remotes.said(ran)
+        == "remote: hello; fatal: unable to access 'https://example.org/v.git/': no route"
+    )
 
 
 def test_a_switch_that_is_no_switch_is_named_and_the_default_holds(first) -> None:
@@ -734,7 +803,9 @@ def test_a_switch_that_is_no_switch_is_named_and_the_default_holds(first) -> Non
 def test_a_silent_remote_ends_with_a_message(first, monkeypatch) -> None:
     monkeypatch.setenv("CORTEX_GIT_SILENCE", "0.5")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        first.git("remote", "set-url", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/vault.git")
+        first.git(
+            "remote", "set-url", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/vault.git"
+        )
         first.record("more-aaaaaa")
         begun = time.monotonic()
         done = first.sync()
@@ -750,7 +821,9 @@ def test_somebody_who_pushes_in_between_is_taken_in(tmp_path, first, clone) -> N
     c.git("add", ".")
     c.git("commit", "-qm", "racing")
     hook = Path(b.root, ".git/hooks/pre-push")
-    hook.write_text(f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ngit -C '{c.root}' push -q origin HEAD 2>/dev/null\nexit 0\n")
+    hook.write_text(
+        f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ngit -C '{c.root}' push -q origin HEAD 2>/dev/null\nexit 0\n"
+    )
     hook.chmod(0o755)
     b.record("mine-aaaaaa")
     done = b.synced()
@@ -810,7 +883,9 @@ def test_moved_notes_are_not_removed_notes(first, clone) -> None:
     a.synced()
     b = clone("b")
     for count in range(10):
-        a.move(f"records/decision/note{count:02}-aaaaaa.md", f"records/old/note{count:02}-aaaaaa.md")
+        a.move(
+            f"records/decision/note{count:02}-aaaaaa.md", f"records/old/note{count:02}-aaaaaa.md"
+        )
     a.synced()
     b.record("mine-aaaaaa")
     b.synced()
@@ -830,7 +905,9 @@ def test_a_remote_that_was_rewritten_takes_no_note_away(tmp_path, first, clone, 
     a.git("push", "-qf", "origin", "main")
     b.record("mine-aaaaaa")
     b.synced()
-    assert {f"records/decision/{name}-aaaaaa.md" for name in ("more", "rewritten", "mine")} <= b.notes()
+    assert {
+        f"records/decision/{name}-aaaaaa.md" for name in ("more", "rewritten", "mine")
+    } <= b.notes()
 
 
 def test_histories_without_a_common_beginning_are_not_mixed(tmp_path, first) -> None:
@@ -875,7 +952,10 @@ def test_inside_a_code_repository_nothing_is_pushed_unless_asked_for(tmp_path) -
     assert git(a.root, "status", "--porcelain", "..") == " M code.py\n?? new.py\n"
     a.write("cortex.toml", a.read("cortex.toml") + "\n[sync]\npush = true\n")
     assert a.synced().push == "pushed"
-    assert git(tmp_path / "remote.git", "ls-tree", "-r", "--name-only", "HEAD").count("more-aaaaaa") == 1
+    assert (
+        git(tmp_path / "remote.git", "ls-tree", "-r", "--name-only", "HEAD").count("more-aaaaaa")
+        == 1
+    )
 
 
 def test_a_vault_that_its_repository_ignores_has_nothing_to_sync(tmp_path) -> None:
@@ -971,12 +1051,19 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
     paths = " ".join(a.notes())
     assert [event for event in events if event not in paths] == []
     tags = a.read(NOTE)
-    assert [name for turn in range(len(events) // 2) for name in (f"a{turn}", f"b{turn}") if name not in re.findall(r"\w+", tags)] == []
+    assert [
+        name
+        for turn in range(len(events) // 2)
+        for name in (f"a{turn}", f"b{turn}")
+        if name not in re.findall(r"\w+", tags)
+    ] == []
     assert "From a." in a.read("records/decision/turn002-aaaaaa.md")
     assert "From b." in a.read("records/decision/turn002-aaaaaa.md")
 
 
-def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(cortex, vault, git, tmp_path) -> None:
+def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(
+    cortex, vault, git, tmp_path
+) -> None:
     git(tmp_path, "init", "-q", "--bare", "remote")
     git(vault.root, "init", "-q")
     git(vault.root, "remote", "add", "origin", str(tmp_path / "remote"))

@@ -41,8 +41,16 @@ def note(vault: Vault, path: str, text: str) -> Path:
 
 
 def record(vault: Vault, id_: str, text: str, **fields: str) -> Path:
-    known = {"id": id_, "type": "decision", "title": id_, "status": "active"} | fields | {"provenance": "{events: [20261101t000000z-aaaaaaaaaa]}"}
-    return note(vault, f"records/decision/{id_}.md", "---\n" + "".join(f"{key}: {value}\n" for key, value in known.items()) + f"---\n\n{text}\n")
+    known = (
+        {"id": id_, "type": "decision", "title": id_, "status": "active"}
+        | fields
+        | {"provenance": "{events: [20261101t000000z-aaaaaaaaaa]}"}
+    )
+    return note(
+        vault,
+        f"records/decision/{id_}.md",
+        "---\n" + "".join(f"{key}: {value}\n" for key, value in known.items()) + f"---\n\n{text}\n",
+    )
 
 
 def found(vault: Vault, caller, query: str, **options) -> list[tuple[str, str]]:
@@ -75,21 +83,35 @@ def test_the_projects_hits_come_first_among_those_of_one_kind(vault, own, caller
     assert found(vault, caller, "zebra crossing") == [
         ("project", "all.md"), ("personal", "all.md"), ("project", "some.md"), ("personal", "some.md"), ("project", "old-aaaaaa"),
     ]  # fmt: skip
-    assert found(vault, caller, "zebra crossing", number=2) == [("project", "all.md"), ("personal", "all.md")]
+    assert found(vault, caller, "zebra crossing", number=2) == [
+        ("project", "all.md"),
+        ("personal", "all.md"),
+    ]
     assert found(vault, caller, "path:all") == [("project", "all.md"), ("personal", "all.md")]
 
 
 def test_events_of_both_come_behind_all_records(vault, own, caller) -> None:
     for one in (vault, own):
-        note(one, "inbox/failed/20261120t164512z-aaaaaaaaaa.md", "---\nid: 20261120t164512z-aaaaaaaaaa\n---\nzebra")
+        note(
+            one,
+            "inbox/failed/20261120t164512z-aaaaaaaaaa.md",
+            "---\nid: 20261120t164512z-aaaaaaaaaa\n---\nzebra",
+        )
     note(own, "mine.md", "zebra")
-    assert [whose for whose, _ in found(vault, caller, "zebra")] == ["personal", "project", "personal"]
+    assert [whose for whose, _ in found(vault, caller, "zebra")] == [
+        "personal",
+        "project",
+        "personal",
+    ]
 
 
 def test_what_waits_in_either_inbox_is_found(vault, own, caller, cortex) -> None:
     cortex("--vault", own.root, "capture", "Pattern: paint the zebra")
     cortex("capture", "Gotcha: the zebra moves")
-    assert [(hit.vault, hit.type) for hit in search(vault, caller, "zebra").hits] == [("project", "gotcha"), ("personal", "pattern")]
+    assert [(hit.vault, hit.type) for hit in search(vault, caller, "zebra").hits] == [
+        ("project", "gotcha"),
+        ("personal", "pattern"),
+    ]
 
 
 def test_set_aside_is_counted_in_both(vault, own, caller) -> None:
@@ -106,7 +128,10 @@ def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_p
     note(own, "mine.md", "zebra")
 
     def whose(*words: str) -> list[str]:
-        return [hit["vault"] for hit in json.loads(cortex("search", "zebra", "--json", *words).stdout)["hits"]]
+        return [
+            hit["vault"]
+            for hit in json.loads(cortex("search", "zebra", "--json", *words).stdout)["hits"]
+        ]
 
     assert whose() == ["project", "personal"]
     assert whose("--vault", vault.root) == ["project"]
@@ -146,7 +171,9 @@ BREAK = {
 
 
 @pytest.mark.parametrize("how", BREAK)
-def test_a_broken_own_vault_is_a_problem_and_never_an_error(vault, own, caller, cortex, how, monkeypatch) -> None:
+def test_a_broken_own_vault_is_a_problem_and_never_an_error(
+    vault, own, caller, cortex, how, monkeypatch
+) -> None:
     monkeypatch.chdir(os.path.dirname(own.root))
     note(vault, "ours.md", "zebra")
     BREAK[how](Path(own.root))
@@ -171,7 +198,10 @@ def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller
     Path(folder).write_text("in the way")
     answer = search(vault, caller, "zebra")
     assert [hit.id for hit in answer.hits] == ["ours.md"]
-    assert (answer.problems[-1].where, "was not searched" in answer.problems[-1].message) == (own.root, True)
+    assert (answer.problems[-1].where, "was not searched" in answer.problems[-1].message) == (
+        own.root,
+        True,
+    )
     with pytest.raises(NotFound) as missing:
         show(vault, caller, "mine.md")
     assert "could not be looked in" in missing.value.hint
@@ -198,11 +228,17 @@ def test_no_default_vault_is_no_problem(vault, caller) -> None:
 # -- one id in both
 
 
-def test_the_same_record_in_both_is_shown_once_and_another_text_is_not_hidden(vault, own, caller) -> None:
+def test_the_same_record_in_both_is_shown_once_and_another_text_is_not_hidden(
+    vault, own, caller
+) -> None:
     for one in (vault, own):
         record(one, "both-aaaaaa", "a zebra")
         note(one, "Home.md", "a zebra of each")
-    assert sorted(found(vault, caller, "zebra")) == [("personal", "Home.md"), ("project", "Home.md"), ("project", "both-aaaaaa")]
+    assert sorted(found(vault, caller, "zebra")) == [
+        ("personal", "Home.md"),
+        ("project", "Home.md"),
+        ("project", "both-aaaaaa"),
+    ]
     record(own, "both-aaaaaa", "a zebra that somebody described better")
     assert ("personal", "both-aaaaaa") in found(vault, caller, "zebra")
     assert ("project", "both-aaaaaa") in found(vault, caller, "zebra")
@@ -233,32 +269,58 @@ def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller
 @pytest.fixture
 def known(vault, own, caller) -> str:
     """The id of a decision of the project that has an event."""
-    capture(vault, caller, "Decision: use zebra stripes. They are seen.", project="shop", branch="main", tags="road")
+    capture(
+        vault,
+        caller,
+        "Decision: use zebra stripes. They are seen.",
+        project="shop",
+        branch="main",
+        tags="road",
+    )
     capture(vault, caller, "Gotcha: stripes wear off", project="shop")
     (path,) = (path for path in normalize(vault, caller).created if "decision" in path)
     return path.rpartition("/")[2].removesuffix(".md")
 
 
 def files_of(vault: Vault) -> dict[str, bytes]:
-    return {str(path.relative_to(vault.root)): path.read_bytes() for path in sorted(Path(vault.root).rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(vault.root)): path.read_bytes()
+        for path in sorted(Path(vault.root).rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, known) -> None:
     before = files_of(vault)
     path = f"records/decision/{known}.md"
     done = promote(vault, caller, known)
-    assert (done.outcome, done.source, done.path, done.vault, done.problems) == ("created", "archived", path, own.root, ())
+    assert (done.outcome, done.source, done.path, done.vault, done.problems) == (
+        "created",
+        "archived",
+        path,
+        own.root,
+        (),
+    )
     mine, ours = files_of(own), files_of(vault)
     (event,) = done.events
     event_path = f"events/2026/11/{event}.md"
     assert mine[event_path] == before[event_path] == ours[event_path]
     changed = set(before[path].decode().splitlines()) ^ set(mine[path].decode().splitlines())
-    assert changed == {"scope: project", "scope: personal", "project: shop", "branch: main", "promoted_from: shop"}
+    assert changed == {
+        "scope: project",
+        "scope: personal",
+        "project: shop",
+        "branch: main",
+        "promoted_from: shop",
+    }
     changed = set(before[path].decode().splitlines()) ^ set(ours[path].decode().splitlines())
     assert {line for line in changed if not line.startswith(("updated: ", "archived_at: "))} == {
         "status: active", "status: archived", "status_before: active", "promoted_to: personal",
     }  # fmt: skip
-    assert found(vault, caller, "zebra stripes")[0] == ("personal", known)  # the living one, not the pointer
+    assert found(vault, caller, "zebra stripes")[0] == (
+        "personal",
+        known,
+    )  # the living one, not the pointer
     for one in (vault, own):
         assert heal(one, caller, check=True).stale == ()
         assert doctor(one, caller).problems == ()
@@ -281,8 +343,15 @@ def test_restored_the_project_has_it_as_it_was(vault, own, caller, cortex, known
     for command in done.undo:
         assert cortex(*command.split()[1:]).returncode == 0
     after = files_of(vault)[path].decode()
-    assert {line for line in set(before.splitlines()) ^ set(after.splitlines()) if not line.startswith("updated: ")} == set()
-    assert found(vault, caller, "zebra stripes") == [("project", known), ("project", next(i for _, i in found(vault, caller, "wear")))]
+    assert {
+        line
+        for line in set(before.splitlines()) ^ set(after.splitlines())
+        if not line.startswith("updated: ")
+    } == set()
+    assert found(vault, caller, "zebra stripes") == [
+        ("project", known),
+        ("project", next(i for _, i in found(vault, caller, "wear"))),
+    ]
 
 
 def test_an_archived_record_holds_again_where_it_is_promoted_to(vault, own, caller) -> None:
@@ -296,10 +365,15 @@ def test_keep_leaves_the_project_as_it_is(vault, own, caller, known) -> None:
     before = files_of(vault)
     assert promote(vault, caller, known, keep=True).source == "kept"
     assert files_of(vault) == before
-    assert found(vault, caller, "zebra stripes") == [("project", known), ("project", next(i for _, i in found(vault, caller, "wear")))]
+    assert found(vault, caller, "zebra stripes") == [
+        ("project", known),
+        ("project", next(i for _, i in found(vault, caller, "wear"))),
+    ]
 
 
-@pytest.mark.parametrize("kept", ["only the event", "event and record", "event and record, nothing healed"])
+@pytest.mark.parametrize(
+    "kept", ["only the event", "event and record", "event and record, nothing healed"]
+)
 def test_a_run_that_was_cut_short_is_finished_by_the_next(vault, own, caller, known, kept) -> None:
     """What the disk holds after a crash between two writes: they are made in this order."""
     promote(vault, caller, known, keep=True)
@@ -328,17 +402,24 @@ def test_killed_at_any_moment_it_is_finished_by_the_next(vault, own, cortex, cal
             "os.fsync = fsync\nfrom cortex.interfaces.cli.main import main\nos._exit(main(sys.argv[1:]))"
         )
         ended = subprocess.run(
-            [sys.executable, "-c", code, str(3 * step), "promote", known], cwd=vault.root, capture_output=True, check=False
+            [sys.executable, "-c", code, str(3 * step), "promote", known],
+            cwd=vault.root,
+            capture_output=True,
+            check=False,
         ).returncode
         assert cortex("promote", known).returncode == 0
-        assert {path: data for path, data in files_of(own).items() if "cx-tmp" not in path} == wanted
+        assert {
+            path: data for path, data in files_of(own).items() if "cx-tmp" not in path
+        } == wanted
         assert b"promoted_to" in files_of(vault)[f"records/decision/{known}.md"]
         if ended == 0:
             break
     assert step > 2
 
 
-def test_what_is_edited_while_it_is_promoted_is_not_put_away(vault, own, caller, known, monkeypatch) -> None:
+def test_what_is_edited_while_it_is_promoted_is_not_put_away(
+    vault, own, caller, known, monkeypatch
+) -> None:
     file, real = Path(vault.root, f"records/decision/{known}.md"), files.publish
 
     def typing(root, path, data):
@@ -357,7 +438,9 @@ def test_what_is_edited_while_it_is_promoted_is_not_put_away(vault, own, caller,
     assert "A line by hand." in Path(own.root, f"records/decision/{known}.md").read_text()
 
 
-def test_a_vault_with_a_blank_in_its_path_is_named_so_that_a_shell_finds_it(vault, caller, cortex, tmp_path, known) -> None:
+def test_a_vault_with_a_blank_in_its_path_is_named_so_that_a_shell_finds_it(
+    vault, caller, cortex, tmp_path, known
+) -> None:
     root = str(tmp_path / "my own; vault")
     init(caller, root, default=True)
     words = shlex.split(promote(vault, caller, known).undo[1])
@@ -365,7 +448,9 @@ def test_a_vault_with_a_blank_in_its_path_is_named_so_that_a_shell_finds_it(vaul
     assert cortex(*words[1:]).returncode == 0
 
 
-def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(vault, own, caller, known) -> None:
+def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(
+    vault, own, caller, known
+) -> None:
     promote(vault, caller, known, keep=True)
     mine = Path(own.root, f"records/decision/{known}.md")
     mine.write_text(mine.read_text() + "\nAnd in my own words.\n")
@@ -382,7 +467,11 @@ def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(vault, o
 
 
 def test_an_event_there_with_other_content_is_a_conflict(vault, own, caller, known) -> None:
-    (event,) = (path for path, data in files_of(vault).items() if path.startswith("events/") and b"zebra" in data)
+    (event,) = (
+        path
+        for path, data in files_of(vault).items()
+        if path.startswith("events/") and b"zebra" in data
+    )
     note(own, event, "something else")
     with pytest.raises(Conflict, match="event"):
         promote(vault, caller, known)
@@ -405,12 +494,18 @@ def test_events_and_links_that_are_not_there_are_named(vault, own, caller) -> No
     assert [problem.where for problem in done.problems] == ["20261101t000000z-aaaaaaaaaa"]
     assert done.links == ("other-bbbbbb",)
     assert b"scope: global" in files_of(own)[done.path]
-    assert b"promoted_from: vault" in files_of(own)[done.path]  # it says no project: the vault's folder is named
+    assert (
+        b"promoted_from: vault" in files_of(own)[done.path]
+    )  # it says no project: the vault's folder is named
 
 
 @pytest.mark.parametrize(
     ("fields", "word"),
-    [({"status": "deleted"}, "deleted"), ({"status": "superseded"}, "superseded"), ({"type": "session"}, "session")],
+    [
+        ({"status": "deleted"}, "deleted"),
+        ({"status": "superseded"}, "superseded"),
+        ({"type": "session"}, "session"),
+    ],
 )
 def test_what_is_no_knowledge_that_holds_is_refused(vault, own, caller, fields, word) -> None:
     record(vault, "rule-aaaaaa", "zebra", **fields)
@@ -433,7 +528,9 @@ def test_without_an_own_vault_it_says_how_to_get_one(vault, cortex) -> None:
 
 def test_the_command_says_where_it_went_and_what_takes_it_back(vault, own, cortex, known) -> None:
     done = cortex("promote", known)
-    assert done.stdout.startswith(f"promoted to {own.root}/records/decision/{known}.md\n  with 1 event\n")
+    assert done.stdout.startswith(
+        f"promoted to {own.root}/records/decision/{known}.md\n  with 1 event\n"
+    )
     assert f"undo: cortex restore {known}" in done.stdout
     answer = json.loads(cortex("promote", known, "--json").stdout)
     assert (answer["id"], answer["outcome"]) == (known, "unchanged")

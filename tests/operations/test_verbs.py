@@ -22,7 +22,9 @@ def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller) -> None
     assert init(caller, str(tmp_path / "v")).added == ("cortex.toml", ".gitattributes")
     before = {path: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()}
     assert init(caller, str(tmp_path / "v")).added == ()
-    assert {path: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()
+    } == before
 
 
 def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git) -> None:
@@ -40,7 +42,9 @@ def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git) 
     assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n"
 
 
-def test_the_default_vault_is_used_where_there_is_no_other(tmp_path, tmp_path_factory, cortex) -> None:
+def test_the_default_vault_is_used_where_there_is_no_other(
+    tmp_path, tmp_path_factory, cortex
+) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     lost = cortex("status", cwd=str(elsewhere))
     assert (lost.returncode, "cortex init" in lost.stderr) == (2, True)
@@ -54,11 +58,24 @@ def test_the_vault_is_found(tmp_path, caller, monkeypatch, how) -> None:
     init(caller, str(root))
     inner = tmp_path / "project" / "src" / "deep"
     inner.mkdir(parents=True)
-    where = {"option": tmp_path, "environment": tmp_path, "above": inner, "vault below": inner, "beside": tmp_path / "project"}[how]
+    where = {
+        "option": tmp_path,
+        "environment": tmp_path,
+        "above": inner,
+        "vault below": inner,
+        "beside": tmp_path / "project",
+    }[how]
     words = ["--vault", str(root)] if how == "option" else []
     environment = os.environ | ({"CORTEX_VAULT": str(root)} if how == "environment" else {})
     for line in ([*words, "status", "--json"], ["status", "--json", *words]):
-        done = subprocess.run([sys.executable, "-m", "cortex", *line], cwd=where, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "cortex", *line],
+            cwd=where,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert json.loads(done.stdout)["vault"] == str(root).rstrip("/")
 
 
@@ -69,15 +86,24 @@ def test_a_path_that_is_no_vault_says_what_makes_it_one(cortex, tmp_path) -> Non
 
 
 def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
-    path = cortex("new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p").stdout.strip()
+    path = cortex(
+        "new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p"
+    ).stdout.strip()
     note = notes.parse(Path(path).read_bytes(), path)
-    assert (note.get("title"), note.get("status"), note.texts("tags")) == ("Keep it in SQLite", "active", ("storage",))
+    assert (note.get("title"), note.get("status"), note.texts("tags")) == (
+        "Keep it in SQLite",
+        "active",
+        ("storage",),
+    )
     assert "**Rejected.**" in note.text
     assert "{{" not in note.text
     assert cortex("search", "type:decision sqlite").returncode == 0
     body = cortex("new", "gotcha", "x", "--body", "-", stdin="my own words").stdout.strip()
     assert Path(body).read_text().endswith("my own words\n")
-    assert "/records/rejection/" in cortex("new", "rejected", "x", "--body", "-", stdin="no daemon").stdout
+    assert (
+        "/records/rejection/"
+        in cortex("new", "rejected", "x", "--body", "-", stdin="no daemon").stdout
+    )
     assert "use one of" in cortex("new", "party", "x").stderr
 
 
@@ -93,7 +119,9 @@ def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
     ],
 )
 def test_words_that_are_no_text_are_no_traceback(vault, words) -> None:
-    done = subprocess.run([sys.executable, "-m", "cortex", *words], cwd=vault.root, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "cortex", *words], cwd=vault.root, capture_output=True, check=False
+    )
     assert b"Traceback" not in done.stderr
     assert done.returncode in (0, 1, 2)
 
@@ -101,8 +129,17 @@ def test_words_that_are_no_text_are_no_traceback(vault, words) -> None:
 def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path) -> None:
     for name in (b"d\xff", b"n" * 250):
         root = os.path.join(os.fsencode(tmp_path), name)
-        for words in (["init", root, "--default"], ["capture", "Decision: zebra", "--vault", root], ["search", "zebra", "--vault", root]):
-            done = subprocess.run([sys.executable, "-m", "cortex", *words], cwd=tmp_path, capture_output=True, check=False)
+        for words in (
+            ["init", root, "--default"],
+            ["capture", "Decision: zebra", "--vault", root],
+            ["search", "zebra", "--vault", root],
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "cortex", *words],
+                cwd=tmp_path,
+                capture_output=True,
+                check=False,
+            )
             assert done.returncode == 0, done.stderr
 
 
@@ -112,15 +149,28 @@ def test_too_much_on_standard_input_is_refused_whole(cortex, vault) -> None:
     assert not list(Path(vault.root, "records").rglob("*.md"))
 
 
-def test_an_id_given_again_for_another_text_is_a_conflict_even_when_the_one_holds_the_other(cortex) -> None:
+def test_an_id_given_again_for_another_text_is_a_conflict_even_when_the_one_holds_the_other(
+    cortex,
+) -> None:
     id_ = "20261120t164512z-abcdefghij"
     assert cortex("capture", "a\n\n## Raw Content\n\nfoo", "--id", id_).returncode == 0
     assert cortex("capture", "foo", "--id", id_).returncode == 2
 
 
-def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(vault_from, caller, cortex) -> None:
-    vault = vault_from("=== records/note/x-abcdef.md\n---\nid: x-abcdef\ntitle: X\n---\nhello\n=== Plain Note.md\nhi\n")
-    for name in ("x-abcdef", "x-ab", "records/note/x-abcdef.md", "records/note/x-abcdef.md:5", "records/note/x-abcdef", "./records/note/x-abcdef.md"):
+def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(
+    vault_from, caller, cortex
+) -> None:
+    vault = vault_from(
+        "=== records/note/x-abcdef.md\n---\nid: x-abcdef\ntitle: X\n---\nhello\n=== Plain Note.md\nhi\n"
+    )
+    for name in (
+        "x-abcdef",
+        "x-ab",
+        "records/note/x-abcdef.md",
+        "records/note/x-abcdef.md:5",
+        "records/note/x-abcdef",
+        "./records/note/x-abcdef.md",
+    ):
         assert show(vault, caller, name).text.endswith("hello\n")
     assert cortex("show", "Plain", "Note").stdout == "hi\n"
     with pytest.raises(NotFound):
@@ -129,16 +179,22 @@ def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(vault_from
         show(vault, caller, "../../../etc/passwd")
 
 
-def test_an_id_that_two_notes_have_is_named_by_doctor_and_asked_about_by_show(vault_from, caller) -> None:
+def test_an_id_that_two_notes_have_is_named_by_doctor_and_asked_about_by_show(
+    vault_from, caller
+) -> None:
     vault = vault_from("=== a.md\n---\nid: same\n---\n=== b.md\n---\nid: same\n---\n")
     assert any("id 'same' of a.md" in problem.message for problem in doctor(vault, caller).problems)
     with pytest.raises(Conflict, match=r"a\.md, b\.md"):
         show(vault, caller, "same")
 
 
-def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(vault_from, cortex) -> None:
+def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(
+    vault_from, cortex
+) -> None:
     assert cortex("doctor").returncode == 0
-    vault_from("=== a.md\n---\nt: {{date}}\n---\n=== b.md\ntext\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n=== c.md\n---\ntitle: x\nno end\n")
+    vault_from(
+        "=== a.md\n---\nt: {{date}}\n---\n=== b.md\ntext\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n=== c.md\n---\ntitle: x\nno end\n"
+    )
     done = cortex("doctor", "--json")
     found = {problem["where"]: problem for problem in json.loads(done.stdout)["problems"]}
     assert done.returncode == 1
@@ -151,7 +207,16 @@ def test_doctor_names_what_git_could_not_merge(vault_from, cortex, git) -> None:
     git(vault.root, "init", "-q")
     for branch, text in (("main", "one"), ("left", "two"), ("main", "three")):
         git(
-            vault.root, "checkout", "-q", *([] if branch == "main" and text == "one" else ["-b", branch] if branch == "left" else [branch])
+            vault.root,
+            "checkout",
+            "-q",
+            *(
+                []
+                if branch == "main" and text == "one"
+                else ["-b", branch]
+                if branch == "left"
+                else [branch]
+            ),
         ) if text != "one" else None
         Path(vault.root, "a.md").write_text(text)
         git(vault.root, "add", "-A")

@@ -51,10 +51,14 @@ def test_what_was_put_in_is_taken_out_again(name, host) -> None:
     text = SETTINGS[name]
     done = wiring.wire(text, wants(host, "/usr/bin/python3"), host.top)
     said = jsonc.plain(jsonc.parse(done.text))
-    assert [said["hooks"][on.name][-1] for on in host.ons] == [want.entry for want in wants(host, "/usr/bin/python3")]
+    assert [said["hooks"][on.name][-1] for on in host.ons] == [
+        want.entry for want in wants(host, "/usr/bin/python3")
+    ]
     assert wiring.uncut(done.text, done.cuts) == text
     before = jsonc.plain(root) if (root := jsonc.parse(text)) else {}
-    assert {key: said[key] for key in before if key != "hooks"} == {key: before[key] for key in before if key != "hooks"}
+    assert {key: said[key] for key in before if key != "hooks"} == {
+        key: before[key] for key in before if key != "hooks"
+    }
     again = wiring.wire(done.text, wants(host, "/usr/bin/python3"), host.top, done.cuts)
     assert again.text == done.text
     assert not again.events
@@ -94,7 +98,14 @@ def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
     assert wiring.uncut(new.text, new.cuts) == SETTINGS[name]
 
 
-@pytest.mark.parametrize("name", [name for name in SETTINGS if "empty" not in name and jsonc.parse(SETTINGS[name]) and "twice" not in name])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in SETTINGS
+        if "empty" not in name and jsonc.parse(SETTINGS[name]) and "twice" not in name
+    ],
+)
 def test_without_knowing_what_was_put_in_it_goes_all_the_same(name) -> None:
     """As on another clone of shared settings: by what they say alone, whole but for lists that were empty."""
     text = SETTINGS[name]
@@ -105,13 +116,37 @@ def test_without_knowing_what_was_put_in_it_goes_all_the_same(name) -> None:
     assert jsonc.plain(jsonc.parse(bare)) == jsonc.plain(jsonc.parse(text))
 
 
-scalars = st.one_of(st.integers(-99, 99), st.booleans(), st.none(), st.text(max_size=6), st.sampled_from(["// no", "/* no */", "{", ",]", "\\"]))
+scalars = st.one_of(
+    st.integers(-99, 99),
+    st.booleans(),
+    st.none(),
+    st.text(max_size=6),
+    st.sampled_from(["// no", "/* no */", "{", ",]", "\\"]),
+)
 events = st.sampled_from(["Stop", "SessionStart", "SessionEnd", "PreToolUse", "hooks"])
-handlers = st.fixed_dictionaries({"type": st.just("command"), "command": st.sampled_from(["date", "say done", "cortex status", "x // y"])})
-groups = st.fixed_dictionaries({"hooks": st.lists(handlers, max_size=2)}, optional={"matcher": st.sampled_from(["", "*", "startup"])})
+handlers = st.fixed_dictionaries(
+    {
+        "type": st.just("command"),
+        "command": st.sampled_from(["date", "say done", "cortex status", "x // y"]),
+    }
+)
+groups = st.fixed_dictionaries(
+    {"hooks": st.lists(handlers, max_size=2)},
+    optional={"matcher": st.sampled_from(["", "*", "startup"])},
+)
 hooks = st.dictionaries(events, st.lists(groups, max_size=3), max_size=3)
-others = st.dictionaries(st.sampled_from(["env", "model", "permissions", "a b"]), st.one_of(scalars, st.lists(scalars, max_size=2)), max_size=3)
-gaps = st.lists(st.sampled_from(["", " ", "\n", "\n\n  ", "\t", "\r\n", "/* c, { */", "// d }\n", '// " e\r\n']), min_size=1, max_size=3).map("".join)
+others = st.dictionaries(
+    st.sampled_from(["env", "model", "permissions", "a b"]),
+    st.one_of(scalars, st.lists(scalars, max_size=2)),
+    max_size=3,
+)
+gaps = st.lists(
+    st.sampled_from(
+        ["", " ", "\n", "\n\n  ", "\t", "\r\n", "/* c, { */", "// d }\n", '// " e\r\n']
+    ),
+    min_size=1,
+    max_size=3,
+).map("".join)
 
 
 @st.composite
@@ -124,14 +159,29 @@ def texts(draw) -> str:
 
     def written(one: object) -> str:
         if isinstance(one, dict):
-            return "{" + listed([f"{json.dumps(key)}{draw(gaps)}:{draw(gaps)}{written(item)}" for key, item in one.items()]) + "}"
+            return (
+                "{"
+                + listed(
+                    [
+                        f"{json.dumps(key)}{draw(gaps)}:{draw(gaps)}{written(item)}"
+                        for key, item in one.items()
+                    ]
+                )
+                + "}"
+            )
         if isinstance(one, list):
             return "[" + listed([written(item) for item in one]) + "]"
         return json.dumps(one, ensure_ascii=draw(st.booleans()))
 
     def listed(items: list[str]) -> str:
         comma = "," if items and draw(st.booleans()) else ""
-        return draw(gaps) + f"{draw(gaps)},{draw(gaps)}".join(items) + draw(gaps) + comma + (draw(gaps) if comma else "")
+        return (
+            draw(gaps)
+            + f"{draw(gaps)},{draw(gaps)}".join(items)
+            + draw(gaps)
+            + comma
+            + (draw(gaps) if comma else "")
+        )
 
     return draw(gaps) + written({key: value[key] for key in keys}) + draw(gaps)
 
@@ -141,7 +191,9 @@ def test_whatever_the_settings_are_they_come_back(text, host, newer) -> None:
     done = wiring.wire(text, wants(host, "/usr/bin/python3"), host.top)
     made = done.made
     if newer:
-        done = wiring.wire(done.text, wants(host, "/usr/bin/python3", shared=True), host.top, done.cuts)
+        done = wiring.wire(
+            done.text, wants(host, "/usr/bin/python3", shared=True), host.top, done.cuts
+        )
     assert wiring.uncut(done.text, done.cuts) == text
     bare = wiring.unwire(done.text, made)
     assert not wiring.found(jsonc.parse(bare))
@@ -150,7 +202,11 @@ def test_whatever_the_settings_are_they_come_back(text, host, newer) -> None:
     assert {key: after[key] for key in after if key not in top} == before
 
 
-@given(texts(), st.integers(0, 400), st.sampled_from(["{", "}", "[", "]", ",", '"', ":", "\\", "x", "//", "/*", "\0"]))
+@given(
+    texts(),
+    st.integers(0, 400),
+    st.sampled_from(["{", "}", "[", "]", ",", '"', ":", "\\", "x", "//", "/*", "\0"]),
+)
 def test_a_broken_text_is_refused_by_line_and_column(text, at, mark) -> None:
     broken = text[: at % (len(text) + 1)] + mark + text[at % (len(text) + 1) :]
     try:
@@ -187,7 +243,9 @@ def test_what_is_wrong_is_named(text, said) -> None:
     assert error.value.message == said
 
 
-@pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": null}', '{"hooks": {"Stop": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "1", '{"hooks": []}', '{"hooks": null}', '{"hooks": {"Stop": {}}}']
+)
 def test_settings_without_room_for_hooks_are_left_alone(text) -> None:
     with pytest.raises(Invalid):
         wiring.wire(text, OURS)
@@ -200,7 +258,9 @@ def test_a_command_of_theirs_in_our_group_stays() -> None:
     edited = f'{text[:end]},\n          {{"type": "command", "command": "mine"}}{text[end:]}'
     newer = wiring.wire(edited, wants(CLAUDE, "/new/python")).text
     assert newer == edited.replace("/usr/bin/python3", "/new/python")
-    assert jsonc.plain(jsonc.parse(wiring.unwire(newer, None))) == {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    assert jsonc.plain(jsonc.parse(wiring.unwire(newer, None))) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
+    }
 
 
 RUN = "/usr/bin/python3 -I -S /opt/cortex/interfaces/hook/main.py stop --host claude"
@@ -213,12 +273,31 @@ NEW = shared(shlex.split(RUN), "")
     [
         ({"command": RUN}, "ours"),
         ({"command": "/usr/bin/python3", "args": RUN.split()[1:]}, "ours"),
-        ({"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"}, "ours"),
+        (
+            {"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"},
+            "ours",
+        ),
         ({"bash": RUN}, "ours"),
         ({"command": OLD}, "ours"),
         ({"command": OLD.replace("exit 0", "{ echo '{}'; exit 0; }")}, "ours"),
         ({"command": NEW}, "ours"),
-        ({"command": shared(["/it's a \n py", "-I", "-S", "/o n/cortex/interfaces/hook/main.py", "stop", "--host", "claude"], "{}")}, "ours"),
+        (
+            {
+                "command": shared(
+                    [
+                        "/it's a \n py",
+                        "-I",
+                        "-S",
+                        "/o n/cortex/interfaces/hook/main.py",
+                        "stop",
+                        "--host",
+                        "claude",
+                    ],
+                    "{}",
+                )
+            },
+            "ours",
+        ),
         ({"command": "cortex hook stop --host claude"}, "ours"),
         ({"command": "cortex", "args": ["hook", "stop", "--host", "claude"]}, "ours"),
         ({"command": "my-wrapper cortex hook stop && notify"}, "theirs"),
@@ -234,8 +313,33 @@ NEW = shared(shlex.split(RUN), "")
         ({"command": f"{NEW}; notify"}, "theirs"),
         ({"command": f"notify; {NEW}"}, "theirs"),
         ({"command": NEW.replace("if [ -x /usr", "if [ -x /opt")}, "theirs"),
-        ({"command": "sh", "args": ["-c", "notify", "/opt/cortex/interfaces/hook/main.py", "stop", "--host", "claude"]}, "theirs"),
-        ({"command": "python", "args": ["/opt/cortex/interfaces/hook/main.py", "stop", "--host", "claude", "--and-more"]}, "theirs"),
+        (
+            {
+                "command": "sh",
+                "args": [
+                    "-c",
+                    "notify",
+                    "/opt/cortex/interfaces/hook/main.py",
+                    "stop",
+                    "--host",
+                    "claude",
+                ],
+            },
+            "theirs",
+        ),
+        (
+            {
+                "command": "python",
+                "args": [
+                    "/opt/cortex/interfaces/hook/main.py",
+                    "stop",
+                    "--host",
+                    "claude",
+                    "--and-more",
+                ],
+            },
+            "theirs",
+        ),
         ({"command": "notify", "args": ["cortex hook stop --host claude"]}, "theirs"),
         ({"bash": RUN, "powershell": "notify"}, "theirs"),
         ({"bash": "notify", "powershell": RUN}, "theirs"),
@@ -250,26 +354,61 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     entry = handler if "bash" in handler else {"hooks": [handler]}
     text = json.dumps({"hooks": {name: [entry]}})
     left = jsonc.plain(jsonc.parse(wiring.unwire(text, None)))
-    wired = jsonc.plain(jsonc.parse(wiring.wire(text, wants(host, "/usr/bin/python3")).text))["hooks"][name]
+    wired = jsonc.plain(jsonc.parse(wiring.wire(text, wants(host, "/usr/bin/python3")).text))[
+        "hooks"
+    ][name]
     want = next(want.entry for want in wants(host, "/usr/bin/python3") if want.event == name)
     assert (left, wired) == (({}, [want]) if whose == "ours" else (json.loads(text), [entry, want]))
 
 
 @pytest.mark.parametrize(
-    "part", ["if [ -x ", " ] && [ -f ", "; then exec ", "; fi; ", "; exec ", "cortex hook ", "cortex/interfaces/hook/main.py ", "'"]
+    "part",
+    [
+        "if [ -x ",
+        " ] && [ -f ",
+        "; then exec ",
+        "; fi; ",
+        "; exec ",
+        "cortex hook ",
+        "cortex/interfaces/hook/main.py ",
+        "'",
+    ],
 )
 def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
-    wiring.found(jsonc.parse(json.dumps({"hooks": {"Stop": [{"command": part * (200_000 // len(part))}] + [{"command": part * 500}] * 20}})))
+    wiring.found(
+        jsonc.parse(
+            json.dumps(
+                {
+                    "hooks": {
+                        "Stop": [{"command": part * (200_000 // len(part))}]
+                        + [{"command": part * 500}] * 20
+                    }
+                }
+            )
+        )
+    )
 
 
 def test_what_an_older_cortex_wired_is_taken_out() -> None:
     old = '{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "cortex hook x --host claude"}]}], "Stop": []}}'
     done = wiring.wire(old, OURS)
-    assert set(jsonc.plain(jsonc.parse(done.text))["hooks"]) == {"WorktreeCreate", *(on.name for on in CLAUDE.ons)}
+    assert set(jsonc.plain(jsonc.parse(done.text))["hooks"]) == {
+        "WorktreeCreate",
+        *(on.name for on in CLAUDE.ons),
+    }
     assert jsonc.plain(jsonc.parse(done.text))["hooks"]["WorktreeCreate"] == []
 
 
-@pytest.mark.parametrize("hostile", ["/*" * 500_000, "[" * 500_000, '"' + "\\" * 1_000_001, " " * 1_000_000, "//" + "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "/*" * 500_000,
+        "[" * 500_000,
+        '"' + "\\" * 1_000_001,
+        " " * 1_000_000,
+        "//" + "x" * 1_000_000,
+    ],
+)
 def test_a_megabyte_of_anything_is_read_at_once(hostile) -> None:
     try:
         jsonc.parse(hostile)

@@ -26,7 +26,14 @@ from whoosh.analysis import Analyzer, Token
 from cortex.core.problem import Invalid
 from cortex.core.words import tokens
 from cortex.projections import analysis, segment
-from cortex.projections.analysis import Forms, Prose, phrase_terms, places, prefix_forms, query_forms
+from cortex.projections.analysis import (
+    Forms,
+    Prose,
+    phrase_terms,
+    places,
+    prefix_forms,
+    query_forms,
+)
 from cortex.projections.postings import Codec, Positions, in_a_row
 from cortex.projections.segment import BuildFailed, build, build_parallel
 from cortex.projections.whoosh_import import stem
@@ -102,7 +109,9 @@ def paths(tmp_path: Path) -> list[str]:
     (tmp_path / "notes").mkdir()
     for number in range(300):
         words = chance.choices(WORDS, k=chance.randrange(3, 60))
-        (tmp_path / "notes" / str(number)).write_text(" ".join([*words, f"only{number}"]), encoding="utf-8")
+        (tmp_path / "notes" / str(number)).write_text(
+            " ".join([*words, f"only{number}"]), encoding="utf-8"
+        )
     (tmp_path / "notes" / "none").write_text("nothing")
     return sorted(map(str, (tmp_path / "notes").iterdir()))
 
@@ -111,7 +120,9 @@ def plain_index(folder: Path, documents: list[dict[str, object]]) -> index.Index
     folder.mkdir()
     made = index.create_in(folder, PLAIN)
     add(made.writer(compound=False), documents)
-    add(made.writer(compound=False), [], optimize=True)  # rounds the average length that scores depend on
+    add(
+        made.writer(compound=False), [], optimize=True
+    )  # rounds the average length that scores depend on
     return made
 
 
@@ -122,7 +133,9 @@ def our_index(folder: Path, documents: list[dict[str, object]]) -> index.Index:
 
 def add(writer, documents: list[dict[str, object]], **commit: bool) -> None:
     for document in documents:
-        writer.update_document(**{name: value for name, value in document.items() if value is not None})
+        writer.update_document(
+            **{name: value for name, value in document.items() if value is not None}
+        )
     writer.commit(**commit)
 
 
@@ -131,7 +144,11 @@ def content(made: index.Index) -> dict[str, object]:
     with made.reader() as reader:
         path = {number: stored["path"] for number, stored in reader.iter_docs()}
         held: dict[str, object] = {
-            at: [reader.doc_field_length(number, "title"), reader.doc_field_length(number, "body"), reader.column_reader("date")[number]]
+            at: [
+                reader.doc_field_length(number, "title"),
+                reader.doc_field_length(number, "body"),
+                reader.column_reader("date")[number],
+            ]
             for number, at in path.items()
         }
         for field, term in reader.all_terms():
@@ -146,8 +163,14 @@ def content(made: index.Index) -> dict[str, object]:
 
 
 QUERIES = [
-    *(query.Term("body", term) for term in ("merg", "driver", "decis", "only7", "检索", "全文", "nowhere", "merge_driver")),
-    *(query.Phrase("body", list(phrase_terms(text))) for text in ("merge driver", "decisions of the inbox", "core/words.py", "全文検索")),
+    *(
+        query.Term("body", term)
+        for term in ("merg", "driver", "decis", "only7", "检索", "全文", "nowhere", "merge_driver")
+    ),
+    *(
+        query.Phrase("body", list(phrase_terms(text)))
+        for text in ("merge driver", "decisions of the inbox", "core/words.py", "全文検索")
+    ),
     query.And([query.Term("body", "merg"), query.Term("title", "inbox")]),
     query.Or([query.Term("title", "brief"), query.Term("body", "brief"), query.Term("tags", "b")]),
     query.Prefix("body", "only1"),
@@ -157,14 +180,23 @@ QUERIES = [
 
 def answers(made: index.Index) -> list[dict[str, float]]:
     with made.searcher() as searcher:
-        return [{hit["path"]: round(hit.score, 5) for hit in searcher.search(each, limit=None)} for each in QUERIES]
+        return [
+            {hit["path"]: round(hit.score, 5) for hit in searcher.search(each, limit=None)}
+            for each in QUERIES
+        ]
 
 
 def test_a_field_has_the_postings_of_a_plain_one(loading: ModuleType, paths: list[str]) -> None:
     for path in paths[:50]:
         text = Path(path).read_text(encoding="utf-8")
-        plain = {term: (count, weight, formats.Positions().decode_positions(at)) for term, count, weight, at in PLAIN["title"].index(text)}
-        ours = {term: (count, weight, Positions().decode_positions(at)) for term, count, weight, at in OURS["title"].index(text)}
+        plain = {
+            term: (count, weight, formats.Positions().decode_positions(at))
+            for term, count, weight, at in PLAIN["title"].index(text)
+        }
+        ours = {
+            term: (count, weight, Positions().decode_positions(at))
+            for term, count, weight, at in OURS["title"].index(text)
+        }
         assert ours == plain
 
 
@@ -180,7 +212,13 @@ def test_places_are_those_of_the_tokens(text: str) -> None:
     assert found == {term: sorted(positions) for term, positions in wanted.items()}
 
 
-@given(st.lists(st.integers(0, sys.maxunicode - 1) | st.sampled_from([0, 127, 128, 0xD7FF, 0xD800, 0xDFFF, 0xFFFF]), unique=True).map(sorted))
+@given(
+    st.lists(
+        st.integers(0, sys.maxunicode - 1)
+        | st.sampled_from([0, 127, 128, 0xD7FF, 0xD800, 0xDFFF, 0xFFFF]),
+        unique=True,
+    ).map(sorted)
+)
 def test_positions_come_back(positions: list[int]) -> None:
     format_ = Positions()
     encoded = format_.encode(positions)
@@ -195,22 +233,41 @@ def test_a_very_long_text_keeps_its_positions() -> None:
     assert at[b"driver"] == chr(60_001)
 
 
-def test_the_same_answers_as_plain_whoosh(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
+def test_the_same_answers_as_plain_whoosh(
+    tmp_path: Path, loading: ModuleType, paths: list[str]
+) -> None:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
-    plain, ours = plain_index(tmp_path / "plain", documents), our_index(tmp_path / "ours", documents)
+    plain, ours = (
+        plain_index(tmp_path / "plain", documents),
+        our_index(tmp_path / "ours", documents),
+    )
     assert content(ours) == content(plain)
     assert answers(ours) == answers(plain)
     assert sum(map(bool, answers(ours))) >= len(QUERIES) - 2  # the queries are not vacuous
 
 
 @pytest.mark.parametrize("codec", [Codec(), None], ids=["ours", "Whoosh's"])
-@pytest.mark.parametrize("commit", [{"merge": False}, {}, {"optimize": True}], ids=["further segment", "default", "optimized"])
+@pytest.mark.parametrize(
+    "commit",
+    [{"merge": False}, {}, {"optimize": True}],
+    ids=["further segment", "default", "optimized"],
+)
 def test_an_updated_index_is_a_rebuilt_one(
-    tmp_path: Path, loading: ModuleType, paths: list[str], codec: Codec | None, commit: dict[str, bool]
+    tmp_path: Path,
+    loading: ModuleType,
+    paths: list[str],
+    codec: Codec | None,
+    commit: dict[str, bool],
 ) -> None:
     documents = [loading.load(path)[0] for path in paths[:120]]
-    changed = [{**document, "body": "a merge_driver that has changed"} for document in documents[::7]]
-    rest = [document for document in documents if document["path"] not in {each["path"] for each in changed}]
+    changed = [
+        {**document, "body": "a merge_driver that has changed"} for document in documents[::7]
+    ]
+    rest = [
+        document
+        for document in documents
+        if document["path"] not in {each["path"] for each in changed}
+    ]
     updated = our_index(tmp_path / "updated", documents)
     for document in changed:
         add(updated.writer(codec=codec, compound=False), [document], **commit)
@@ -223,9 +280,21 @@ def test_an_updated_index_is_a_rebuilt_one(
 def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
     made = our_index(tmp_path / "index", documents[:200])
-    for start, codec in ((200, Codec()), (240, None)):  # further segments, one of them by Whoosh's codec, and deleted notes
-        add(made.writer(codec=codec, compound=False), documents[start : start + 50] + documents[start - 200 : start - 150], merge=False)
-    rows = [row for first in WORDS[::2] for second in WORDS[::2] if (row := phrase_terms(f"{first} {second}"))] + [("merg",) * 3, ("merg",)]
+    for start, codec in (
+        (200, Codec()),
+        (240, None),
+    ):  # further segments, one of them by Whoosh's codec, and deleted notes
+        add(
+            made.writer(codec=codec, compound=False),
+            documents[start : start + 50] + documents[start - 200 : start - 150],
+            merge=False,
+        )
+    rows = [
+        row
+        for first in WORDS[::2]
+        for second in WORDS[::2]
+        if (row := phrase_terms(f"{first} {second}"))
+    ] + [("merg",) * 3, ("merg",)]
     with made.searcher() as searcher:
         leaves = [leaf for leaf, _ in searcher.leaf_searchers()]
         assert [leaf.reader().has_deletions() for leaf in leaves] == [True, True, False]
@@ -236,10 +305,18 @@ def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths:
 
 
 def test_the_places_of_a_row_are_those_of_its_end(tmp_path: Path) -> None:
-    made = our_index(tmp_path / "index", [{"path": "a", "body": "merge driver, inbox, merge merge driver"}, {"path": "b", "body": "driver merge"}])
+    made = our_index(
+        tmp_path / "index",
+        [
+            {"path": "a", "body": "merge driver, inbox, merge merge driver"},
+            {"path": "b", "body": "driver merge"},
+        ],
+    )
     with made.reader() as reader:
         found = in_a_row([reader.postings("body", term) for term in ("merg", "driver")])
-    assert {number: sorted(ord(place) - 1 for place in at) for number, at in found.items()} == {0: [1, 5]}
+    assert {number: sorted(ord(place) - 1 for place in at) for number, at in found.items()} == {
+        0: [1, 5]
+    }
 
 
 def test_text_that_is_not_prose_is_refused(tmp_path: Path) -> None:
@@ -248,17 +325,28 @@ def test_text_that_is_not_prose_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("procs", [1, 2, 3])
-def test_a_parallel_build_answers_like_a_serial_one(tmp_path: Path, loading: ModuleType, paths: list[str], procs: int) -> None:
+def test_a_parallel_build_answers_like_a_serial_one(
+    tmp_path: Path, loading: ModuleType, paths: list[str], procs: int
+) -> None:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
     noted: list[tuple[str, str]] = []
-    count = build_parallel(str(tmp_path / "parallel"), OURS, paths, loading.load, lambda path, name: noted.append((path, name)), procs=procs)
+    count = build_parallel(
+        str(tmp_path / "parallel"),
+        OURS,
+        paths,
+        loading.load,
+        lambda path, name: noted.append((path, name)),
+        procs=procs,
+    )
     parallel = index.open_dir(tmp_path / "parallel")
     assert count == len(documents) == parallel.doc_count()
     assert sorted(noted) == [(path, Path(path).name) for path in paths]
     serial = our_index(tmp_path / "serial", documents)
     assert content(parallel) == content(serial)
     assert answers(parallel) == answers(serial)
-    assert len({file.name.split(".")[0] for file in (tmp_path / "parallel").glob("MAIN_*")}) == procs
+    assert (
+        len({file.name.split(".")[0] for file in (tmp_path / "parallel").glob("MAIN_*")}) == procs
+    )
     assert not [file for file in (tmp_path / "parallel").iterdir() if file.is_dir()]
 
 
@@ -298,15 +386,23 @@ def test_an_empty_vault_has_an_empty_index(tmp_path: Path, loading: ModuleType) 
     ],
 )
 def test_a_failing_process_fails_the_build_and_leaves_nothing(
-    tmp_path: Path, loading: ModuleType, paths: list[str], load: str, expected: tuple[type[Exception], str]
+    tmp_path: Path,
+    loading: ModuleType,
+    paths: list[str],
+    load: str,
+    expected: tuple[type[Exception], str],
 ) -> None:
     with pytest.raises(expected[0], match=expected[1]):
-        build_parallel(str(tmp_path / "index"), OURS, paths, getattr(loading, load), lambda *_: None)
+        build_parallel(
+            str(tmp_path / "index"), OURS, paths, getattr(loading, load), lambda *_: None
+        )
     assert list((tmp_path / "index").iterdir()) == []
     assert multiprocessing.active_children() == []
 
 
-def test_an_interrupted_build_leaves_nothing(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
+def test_an_interrupted_build_leaves_nothing(
+    tmp_path: Path, loading: ModuleType, paths: list[str]
+) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -325,11 +421,16 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "kept").exists()
 
 
-def test_with_threads_about_processes_start_afresh(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
+def test_with_threads_about_processes_start_afresh(
+    tmp_path: Path, loading: ModuleType, paths: list[str]
+) -> None:
     done = threading.Event()
     threading.Thread(target=done.wait).start()
     try:
-        assert build_parallel(str(tmp_path / "index"), OURS, paths, loading.load, lambda *_: None) == 300
+        assert (
+            build_parallel(str(tmp_path / "index"), OURS, paths, loading.load, lambda *_: None)
+            == 300
+        )
     finally:
         done.set()
 
@@ -346,7 +447,9 @@ if __name__ == "__main__":
 """
 
 
-def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
+def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(
+    tmp_path: Path, loading: ModuleType, paths: list[str]
+) -> None:
     """They are just sending more than a pipe holds. Whoever inherited its other end would wait for ever."""
     root = str(Path(__file__).parents[2])
     process = subprocess.Popen(
@@ -357,7 +460,10 @@ def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(tmp_p
         assert process.stdout.readline() == f"{sys.platform == 'linux'}\n"
         assert process.stdout.readline() == "received\n"
         process.kill()
-        assert process.communicate(timeout=30) == ("", "")  # the last of them has closed what it shared with us
+        assert process.communicate(timeout=30) == (
+            "",
+            "",
+        )  # the last of them has closed what it shared with us
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -367,14 +473,20 @@ def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(tmp_p
 def test_a_thread_that_threading_does_not_count_forbids_a_fork() -> None:
     ended = _thread.allocate_lock()
     ended.acquire()
-    _thread.start_new_thread(ended.acquire, ())  # as execnet does, which runs these tests in several processes
+    _thread.start_new_thread(
+        ended.acquire, ()
+    )  # as execnet does, which runs these tests in several processes
     try:
         assert not segment._may_fork()
     finally:
         ended.release()
 
 
-@pytest.mark.parametrize("words", ["merge ", "merge driver ", "x1 getX{0}y ", "get{0}Value "], ids=["one", "two", "shared", "many"])
+@pytest.mark.parametrize(
+    "words",
+    ["merge ", "merge driver ", "x1 getX{0}y ", "get{0}Value "],
+    ids=["one", "two", "shared", "many"],
+)
 def test_a_hostile_text_takes_linear_time(words: str) -> None:
     def cost(size: int) -> float:
         text = "".join(words.format(number) for number in range(size // len(words)))
@@ -414,12 +526,24 @@ def test_query_forms(text: str, forms: list[Forms]) -> None:
 
 def test_every_spelling_of_an_identifier_finds_every_other(tmp_path: Path) -> None:
     spellings = ["merge_driver", "mergeDriver", "MergeDriver", "merge-driver", "merge/driver"]
-    made = our_index(tmp_path / "index", [{"path": each, "body": f"see the {each} here"} for each in [*spellings, "merge driver", "driver merge"]])
+    made = our_index(
+        tmp_path / "index",
+        [
+            {"path": each, "body": f"see the {each} here"}
+            for each in [*spellings, "merge driver", "driver merge"]
+        ],
+    )
     with made.searcher() as searcher:
         for each in spellings:
             [(terms, phrase)] = query_forms(each)
-            alternatives = [*(query.Term("body", term) for term in terms), query.Phrase("body", list(phrase))]
-            assert {hit["path"] for hit in searcher.search(query.Or(alternatives), limit=None)} == {*spellings, "merge driver"}
+            alternatives = [
+                *(query.Term("body", term) for term in terms),
+                query.Phrase("body", list(phrase)),
+            ]
+            assert {hit["path"] for hit in searcher.search(query.Or(alternatives), limit=None)} == {
+                *spellings,
+                "merge driver",
+            }
 
 
 def test_phrase_terms_are_the_row_of_the_text() -> None:
@@ -428,7 +552,9 @@ def test_phrase_terms_are_the_row_of_the_text() -> None:
     assert len(phrase_terms("word " * 1000)) == 16
 
 
-@pytest.mark.parametrize("word", ["decisions", "normalization", "merging", "happily", "queries", "configured"])
+@pytest.mark.parametrize(
+    "word", ["decisions", "normalization", "merging", "happily", "queries", "configured"]
+)
 def test_every_beginning_of_a_word_finds_it(word: str) -> None:
     for end in range(3, len(word) + 1):
         start, terms = prefix_forms(word[:end].title())

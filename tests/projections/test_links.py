@@ -23,7 +23,9 @@ from cortex.vault.find import Vault
 from cortex.vault.lock import lock
 
 T = TypeVar("T")
-watching: list[Callable[[str, tuple[object, ...]], None]] = []  # an audit hook stays for ever: it does what stands here
+watching: list[
+    Callable[[str, tuple[object, ...]], None]
+] = []  # an audit hook stays for ever: it does what stands here
 
 NOTES = """
 === records/decision/new-abcdef.md
@@ -65,7 +67,13 @@ def links_of(vault: Vault, ask: Callable[[Links, Callable[[str], int]], T]) -> T
 def test_edges_are_known_from_both_ends(vault_from) -> None:
     def ask(links: Links, number: Callable[[str], int]) -> None:
         new, old, talk, deep = map(
-            number, ("records/decision/new-abcdef.md", "records/decision/Old choice.md", "notes/Talk.md", "notes/deep/Talk.md")
+            number,
+            (
+                "records/decision/new-abcdef.md",
+                "records/decision/Old choice.md",
+                "notes/Talk.md",
+                "notes/deep/Talk.md",
+            ),
         )
         assert links.out(new) == [
             ("supersedes", "old-abcdef", old, 5),
@@ -75,12 +83,18 @@ def test_edges_are_known_from_both_ends(vault_from) -> None:
         ]
         assert [one[2] for one in links.out(talk)] == [old, new, old, None]
         assert links.out(deep) == [("links", "talk", deep, 1)]  # the one in its own folder
-        assert sorted(links.back(old)) == sorted([("supersedes", new, 5), ("links", talk, 1), ("links", talk, 1)])
+        assert sorted(links.back(old)) == sorted(
+            [("supersedes", new, 5), ("links", talk, 1), ("links", talk, 1)]
+        )
         assert ("superseded_by", old, 5) in links.back(new)
         assert links.back(deep) == [("links", deep, 1)]
         assert links.resolve("OLD-abcdef", talk) == links.resolve("decision/old choice.md") == old
         assert links.resolve("nothing", talk) is None
-        assert links.in_degree() == {old: 2, talk: 1, new: 1}  # a note that is set aside counts for nothing
+        assert links.in_degree() == {
+            old: 2,
+            talk: 1,
+            new: 1,
+        }  # a note that is set aside counts for nothing
 
     links_of(vault_from(NOTES), ask)
 
@@ -88,18 +102,27 @@ def test_edges_are_known_from_both_ends(vault_from) -> None:
 def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None:
     vault = vault_from(NOTES)
     Path(vault.root, "elsewhere").mkdir()
-    Path(vault.root, "records/decision/Old choice.md").rename(Path(vault.root, "elsewhere/Another name.md"))
+    Path(vault.root, "records/decision/Old choice.md").rename(
+        Path(vault.root, "elsewhere/Another name.md")
+    )
 
     def ask(links: Links, number: Callable[[str], int]) -> None:
-        assert links.out(number("records/decision/new-abcdef.md"))[0][2] == number("elsewhere/Another name.md")
+        assert links.out(number("records/decision/new-abcdef.md"))[0][2] == number(
+            "elsewhere/Another name.md"
+        )
 
     links_of(vault, ask)
 
 
 def test_an_edge_is_said_once_in_the_direction_of_its_kind(vault_from) -> None:
     def ask(links: Links, number: Callable[[str], int]) -> None:
-        new, old = number("records/decision/new-abcdef.md"), number("records/decision/Old choice.md")
-        assert [(one.source, one.target) for one in links.edges([old], {"supersedes"})] == [(new, old)]
+        new, old = (
+            number("records/decision/new-abcdef.md"),
+            number("records/decision/Old choice.md"),
+        )
+        assert [(one.source, one.target) for one in links.edges([old], {"supersedes"})] == [
+            (new, old)
+        ]
         assert {one.kind for one in links.edges([new])} == {"supersedes", "inspired_by", "links"}
 
     links_of(vault_from(NOTES), ask)
@@ -123,8 +146,14 @@ relations: [{kind: derived_from, to: "[[minutes-abcdef]]"}]
 
     def ask(links: Links, number: Callable[[str], int]) -> None:
         said = [(number("b.md"), "derived_from", number("a.md"))]
-        assert links.edges([number("a.md"), number("b.md")]) == links.edges([number("a.md")], {"derived_from"}) == said
-        assert [kind for kind, *_ in links.out(number("a.md"))] == ["source_of"]  # as the note has it
+        assert (
+            links.edges([number("a.md"), number("b.md")])
+            == links.edges([number("a.md")], {"derived_from"})
+            == said
+        )
+        assert [kind for kind, *_ in links.out(number("a.md"))] == [
+            "source_of"
+        ]  # as the note has it
 
     links_of(vault, ask)
 
@@ -148,13 +177,26 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
     with Catalogue.create(str(folder)) as catalogue:
         for path, id_, targets in notes:
             front = f"---\nid: {id_}\n---\n" if id_ else ""
-            catalogue.put(card_of(f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0), b"x", b"x")
+            catalogue.put(
+                card_of(
+                    f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0
+                ),
+                b"x",
+                b"x",
+            )
         numbers = [row.number for row in catalogue.rows()]
-        out = {(one, other) for one in numbers for _, _, other, _ in Links(catalogue).out(one) if other is not None}
+        out = {
+            (one, other)
+            for one in numbers
+            for _, _, other, _ in Links(catalogue).out(one)
+            if other is not None
+        }
         back = {(one, other) for other in numbers for _, one, _ in Links(catalogue).back(other)}
         assert out == back
         whole = Links(catalogue).outs(numbers)
-        assert {(one, edge[2]) for one, edges in whole.items() for edge in edges if edge[2] is not None} == out
+        assert {
+            (one, edge[2]) for one, edges in whole.items() for edge in edges if edge[2] is not None
+        } == out
         degrees: dict[int, int] = {}
         for one, other in out:
             if one != other:
@@ -162,11 +204,20 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
         assert Links(catalogue).in_degree() == degrees
         missing = {(one.number, one.target) for one in Links(catalogue).missing()}
         with_id = {row.number for row in catalogue.rows() if row.id != row.path}
-        assert missing == {(one, edge[1]) for one, edges in whole.items() for edge in edges if edge[2] is None and one in with_id}
+        assert missing == {
+            (one, edge[1])
+            for one, edges in whole.items()
+            for edge in edges
+            if edge[2] is None and one in with_id
+        }
 
 
 def problems(vault: Vault, caller) -> list[Problem]:
-    return [one for one in doctor(vault, caller).problems if "no such note" in one.message or "more link" in one.message]
+    return [
+        one
+        for one in doctor(vault, caller).problems
+        if "no such note" in one.message or "more link" in one.message
+    ]
 
 
 def test_git_is_not_asked_while_others_wait_for_the_index(vault_from, caller, git) -> None:
@@ -182,7 +233,9 @@ def test_git_is_not_asked_while_others_wait_for_the_index(vault_from, caller, gi
                 asked.append("free")
 
     watching[:] = [at_the_index]
-    sys.addaudithook(lambda name, arguments: [watch(name, arguments) for watch in watching] and None)
+    sys.addaudithook(
+        lambda name, arguments: [watch(name, arguments) for watch in watching] and None
+    )
     try:
         assert problems(vault, caller)
     finally:
@@ -212,7 +265,9 @@ relations: [{kind: refines, to: nobody}]
 """
 
 
-def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_notes(vault_from, caller) -> None:
+def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_notes(
+    vault_from, caller
+) -> None:
     found = problems(vault_from(DANGLING), caller)
     assert [(one.where, one.message) for one in found] == [
         ("mine.md:2", "says refines nobody; there is no such note"),
@@ -221,7 +276,10 @@ def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_no
             "says refines keep-a-catalogue-m5d2xb, and links to it on line 7; there is no such note; keep-a-catalogue-m5d2xa is called alike",
         ),
         ("records/decision/use-it-abcdef.md:7", "links to [[gone]], and there is no such note"),
-        ("records/decision/use-it-abcdef.md:7", "links to docs/design.md, and there is no such note"),
+        (
+            "records/decision/use-it-abcdef.md:7",
+            "links to docs/design.md, and there is no such note",
+        ),
     ]
     assert "cortex unrelate use-it-abcdef refines keep-a-catalogue-m5d2xb" in found[1].hint
     assert "mend the name" in found[1].hint
@@ -234,11 +292,15 @@ def test_a_note_that_search_leaves_out_is_there_all_the_same(vault_from, caller)
     assert not any("[[gone]]" in one.message for one in problems(vault, caller))
 
 
-def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left(vault, caller, cortex, git) -> None:
+def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left(
+    vault, caller, cortex, git
+) -> None:
     event = cortex("capture", "Decision: use files").stdout.strip()
     cortex("normalize")
     (record,) = Path(vault.root, "records/decision").iterdir()
-    Path(vault.root, "records/decision/b-abcdef.md").write_text(f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {record.stem}}}\n---\n")
+    Path(vault.root, "records/decision/b-abcdef.md").write_text(
+        f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {record.stem}}}\n---\n"
+    )
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
     git(vault.root, "commit", "-qm", "one")
@@ -250,12 +312,22 @@ def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left
     assert f"only its event {event} is left" in found.message
     assert f"cortex restore {record.stem}" in found.hint
     assert f"cortex show {event}" in found.hint
-    assert subprocess.run(["git", "status", "--porcelain", "records"], cwd=vault.root, capture_output=True, check=True).stdout == b""
+    assert (
+        subprocess.run(
+            ["git", "status", "--porcelain", "records"],
+            cwd=vault.root,
+            capture_output=True,
+            check=True,
+        ).stdout
+        == b""
+    )
 
 
 def test_a_vault_full_of_dangling_links_is_told_in_a_hundred_lines(vault_from, caller) -> None:
     links = " ".join(f"[[gone-{number}]]" for number in range(150))
-    found = problems(vault_from(f"=== records/decision/a-abcdef.md\n---\nid: a-abcdef\n---\n{links}\n"), caller)
+    found = problems(
+        vault_from(f"=== records/decision/a-abcdef.md\n---\nid: a-abcdef\n---\n{links}\n"), caller
+    )
     assert len(found) == 101
     assert found[-1].message == "and 50 more links to notes that are not there"
 
@@ -289,18 +361,26 @@ def test_a_path_means_its_place_and_what_is_set_aside_is_looked_at_too(vault_fro
     ]  # fmt: skip
 
 
-def test_a_path_that_search_leaves_out_is_there_and_another_of_its_name_is_not(vault_from, caller) -> None:
+def test_a_path_that_search_leaves_out_is_there_and_another_of_its_name_is_not(
+    vault_from, caller
+) -> None:
     vault = vault_from(ELSEWHERE + "=== hidden/x.md\ntext\n")
     Path(vault.root, "cortex.toml").write_text('format = 1\n[index]\nexclude = ["hidden/*"]\n')
     assert any("refines a/x" in one.message for one in problems(vault, caller))
-    Path(vault.root, "a/one.md").write_text(Path(vault.root, "a/one.md").read_text().replace("a/x", "hidden/x"))
+    Path(vault.root, "a/one.md").write_text(
+        Path(vault.root, "a/one.md").read_text().replace("a/x", "hidden/x")
+    )
     assert not any("refines" in one.message for one in problems(vault, caller))
 
 
 @pytest.mark.parametrize("topic", [["--topic", "decision/files"], []])
 def test_what_its_events_can_make_again_is_offered(topic: list[str], vault, caller, cortex) -> None:
-    saved = json.loads(cortex("save", "Use files", "--type", "decision", "--project", "p", *topic, "--json").stdout)
-    Path(vault.root, "records/decision/b-abcdef.md").write_text(f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {saved['id']}}}\n---\n")
+    saved = json.loads(
+        cortex("save", "Use files", "--type", "decision", "--project", "p", *topic, "--json").stdout
+    )
+    Path(vault.root, "records/decision/b-abcdef.md").write_text(
+        f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {saved['id']}}}\n---\n"
+    )
     Path(vault.root, saved["path"]).unlink()
     (found,) = problems(vault, caller)
     assert f"only its event {saved['event']} is left" in found.message

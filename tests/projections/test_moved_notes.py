@@ -31,8 +31,26 @@ TEXTS = [
     "---\ntype: briefing\n---\nzebra index",
     "",
 ]
-PATHS = ["a.md", "b.md", "2026-11-19 b.md", "sub/a.md", "records/note/a.md", "inbox/pending/a.md", "events/2026/11/a.md", "briefings/a.md"]
-QUERIES = ["zebra", "giraffe", "zebra giraffe", '"merge driver"', "gir*", "zebra -index", "a", "stripes"]
+PATHS = [
+    "a.md",
+    "b.md",
+    "2026-11-19 b.md",
+    "sub/a.md",
+    "records/note/a.md",
+    "inbox/pending/a.md",
+    "events/2026/11/a.md",
+    "briefings/a.md",
+]
+QUERIES = [
+    "zebra",
+    "giraffe",
+    "zebra giraffe",
+    '"merge driver"',
+    "gir*",
+    "zebra -index",
+    "a",
+    "stripes",
+]
 
 texts, paths = st.sampled_from(TEXTS), st.sampled_from(PATHS)
 edits = st.one_of(
@@ -40,7 +58,9 @@ edits = st.one_of(
     st.tuples(st.just("move"), paths, paths),
     st.tuples(st.just("move"), paths, paths),
     st.tuples(st.just("move and write"), paths, paths, texts),
-    st.tuples(st.just("swap"), paths, paths).filter(lambda step: step[1] != step[2]),  # a file renamed onto itself is no change
+    st.tuples(st.just("swap"), paths, paths).filter(
+        lambda step: step[1] != step[2]
+    ),  # a file renamed onto itself is no change
     st.tuples(st.just("copy"), paths, paths),
     st.tuples(st.just("delete"), paths),
 )
@@ -75,12 +95,20 @@ def everything(now: Views) -> list[object]:
     assert sorted(named.values()) == sorted(now.snapshot.stamps)
     tables = {"name": "number, key, rank", "edge": "*", "entity": "*", "tick": "*", "item": "*"}
     parts = [
-        sorted((named[number], *map(str, rest)) for number, *rest in now.catalogue.asked(f"SELECT {columns} FROM {table}"))
+        sorted(
+            (named[number], *map(str, rest))
+            for number, *rest in now.catalogue.asked(f"SELECT {columns} FROM {table}")
+        )
         for table, columns in tables.items()
     ]
-    notes = sorted(map(repr, now.catalogue.asked("SELECT path, hash, told, events, digest FROM note")))
+    notes = sorted(
+        map(repr, now.catalogue.asked("SELECT path, hash, told, events, digest FROM note"))
+    )
     standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.standings())
-    found = [sorted((named[one.number], one.group, one.score) for one in words(now, query)) for query in QUERIES]
+    found = [
+        sorted((named[one.number], one.group, one.score) for one in words(now, query))
+        for query in QUERIES
+    ]
     return [parts, notes, standings, found, now.problems]
 
 
@@ -90,10 +118,19 @@ def words(now: Views, query: str) -> list[Scored]:
 
 @given(steps)
 @example(
-    [([("write", "a.md", TEXTS[0])], True), ([("move", "a.md", "events/2026/11/a.md")], False), ([("move", "events/2026/11/a.md", "sub/a.md")], True)]
+    [
+        ([("write", "a.md", TEXTS[0])], True),
+        ([("move", "a.md", "events/2026/11/a.md")], False),
+        ([("move", "events/2026/11/a.md", "sub/a.md")], True),
+    ]
 )
 @example([([("write", "a.md", TEXTS[0])], True), ([("move", "a.md", "events/2026/11/a.md")], True)])
-@example([([("write", "events/2026/11/a.md", TEXTS[6])], False), ([("move", "events/2026/11/a.md", "briefings/a.md")], True)])
+@example(
+    [
+        ([("write", "events/2026/11/a.md", TEXTS[6])], False),
+        ([("move", "events/2026/11/a.md", "briefings/a.md")], True),
+    ]
+)
 @settings(max_examples=60, deadline=None)
 def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -104,14 +141,24 @@ def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
             for change in changes:
                 apply(Path(folder), *change)
             seen = look(vault, silent, lambda now: len(now.snapshot.stamps), words=with_words)
-            assert seen == look(vault, silent, lambda now: now.catalogue.asked("SELECT count(*) FROM note").__next__()[0], words=False)
+            assert seen == look(
+                vault,
+                silent,
+                lambda now: now.catalogue.asked("SELECT count(*) FROM note").__next__()[0],
+                words=False,
+            )
         changed = look(vault, silent, everything)
         with views(vault, silent, rebuild=True) as now:
             assert everything(now) == changed
 
 
 def numbers(vault: Vault, *, words: bool = True) -> dict[str, int]:
-    return look(vault, silent, lambda now: {row.path: row.number for row in now.catalogue.rows()}, words=words)
+    return look(
+        vault,
+        silent,
+        lambda now: {row.path: row.number for row in now.catalogue.rows()},
+        words=words,
+    )
 
 
 def index_files(vault: Vault) -> set[str]:
@@ -125,7 +172,9 @@ def index_files(vault: Vault) -> set[str]:
         ("inbox/pending/a.md", "events/2026/11/a.md"),
     ],
 )
-def test_a_note_that_only_moved_keeps_its_number_and_the_index_is_not_written(vault_from, before, after) -> None:
+def test_a_note_that_only_moved_keeps_its_number_and_the_index_is_not_written(
+    vault_from, before, after
+) -> None:
     vault = vault_from(f"=== {before}\n{RECORD}zebra\n")
     number, held = numbers(vault)[before], index_files(vault)
     Path(vault.root, after).parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +200,9 @@ def test_a_title_that_is_the_file_name_is_found_by_the_new_name_alone(vault_from
     assert [hit.path for hit in search(vault, caller, "giraffe").hits] == ["giraffe.md"]
 
 
-def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(vault_from, caller) -> None:
+def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(
+    vault_from, caller
+) -> None:
     vault = vault_from("=== a.md\nzebra\n\n=== b.md\nzebra\n")
     numbers(vault)
     held = index_files(vault)
@@ -166,7 +217,9 @@ def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(vault_f
     assert look(vault, silent, lambda now: now.found) == "current"
 
 
-def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(vault_from, caller) -> None:
+def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(
+    vault_from, caller
+) -> None:
     vault = vault_from("=== a.md\nnothing\n")
     numbers(vault)
     note = Path(vault.root, "a.md")
@@ -174,20 +227,30 @@ def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(v
     time.sleep(0.1)  # as above
     numbers(vault, words=False)
     Path(vault.root, "b.md").write_text("another\n")
-    look(vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None)  # after the scan, before its words are read
+    look(
+        vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None
+    )  # after the scan, before its words are read
     note.write_text("zebra\n")
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["a.md"]
     assert not search(vault, caller, "okapi").hits
 
 
-def test_a_look_that_is_killed_while_it_tells_the_index_is_made_good_by_the_next(vault_from, caller) -> None:
-    vault = vault_from("".join(f"=== n{number}.md\nokapi {number} {'word ' * 200}\n" for number in range(300)))
+def test_a_look_that_is_killed_while_it_tells_the_index_is_made_good_by_the_next(
+    vault_from, caller
+) -> None:
+    vault = vault_from(
+        "".join(f"=== n{number}.md\nokapi {number} {'word ' * 200}\n" for number in range(300))
+    )
     numbers(vault)
     for round_, delay in enumerate((0.1, 0.2, 0.3, 0.5)):
         for number in range(300):
             Path(vault.root, f"n{number}.md").write_text(f"zebra {number} {round_}\n")
         numbers(vault, words=False)
-        process = subprocess.Popen([sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cortex", "search", "zebra"],
+            cwd=vault.root,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             process.wait(delay)
         except subprocess.TimeoutExpired:

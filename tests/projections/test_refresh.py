@@ -15,18 +15,51 @@ from cortex.operations.search import search
 from cortex.projections.refresh import views
 from cortex.vault.find import Vault
 
-WORDS = ["zebra", "giraffe", "merge_driver", "merge driver", "the", "index", "café", "zebra zebra", "# Head", "#tag", "[[link]]", "日本語"]
-STATUS = ["", "---\nstatus: superseded\n---\n", "---\ntitle: zebra index\ntags: [giraffe]\n---\n", "---\na: b: c\n---\n"]
+WORDS = [
+    "zebra",
+    "giraffe",
+    "merge_driver",
+    "merge driver",
+    "the",
+    "index",
+    "café",
+    "zebra zebra",
+    "# Head",
+    "#tag",
+    "[[link]]",
+    "日本語",
+]
+STATUS = [
+    "",
+    "---\nstatus: superseded\n---\n",
+    "---\ntitle: zebra index\ntags: [giraffe]\n---\n",
+    "---\na: b: c\n---\n",
+]
 paths = st.sampled_from(["a.md", "b.md", "c.md", "sub/d.md", "sub/e.md", "records/note/f.md"])
-texts = st.tuples(st.sampled_from(STATUS), st.lists(st.sampled_from(WORDS), max_size=8)).map(lambda parts: parts[0] + " ".join(parts[1]))
+texts = st.tuples(st.sampled_from(STATUS), st.lists(st.sampled_from(WORDS), max_size=8)).map(
+    lambda parts: parts[0] + " ".join(parts[1])
+)
 edits = st.lists(
     st.lists(
-        st.one_of(st.tuples(st.just("write"), paths, texts), st.tuples(st.just("delete"), paths), st.tuples(st.just("rename"), paths, paths)),
+        st.one_of(
+            st.tuples(st.just("write"), paths, texts),
+            st.tuples(st.just("delete"), paths),
+            st.tuples(st.just("rename"), paths, paths),
+        ),
         max_size=4,
     ),
     max_size=4,
 )
-QUERIES = ["zebra", "zebra index", '"merge driver"', "mergeDriver", "gir*", "zebra -index", "日本", "cafe"]
+QUERIES = [
+    "zebra",
+    "zebra index",
+    '"merge driver"',
+    "mergeDriver",
+    "gir*",
+    "zebra -index",
+    "日本",
+    "cafe",
+]
 
 
 def apply(root: Path, edit: tuple[str, ...]) -> None:
@@ -74,16 +107,29 @@ def test_a_query_on_many_equal_notes_gives_the_same_ones_either_way(vault_from, 
 
 def test_several_searches_at_once_on_a_vault_that_was_never_indexed(vault_from) -> None:
     vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(200)))
-    running = [subprocess.Popen([sys.executable, "-m", "cortex", "search", "zebra"], cwd=vault.root, stdout=subprocess.PIPE) for _ in range(6)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "cortex", "search", "zebra"],
+            cwd=vault.root,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(6)
+    ]
     answers = [process.communicate()[0] for process in running]
     assert [process.returncode for process in running] == [0] * 6
     assert len(set(answers)) == 1
 
 
-def test_a_search_that_is_killed_while_it_builds_leaves_the_next_one_whole(vault_from, caller) -> None:
-    vault = vault_from("".join(f"=== n{number}.md\nzebra {number} {'word ' * 200}\n" for number in range(400)))
+def test_a_search_that_is_killed_while_it_builds_leaves_the_next_one_whole(
+    vault_from, caller
+) -> None:
+    vault = vault_from(
+        "".join(f"=== n{number}.md\nzebra {number} {'word ' * 200}\n" for number in range(400))
+    )
     for delay in (0.05, 0.2, 0.35, 0.5, 0.7):
-        process = subprocess.Popen([sys.executable, "-m", "cortex", "rebuild"], cwd=vault.root, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cortex", "rebuild"], cwd=vault.root, stdout=subprocess.DEVNULL
+        )
         try:
             process.wait(delay)
         except subprocess.TimeoutExpired:
@@ -93,7 +139,12 @@ def test_a_search_that_is_killed_while_it_builds_leaves_the_next_one_whole(vault
 
 
 def test_a_build_on_two_cores_answers_as_one_on_one(vault_from, caller) -> None:
-    vault = vault_from("".join(f"=== n{number}.md\n# N {number}\n\nzebra {'index ' * (number % 7)}\n" for number in range(500)))
+    vault = vault_from(
+        "".join(
+            f"=== n{number}.md\n# N {number}\n\nzebra {'index ' * (number % 7)}\n"
+            for number in range(500)
+        )
+    )
     answers = []
     for cores in (1, 2, 3):
         with views(vault, silent, rebuild=True, cores=cores):

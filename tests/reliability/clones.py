@@ -41,8 +41,17 @@ from cortex.operations.update import update
 from cortex.vault import checkout, drivers, files
 from cortex.vault.find import Vault
 
-KINDS = ["Decision: keep it in one file", "Gotcha: it hangs", "Pattern: ask first", "Action: call Ada", "a note\n\nwith two\nlines"]
-ALIKE = "\n".join(f"What all records of this vault say, so that git takes one for another: line {number}." for number in range(6))
+KINDS = [
+    "Decision: keep it in one file",
+    "Gotcha: it hangs",
+    "Pattern: ask first",
+    "Action: call Ada",
+    "a note\n\nwith two\nlines",
+]
+ALIKE = "\n".join(
+    f"What all records of this vault say, so that git takes one for another: line {number}."
+    for number in range(6)
+)
 WORD = re.compile(r"\b(?:fact|edit|own)-\d+\b")
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 OURS = ("records", "events", "sessions", "briefings", "inbox")
@@ -59,14 +68,24 @@ class Clones:
     def __init__(self, chance: random.Random, count: int = 5) -> None:
         self.chance = chance
         self.count = count
-        self.folder = Path(tempfile.mkdtemp(prefix="cortex-clones-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.folder = Path(
+            tempfile.mkdtemp(
+                prefix="cortex-clones-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+            )
+        )
         self.number = itertools.count(1)
         self.events: dict[str, bytes] = {}  # id -> the bytes that were first seen
-        self.owners: dict[str, set[str]] = {}  # word -> ids of the notes that may hold it; empty: a note of a person's own
+        self.owners: dict[
+            str, set[str]
+        ] = {}  # word -> ids of the notes that may hold it; empty: a note of a person's own
         self.lines: dict[str, str] = {}  # word of a line that a hand added -> id of its note
-        self.replaceable: set[str] = set()  # such words in records of a topic: a text that is saved later takes their place
+        self.replaceable: set[str] = (
+            set()
+        )  # such words in records of a topic: a text that is saved later takes their place
         self.deleted: set[str] = set()  # ids of notes that somebody deleted at some time
-        self.removed: set[str] = set()  # words that stood in them then: a line that was added elsewhere at the time has to stay
+        self.removed: set[str] = (
+            set()
+        )  # words that stood in them then: a line that was added elsewhere at the time has to stay
         self.made: set[str] = set()  # ids of records that were seen anywhere
         self.log: list[str] = []
         self.begin()
@@ -128,7 +147,11 @@ class Clones:
 
     def records(self, clone: int) -> list[str]:
         """Paths of notes with an id that are no events."""
-        return [path for path, data in self.notes(clone).items() if not path.startswith(("events/", "inbox/")) and notes.read(data).get("id")]
+        return [
+            path
+            for path, data in self.notes(clone).items()
+            if not path.startswith(("events/", "inbox/")) and notes.read(data).get("id")
+        ]
 
     def some_record(self, clone: int) -> str:
         """One of a few: two clones often mean the same one."""
@@ -148,12 +171,21 @@ class Clones:
 
     def _own(self, id_: str, data: bytes) -> None:
         event = read_event(data, f"{id_}.md")
-        ids = {record.id for record in records_of(event)} | {sessions.id_of(event.session or event.id)}
+        ids = {record.id for record in records_of(event)} | {
+            sessions.id_of(event.session or event.id)
+        }
         for word in WORD.findall(data.decode()):
             if word.startswith("fact-"):
                 self.owners.setdefault(word, set()).update(ids)
 
-    def edit(self, clone: int, change: Callable[[notes.Note], notes.Note], path: str, *, stamped: bool = True) -> None:
+    def edit(
+        self,
+        clone: int,
+        change: Callable[[notes.Note], notes.Note],
+        path: str,
+        *,
+        stamped: bool = True,
+    ) -> None:
         """Edit a record by hand, if there is one."""
         if path:
             root = self.root(clone)
@@ -181,9 +213,24 @@ class Clones:
     def work(self, clone: int) -> None:
         """A turn of an agent, as a hook captures it."""
         vault, number = self.vault(clone), next(self.number)
-        plan = (Step("begin", done=True), Step(f"go on {number}", done=False)) if self.chance.random() < 0.3 else ()
-        turn = Stretch(f"Decision: carts expire after a day, because the table stays small. fact-{number}", plan=plan)
-        capture(vault, self.caller(), compose(turn), type="stop", session=self.chance.choice(["s1", "s2"]), project="app", branch="main")
+        plan = (
+            (Step("begin", done=True), Step(f"go on {number}", done=False))
+            if self.chance.random() < 0.3
+            else ()
+        )
+        turn = Stretch(
+            f"Decision: carts expire after a day, because the table stays small. fact-{number}",
+            plan=plan,
+        )
+        capture(
+            vault,
+            self.caller(),
+            compose(turn),
+            type="stop",
+            session=self.chance.choice(["s1", "s2"]),
+            project="app",
+            branch="main",
+        )
         normalize(vault, self.caller())
         self.observe(clone)
 
@@ -198,12 +245,21 @@ class Clones:
     def save_alike(self, clone: int) -> None:
         """Delete a record by hand and save one that looks like it, while another clone adds a line to the first: git takes
         the new one for the old one renamed."""
-        alike = [path for path in self.records(clone) if ALIKE in (self.root(clone) / path).read_text()]
+        alike = [
+            path for path in self.records(clone) if ALIKE in (self.root(clone) / path).read_text()
+        ]
         if not (path := self.chance.choice(alike) if alike else self.some_record(clone)):
             return
         gone = self.delete(clone, path)
         number = next(self.number)
-        save(self.vault(clone), self.caller(), f"Saved {number}", type="decision", body=f"keep it so fact-{number}\n\n{ALIKE}", project="app")
+        save(
+            self.vault(clone),
+            self.caller(),
+            f"Saved {number}",
+            type="decision",
+            body=f"keep it so fact-{number}\n\n{ALIKE}",
+            project="app",
+        )
         self.observe(clone)
         other = self.another(clone)
         for there in self.records(other):
@@ -215,9 +271,23 @@ class Clones:
         number = next(self.number)
         try:
             if self.chance.random() < 0.5:
-                session(self.vault(clone), self.caller(), "end", name, project="app", summary=f"did fact-{number}")
+                session(
+                    self.vault(clone),
+                    self.caller(),
+                    "end",
+                    name,
+                    project="app",
+                    summary=f"did fact-{number}",
+                )
             else:
-                session(self.vault(clone), self.caller(), "start", name, project="app", goal=f"goal fact-{number}")
+                session(
+                    self.vault(clone),
+                    self.caller(),
+                    "start",
+                    name,
+                    project="app",
+                    goal=f"goal fact-{number}",
+                )
         except CortexError as error:
             assert error.hint, error
         self.observe(clone)
@@ -230,7 +300,9 @@ class Clones:
         verbs: list[Callable[[], object]] = [
             lambda: relate(vault, caller, path, "refines", second),
             lambda: supersede(vault, caller, path, by=second),
-            lambda: update(vault, caller, path, title=f"Updated {number}", priority=str(number % 10 + 1)),
+            lambda: update(
+                vault, caller, path, title=f"Updated {number}", priority=str(number % 10 + 1)
+            ),
             lambda: pin(vault, caller, path),
             lambda: archive(vault, caller, path),
             lambda: delete(vault, caller, path),
@@ -260,7 +332,14 @@ class Clones:
         def change(note: notes.Note) -> notes.Note:
             self.owners[word] = {note.get("id")}
             lines = note.body.split(b"\n")
-            at = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith((b"added", b"#"))), None)
+            at = next(
+                (
+                    place
+                    for place, line in enumerate(lines)
+                    if line.strip() and not line.startswith((b"added", b"#"))
+                ),
+                None,
+            )
             if at is None:
                 return note
             lines[at] = f"changed {word}".encode()
@@ -275,18 +354,29 @@ class Clones:
         ]  # fmt: skip
         field, value = self.chance.choice(values)
         path = self.some_record(clone)
-        self.edit(clone, lambda note: notes.set_field(note, field, emit.field(field, value)), path, stamped=self.chance.random() < 0.5)
+        self.edit(
+            clone,
+            lambda note: notes.set_field(note, field, emit.field(field, value)),
+            path,
+            stamped=self.chance.random() < 0.5,
+        )
 
     def line_ends(self, clone: int) -> None:
         """An editor of another system saves a record."""
         if path := self.some_record(clone):
             file = self.root(clone) / path
             data = file.read_bytes()
-            file.write_bytes(data.replace(b"\r\n", b"\n") if b"\r\n" in data else data.replace(b"\n", b"\r\n"))
+            file.write_bytes(
+                data.replace(b"\r\n", b"\n") if b"\r\n" in data else data.replace(b"\n", b"\r\n")
+            )
 
     def move(self, clone: int) -> None:
         if path := self.some_record(clone):
-            target = self.root(clone) / self.chance.choice(["records/decision", "records", "Ideas"]) / f"moved {next(self.number)}.md"
+            target = (
+                self.root(clone)
+                / self.chance.choice(["records/decision", "records", "Ideas"])
+                / f"moved {next(self.number)}.md"
+            )
             target.parent.mkdir(parents=True, exist_ok=True)
             (self.root(clone) / path).rename(target)
 
@@ -316,7 +406,9 @@ class Clones:
         what = self.chance.random()
         if what < 0.3 or not mine:
             self.owners[f"own-{number}"] = set()
-            (root / f"note {number}.md").write_text(f"a note of my own, own-{number}\n\nwith some text\n")
+            (root / f"note {number}.md").write_text(
+                f"a note of my own, own-{number}\n\nwith some text\n"
+            )
         elif what < 0.8:
             file = self.chance.choice(mine)
             file.write_bytes(file.read_bytes() + f"and more {number}\n".encode())
@@ -375,7 +467,14 @@ class Clones:
         others = self.chance.sample([each for each in range(self.count) if each != clone], 2)
         for other in others:
             self.git(self.root(clone), "fetch", "-q", f"clone{other}")
-        self.git(self.root(clone), "merge", "-q", "--no-edit", *(f"clone{other}/main" for other in others), fails=True)
+        self.git(
+            self.root(clone),
+            "merge",
+            "-q",
+            "--no-edit",
+            *(f"clone{other}/main" for other in others),
+            fails=True,
+        )
         if self.git(self.root(clone), "ls-files", "-u"):
             self.git(self.root(clone), "reset", "-q", "--merge", fails=True)
         self.mended(clone)
@@ -385,7 +484,9 @@ class Clones:
         self.commit(clone)
         root = self.root(clone)
         self.git(root, "fetch", "-q", f"clone{other}")
-        picked = self.git(root, "log", "--no-merges", "--format=%H", "-5", f"HEAD..clone{other}/main").split()
+        picked = self.git(
+            root, "log", "--no-merges", "--format=%H", "-5", f"HEAD..clone{other}/main"
+        ).split()
         if picked:
             self.git(root, "cherry-pick", self.chance.choice(picked), fails=True)
             self.mended(clone)
@@ -396,10 +497,17 @@ class Clones:
         self.commit(clone)
         root = self.root(clone)
         self.git(root, "fetch", "-q", f"clone{other}")
-        sent = self.git(root, "log", "--no-merges", "--format=%H", "-5", f"HEAD..clone{other}/main").split()
+        sent = self.git(
+            root, "log", "--no-merges", "--format=%H", "-5", f"HEAD..clone{other}/main"
+        ).split()
         if sent:
             mail = self.folder / f"mail{clone}"
-            done = subprocess.run(["git", "format-patch", "-1", "--stdout", self.chance.choice(sent)], cwd=root, capture_output=True, check=True)
+            done = subprocess.run(
+                ["git", "format-patch", "-1", "--stdout", self.chance.choice(sent)],
+                cwd=root,
+                capture_output=True,
+                check=True,
+            )
             mail.write_bytes(done.stdout)
             self.git(root, "am", "-q", "-3", str(mail), fails=True)
             self.mended(clone)
@@ -409,9 +517,20 @@ class Clones:
         self.commit(clone)
         root = self.root(clone)
         for id_ in self.git(root, "log", "--no-merges", "--format=%H", "-4").split():
-            changed = self.git(root, "diff-tree", "--root", "-r", "--name-status", "--no-renames", "--no-commit-id", id_)
+            changed = self.git(
+                root,
+                "diff-tree",
+                "--root",
+                "-r",
+                "--name-status",
+                "--no-renames",
+                "--no-commit-id",
+                id_,
+            )
             if "events/" not in changed and "inbox/" not in changed and changed:
-                for line in changed.splitlines():  # what it takes back may be a whole note, or the lines of an edit
+                for line in (
+                    changed.splitlines()
+                ):  # what it takes back may be a whole note, or the lines of an edit
                     path = line.partition("\t")[2].strip('"')
                     for revision in (id_, f"{id_}^"):
                         self.forget(self.git(root, "show", f"{revision}:{path}", fails=True))
@@ -429,8 +548,12 @@ class Clones:
         if stashed:
             self.git(root, "stash", "pop", "-q", fails=True)
             self.mended(clone)
-            if self.git(root, "stash", "list"):  # it could not be put back, or not without conflicts, which are settled by now
-                if self.git(root, "stash", "apply", "-q", fails=True) or self.git(root, "ls-files", "-u"):
+            if self.git(
+                root, "stash", "list"
+            ):  # it could not be put back, or not without conflicts, which are settled by now
+                if self.git(root, "stash", "apply", "-q", fails=True) or self.git(
+                    root, "ls-files", "-u"
+                ):
                     self.mended(clone)
                 self.git(root, "stash", "drop", "-q")
 
@@ -460,7 +583,11 @@ class Clones:
             self.git(root, *words, fails=True)
             if not checkout.under_way(root):
                 return
-            if not self.git(root, "ls-files", "-u") and not self.git(root, "status", "--porcelain", "-uno") and what != "merge":
+            if (
+                not self.git(root, "ls-files", "-u")
+                and not self.git(root, "status", "--porcelain", "-uno")
+                and what != "merge"
+            ):
                 self.git(root, what, "--skip", fails=True)  # nothing is left of this commit
             if not checkout.under_way(root):
                 return
@@ -474,11 +601,24 @@ class Clones:
             file = root / path
             if file.exists():
                 lines = file.read_bytes().split(b"\n")
-                file.write_bytes(b"\n".join(line for line in lines if not line.startswith(tuple(map(str.encode, MARKERS)))))
+                file.write_bytes(
+                    b"\n".join(
+                        line
+                        for line in lines
+                        if not line.startswith(tuple(map(str.encode, MARKERS)))
+                    )
+                )
                 self.git(root, "add", "--", path)
             else:
                 self.git(root, "rm", "-q", "--cached", "--", path, fails=True)
-        self.git(root, "add", "-u", "--", *[folder for folder in OURS if (root / folder).exists()], fails=True)
+        self.git(
+            root,
+            "add",
+            "-u",
+            "--",
+            *[folder for folder in OURS if (root / folder).exists()],
+            fails=True,
+        )
 
     def another(self, clone: int) -> int:
         return self.chance.choice([each for each in range(self.count) if each != clone])
@@ -490,7 +630,9 @@ class Clones:
         self.git(vault.root, "commit", "-qm", "my own", fails=True)
         for _ in range(4):
             done = sync(vault, self.caller(), yes=True)  # they do delete a fifth of their notes
-            self.log.append(f"{clone}: {done.trouble or done.how or done.push} {done.problems} {done.waiting}")
+            self.log.append(
+                f"{clone}: {done.trouble or done.how or done.push} {done.problems} {done.waiting}"
+            )
             marked = [problem for problem in done.problems if "conflict markers" in problem.message]
             if not done.waiting and not marked:
                 if done.trouble:
@@ -501,8 +643,16 @@ class Clones:
                 if not path.exists():
                     raise Lost(f"waits for a file that is not there: {problem}")
                 lines = path.read_bytes().split(b"\n")
-                path.write_bytes(b"\n".join(line for line in lines if not line.startswith(tuple(map(str.encode, MARKERS)))))
-                if "git add" in f"{problem.message}{problem.hint}" and not problem.where.startswith(OURS):
+                path.write_bytes(
+                    b"\n".join(
+                        line
+                        for line in lines
+                        if not line.startswith(tuple(map(str.encode, MARKERS)))
+                    )
+                )
+                if "git add" in f"{problem.message}{problem.hint}" and not problem.where.startswith(
+                    OURS
+                ):
                     self.git(vault.root, "add", "--", problem.where)
         raise Lost(f"sync waits again and again: {done}")
 
@@ -543,14 +693,25 @@ class Clones:
                     raise Lost(f"doctor of clone {clone} does not name {missed}, each in two files")
                 doctor(self.vault(clone), self.caller(), fix=True)
             self.sync_all()
-        everything = [{path: data.replace(b"\r\n", b"\n") for path, data in self.notes(clone).items()} for clone in range(self.count)]
+        everything = [
+            {path: data.replace(b"\r\n", b"\n") for path, data in self.notes(clone).items()}
+            for clone in range(self.count)
+        ]
         if any(one != everything[0] for one in everything):
             raise Lost("the clones hold different files")
         self.nothing_lost(everything[0])
         self.nothing_merged(everything[0])
         for clone in range(self.count):
-            wrong = [one for one in self.problems(clone) if "merged without Cortex" not in one.message and "stash" not in one.where]
-            if any(word in f"{one.message} {one.hint}" for one in wrong for word in (" id ", "event was", "two notes", "missing")):
+            wrong = [
+                one
+                for one in self.problems(clone)
+                if "merged without Cortex" not in one.message and "stash" not in one.where
+            ]
+            if any(
+                word in f"{one.message} {one.hint}"
+                for one in wrong
+                for word in (" id ", "event was", "two notes", "missing")
+            ):
                 raise Lost(f"doctor of clone {clone}: {wrong}")
 
     def sync_all(self) -> None:
@@ -559,13 +720,19 @@ class Clones:
         for turn in range(5 * self.count):
             self.synced(turn % self.count)
             if turn >= self.count:
-                heads = {self.git(self.root(clone), "rev-parse", "HEAD") for clone in range(self.count)}
+                heads = {
+                    self.git(self.root(clone), "rev-parse", "HEAD") for clone in range(self.count)
+                }
                 if len(heads) == 1:
                     return
         raise Lost("the clones do not come to one commit: " + " | ".join(self.log[-8:]))
 
     def problems(self, clone: int) -> list[Problem]:
-        return [problem for problem in doctor(self.vault(clone), self.caller()).problems if "drivers" not in problem.message]
+        return [
+            problem
+            for problem in doctor(self.vault(clone), self.caller()).problems
+            if "drivers" not in problem.message
+        ]
 
     def in_two_files(self, held: dict[str, bytes]) -> dict[str, list[str]]:
         """The ids that more than one file says: id -> paths."""
@@ -580,15 +747,33 @@ class Clones:
             raise Lost(f"left in the inbox: {waiting}")
         for id_, data in self.events.items():
             if (now := held.get(events.path_of(id_))) != data:
-                raise Lost(f"event {id_} {'says something else' if now else 'is gone'}: {now!r} instead of {data!r}")
+                raise Lost(
+                    f"event {id_} {'says something else' if now else 'is gone'}: {now!r} instead of {data!r}"
+                )
         if twice := self.in_two_files(held):
             raise Lost(f"in two files: {twice}")
-        if gone := self.made - self.deleted - {notes.read(data).get("id") for path, data in held.items() if not path.startswith("events/")}:
+        if (
+            gone := self.made
+            - self.deleted
+            - {
+                notes.read(data).get("id")
+                for path, data in held.items()
+                if not path.startswith("events/")
+            }
+        ):
             raise Lost(f"records that nobody deleted are gone: {gone}")
-        text = {word: path for path, data in held.items() for word in WORD.findall(data.decode("utf-8", "replace"))}
+        text = {
+            word: path
+            for path, data in held.items()
+            for word in WORD.findall(data.decode("utf-8", "replace"))
+        }
         lost = {word for word in self.lines if word not in text and word not in self.removed}
-        if lost := {word for word in lost if word not in self.replaceable or word not in self.in_git(lost)}:
-            raise Lost(f"lines that somebody added are gone: { {word: self.lines[word] for word in lost} }")
+        if lost := {
+            word for word in lost if word not in self.replaceable or word not in self.in_git(lost)
+        }:
+            raise Lost(
+                f"lines that somebody added are gone: { {word: self.lines[word] for word in lost} }"
+            )
 
     def nothing_merged(self, held: dict[str, bytes]) -> None:
         """No note holds what belongs to another one."""
@@ -602,21 +787,36 @@ class Clones:
             elif id_:
                 named = set(note.provenance()[0])
                 for word in words:
-                    by_provenance = any(word in self.events[one].decode() for one in named if one in self.events)
-                    if id_ not in self.owners.get(word, ()) and not (note.get("topic") and by_provenance):
-                        raise Lost(f"{path} ({id_}) holds {word}, which belongs to {self.owners.get(word)}")
+                    by_provenance = any(
+                        word in self.events[one].decode() for one in named if one in self.events
+                    )
+                    if id_ not in self.owners.get(word, ()) and not (
+                        note.get("topic") and by_provenance
+                    ):
+                        raise Lost(
+                            f"{path} ({id_}) holds {word}, which belongs to {self.owners.get(word)}"
+                        )
                 if note.problems:
                     raise Lost(f"{path}: {note.problems}")
-            elif len({word for word in words if word.startswith("own-")}) != 1 or words - {word for word in words if word.startswith("own-")}:
+            elif len({word for word in words if word.startswith("own-")}) != 1 or words - {
+                word for word in words if word.startswith("own-")
+            }:
                 raise Lost(f"{path}, a person's own note, holds {words}")
 
     def in_git(self, words: set[str]) -> set[str]:
         """Of these words those that stand in a commit of any clone, if only in one that a rebase has left."""
-        said = "".join(self.git(self.root(clone), "log", "--all", "--reflog", "-p", "--format=", "--diff-merges=off") for clone in range(self.count))
+        said = "".join(
+            self.git(
+                self.root(clone), "log", "--all", "--reflog", "-p", "--format=", "--diff-merges=off"
+            )
+            for clone in range(self.count)
+        )
         return {word for word in words if re.search(rf"^\+.*\b{word}\b", said, re.MULTILINE)}
 
 
-def history(seed: int, steps: int, *, operations: Sequence[str] = Clones.OPERATIONS, keep: bool = False) -> None:
+def history(
+    seed: int, steps: int, *, operations: Sequence[str] = Clones.OPERATIONS, keep: bool = False
+) -> None:
     """Run one history to its end. Raises `Lost`."""
     model = Clones(random.Random(seed))
     done = False
@@ -639,8 +839,14 @@ def main(words: list[str]) -> int:
     steps = int(words[1]) if len(words) > 1 else 25
     wrong = 0
     with tempfile.TemporaryDirectory() as home:
-        os.environ |= {"HOME": home, "GIT_CONFIG_GLOBAL": f"{home}/gitconfig", "GIT_CONFIG_SYSTEM": os.devnull}
-        Path(home, "gitconfig").write_text("[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
+        os.environ |= {
+            "HOME": home,
+            "GIT_CONFIG_GLOBAL": f"{home}/gitconfig",
+            "GIT_CONFIG_SYSTEM": os.devnull,
+        }
+        Path(home, "gitconfig").write_text(
+            "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
+        )
         for seed in range(int(first), int(last or int(first) + 1)):
             try:
                 history(seed, steps * 5, keep="--keep" in words)

@@ -36,7 +36,11 @@ class Vaulted(NamedTuple):
 
     def places(self, event_id: str) -> list[str]:
         """Where an event lies: one of inbox/pending, inbox/failed and events, when all is well."""
-        return [path for path in self.notes if path.endswith(f"/{event_id}.md") and path.startswith(("inbox/", "events/"))]
+        return [
+            path
+            for path in self.notes
+            if path.endswith(f"/{event_id}.md") and path.startswith(("inbox/", "events/"))
+        ]
 
 
 def look(root: str) -> Vaulted:
@@ -84,7 +88,11 @@ def soak() -> bool:
 @pytest.fixture
 def homes(ram: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Cache, state and configuration of this test alone, for its subprocesses as well."""
-    for variable, name in (("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")):
+    for variable, name in (
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CONFIG_HOME", "config"),
+    ):
         monkeypatch.setenv(variable, str(ram / "home" / name))
     return ram / "home"
 

@@ -32,7 +32,9 @@ class Disk:
         self.mount()
 
     def _run(self, name: str, *words: str) -> str:
-        done = subprocess.run([self.tool(name), *words], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [self.tool(name), *words], capture_output=True, text=True, timeout=60, check=False
+        )
         if done.returncode:
             self.remove()
             pytest.skip(f"not run: {name} was refused: {done.stderr.strip()}")
@@ -55,7 +57,13 @@ class Disk:
     def unmount(self) -> None:
         # An errno of EBUSY is a descriptor that the worker has left open, or a moment's scanner: wait, then fail.
         for _ in range(100):
-            done = subprocess.run([self.tool("umount"), str(self.at)], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(
+                [self.tool("umount"), str(self.at)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
             if not done.returncode:
                 return
             time.sleep(0.02)
@@ -67,7 +75,17 @@ class Disk:
 
     def remove(self) -> None:
         if os.path.ismount(self.at):
-            subprocess.run([self.tool("umount"), "-l", str(self.at)], capture_output=True, timeout=60, check=False)
+            subprocess.run(
+                [self.tool("umount"), "-l", str(self.at)],
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
         if self.device:
-            subprocess.run([self.tool("losetup"), "--detach", self.device], capture_output=True, timeout=60, check=False)
+            subprocess.run(
+                [self.tool("losetup"), "--detach", self.device],
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
             self.device = ""

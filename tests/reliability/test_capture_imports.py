@@ -23,16 +23,33 @@ NOT_OURS = [
 @pytest.fixture
 def loaded(vault, homes) -> set[str]:
     """The modules that a real capture in a real vault imports."""
-    line = [sys.executable, "-X", "importtime", "-m", "cortex", "capture", "Gotcha: imports cost", "--vault", vault.root]
+    line = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "cortex",
+        "capture",
+        "Gotcha: imports cost",
+        "--vault",
+        vault.root,
+    ]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.endswith("\n")
     assert len(done.stdout) == 28
-    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")} - {"imported package"}
+    return {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    } - {"imported package"}
 
 
 def test_a_capture_loads_none_of_the_heavy_modules(loaded):
     before = bare()
-    assert {"cortex.core.redact", "cortex.vault.files"} <= loaded - before  # or the list was read wrongly
+    assert {
+        "cortex.core.redact",
+        "cortex.vault.files",
+    } <= loaded - before  # or the list was read wrongly
     assert not among(loaded - before, FORBIDDEN)
 
 
@@ -41,10 +58,18 @@ def test_a_capture_loads_only_what_it_needs_of_cortex(loaded):
 
 
 def among(names: set[str], these: list[str]) -> set[str]:
-    return {name for name in names if any(name == one or name.startswith(f"{one}.") for one in these)}
+    return {
+        name for name in names if any(name == one or name.startswith(f"{one}.") for one in these)
+    }
 
 
 def bare() -> set[str]:
     """What this Python loads to run nothing: a virtual environment's .pth files may load anything."""
-    done = subprocess.run([sys.executable, "-X", "importtime", "-c", ""], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", ""],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

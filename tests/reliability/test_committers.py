@@ -31,16 +31,27 @@ OURS = ("inbox/", "events/", "records/", "sessions/", "briefings/", "cortex.toml
 ID = re.compile(r"\d{8}t\d{6}z-[a-z0-9]{10}")
 # What a sync may say instead of committing. The last one is no good answer: see the last test.
 _TOLD = re.compile(r"another (?:cortex|git) is busy")
-_BUSY = re.compile(r"index\.lock|HEAD\.lock|cannot lock ref|Unable to create|is at .{1,100} but expected")
+_BUSY = re.compile(
+    r"index\.lock|HEAD\.lock|cannot lock ref|Unable to create|is at .{1,100} but expected"
+)
 
 
 # Who made a commit is told by its author: two gits that commit at once share one COMMIT_EDITMSG, and may swap messages.
 PERSON = {"GIT_AUTHOR_NAME": "Person"}
 
 
-def run(root: str, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    root: str, *words: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        words, cwd=root, env=os.environ | (environment or {}), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+        words,
+        cwd=root,
+        env=os.environ | (environment or {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -49,13 +60,22 @@ class Worker(threading.Thread):
 
     def __init__(self, root: str, begun: float, number: int, enough: Callable[[], bool]) -> None:
         super().__init__()
-        self.root, self.begun, self.enough, self.chance = root, begun, enough, random.Random(SEED + number)
+        self.root, self.begun, self.enough, self.chance = (
+            root,
+            begun,
+            enough,
+            random.Random(SEED + number),
+        )
         self.trouble: list[str] = []
 
     def run(self) -> None:
         turn = 0
-        while (now := time.monotonic() - self.begun) < SECONDS or (now < MOST and not self.enough()):
-            period = BUSY + (CALM if now < SECONDS else 4 * CALM)  # whom a busy machine left no time gets more of it
+        while (now := time.monotonic() - self.begun) < SECONDS or (
+            now < MOST and not self.enough()
+        ):
+            period = BUSY + (
+                CALM if now < SECONDS else 4 * CALM
+            )  # whom a busy machine left no time gets more of it
             if now % period < BUSY:
                 self.turn(turn)
                 turn += 1
@@ -76,7 +96,9 @@ class Worker(threading.Thread):
 class Agent(Worker):
     """A process that captures, now and then edits a record, and syncs."""
 
-    def __init__(self, root: str, begun: float, number: int, enough: Callable[[], bool], *words: str) -> None:
+    def __init__(
+        self, root: str, begun: float, number: int, enough: Callable[[], bool], *words: str
+    ) -> None:
         super().__init__(root, begun, number, enough)
         self.words = words
         self.syncing = False
@@ -99,7 +121,14 @@ class Agent(Worker):
         self.capture(f"of the watcher, {len(self.acknowledged)}")
 
     def capture(self, number: str) -> None:
-        done = run(self.root, sys.executable, "-m", "cortex", "capture", f"Decision: number {number} of agent {self.number}, because it is so")
+        done = run(
+            self.root,
+            sys.executable,
+            "-m",
+            "cortex",
+            "capture",
+            f"Decision: number {number} of agent {self.number}, because it is so",
+        )
         if done.returncode:
             self.trouble.append(f"capture: {done.stderr}")
         else:
@@ -166,7 +195,12 @@ def vault(tmp_path: Path, caller: Caller) -> Vault:
     made = Vault(init(caller, str(tmp_path / "vault")).root)
     Path(made.root, "code.py").write_text("print()\n")
     Path(made.root, "later.txt").write_text("first\n")
-    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "begin"), ("clone", "-q", "--bare", ".", str(tmp_path / "remote.git"))):
+    for words in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("commit", "-qm", "begin"),
+        ("clone", "-q", "--bare", ".", str(tmp_path / "remote.git")),
+    ):
         assert run(made.root, "git", *words).returncode == 0
     run(made.root, "git", "remote", "add", "origin", str(tmp_path / "remote.git"))
     assert not sync(made, caller).trouble
@@ -177,7 +211,11 @@ def vault(tmp_path: Path, caller: Caller) -> Vault:
 def watcher(vault: Vault, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     with (tmp_path / "watch.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cortex", "watch", "--quiet", "1"], cwd=vault.root, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            [sys.executable, "-m", "cortex", "watch", "--quiet", "1"],
+            cwd=vault.root,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
         )
     yield process
     if process.poll() is None:
@@ -187,11 +225,23 @@ def watcher(vault: Vault, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def commits(root: str, *range_: str) -> Iterator[tuple[bool, str, set[str]]]:
     """Of every commit, oldest first, the first aside: whether the person made it, its subject, its files."""
-    shape = ("--format=%x01%an%x02%s", "--name-only", "-z", "--no-renames", "--diff-merges=first-parent", "--min-parents=1", "--reverse")
+    shape = (
+        "--format=%x01%an%x02%s",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--diff-merges=first-parent",
+        "--min-parents=1",
+        "--reverse",
+    )
     for entry in run(root, "git", "log", *shape, *range_).stdout.split("\x01")[1:]:
         head, _, names = entry.partition("\0")
         author, _, subject = head.partition("\x02")
-        yield author == "Person", subject, {name.strip("\n") for name in names.split("\0") if name.strip("\n")}
+        yield (
+            author == "Person",
+            subject,
+            {name.strip("\n") for name in names.split("\0") if name.strip("\n")},
+        )
 
 
 def is_ours(path: str) -> bool:
@@ -202,18 +252,30 @@ def blob(root: str, revision: str) -> str:
     return run(root, "git", "cat-file", "blob", revision).stdout
 
 
-def test_nobody_loses_anything_and_nobody_commits_what_is_anothers(vault, watcher, tmp_path) -> None:
+def test_nobody_loses_anything_and_nobody_commits_what_is_anothers(
+    vault, watcher, tmp_path
+) -> None:
     root = vault.root
     begun = time.monotonic()
 
     def enough() -> bool:
         """Whether all have committed a few times, the watcher too. Not known while a sync may have committed and not said so."""
-        by_sync, idle = sum(agent.commits for agent in agents), not any(agent.syncing for agent in agents)
+        by_sync, idle = (
+            sum(agent.commits for agent in agents),
+            not any(agent.syncing for agent in agents),
+        )
         made = [theirs for theirs, _, _ in commits(root)]
-        many = sum(len(agent.acknowledged) for agent in agents) > 10 and made.count(True) > 3 and made.count(False) > by_sync
+        many = (
+            sum(len(agent.acknowledged) for agent in agents) > 10
+            and made.count(True) > 3
+            and made.count(False) > by_sync
+        )
         return many and idle and not any(agent.syncing for agent in agents)
 
-    agents = [Agent(root, begun, number, enough, *(["--no-push"] if number else [])) for number in range(3)]
+    agents = [
+        Agent(root, begun, number, enough, *(["--no-push"] if number else []))
+        for number in range(3)
+    ]
     person = Person(root, begun, 3, enough)
     for worker in (*agents, person):
         worker.start()
@@ -240,11 +302,19 @@ def test_nobody_loses_anything_and_nobody_commits_what_is_anothers(vault, watche
     places = Counter(ID.search(path)[0] for path in tree if path.startswith(("inbox/", "events/")))
     assert {id_: places[id_] for id_ in acknowledged} == dict.fromkeys(acknowledged, 1)
     assert not [path for path in tree if path.startswith("inbox/") and path.endswith(".md")]
-    assert run(root, "git", "rev-parse", "HEAD").stdout == run(root, "git", "rev-parse", "origin/main").stdout
+    assert (
+        run(root, "git", "rev-parse", "HEAD").stdout
+        == run(root, "git", "rev-parse", "origin/main").stdout
+    )
 
-    staged = {path: blob(root, f":{path}") for path in run(root, "git", "diff", "--cached", "--name-only").stdout.split()}
+    staged = {
+        path: blob(root, f":{path}")
+        for path in run(root, "git", "diff", "--cached", "--name-only").stdout.split()
+    }
     assert staged == person.staged
-    assert not [path for path in Path(root, ".git").rglob("*.lock") if not path.name.startswith("cortex")]
+    assert not [
+        path for path in Path(root, ".git").rglob("*.lock") if not path.name.startswith("cortex")
+    ]
     fsck = run(root, "git", "fsck", "--strict", "--no-dangling")
     assert (fsck.returncode, fsck.stdout) == (0, ""), fsck.stdout + fsck.stderr
     assert run(root, sys.executable, "-m", "cortex", "heal", "--check").returncode == 0
@@ -268,16 +338,30 @@ exit $code
 """
 
 
-def test_a_person_who_commits_between_any_two_of_our_steps_commits_only_what_is_theirs(vault, tmp_path, tool) -> None:
+def test_a_person_who_commits_between_any_two_of_our_steps_commits_only_what_is_theirs(
+    vault, tmp_path, tool
+) -> None:
     root = vault.root
     begun = run(root, "git", "rev-parse", "HEAD").stdout.strip()
     for number in range(3):
         run(root, sys.executable, "-m", "cortex", "capture", f"Decision: {number}, because")
     shims = tmp_path / "shims"
     shims.mkdir()
-    (shims / "git").write_text(SHIM.format(git=tool("git"), root=root, log=tmp_path / "person.log", after="person" if SOAK else ":"))
+    (shims / "git").write_text(
+        SHIM.format(
+            git=tool("git"), root=root, log=tmp_path / "person.log", after="person" if SOAK else ":"
+        )
+    )
     (shims / "git").chmod(0o755)
-    done = run(root, sys.executable, "-m", "cortex", "sync", "--no-push", environment={"PATH": f"{shims}:{os.environ['PATH']}"})
+    done = run(
+        root,
+        sys.executable,
+        "-m",
+        "cortex",
+        "sync",
+        "--no-push",
+        environment={"PATH": f"{shims}:{os.environ['PATH']}"},
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     made = list(commits(root, f"{begun}.."))
     assert len(made) > 10, (tmp_path / "person.log").read_text()
@@ -293,16 +377,24 @@ exec {git} "$@"
 """
 
 
-def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(vault, tmp_path, tool, monkeypatch) -> None:
+def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(
+    vault, tmp_path, tool, monkeypatch
+) -> None:
     root = vault.root
-    event = run(root, sys.executable, "-m", "cortex", "capture", "Decision: one, because").stdout.strip()
+    event = run(
+        root, sys.executable, "-m", "cortex", "capture", "Decision: one, because"
+    ).stdout.strip()
     Path(root, "records/decision").mkdir(exist_ok=True)
-    Path(root, "records/decision/mine-aaaaaa.md").write_text("---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n")
+    Path(root, "records/decision/mine-aaaaaa.md").write_text(
+        "---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n"
+    )
     changed = commits_of.changes(root)
     assert f"inbox/pending/{event}.md" in [one.path for one in changed]
     shims = tmp_path / "shims"
     shims.mkdir()
-    (shims / "git").write_text(MOVES.format(git=tool("git"), root=root, once=tmp_path / "once", python=sys.executable))
+    (shims / "git").write_text(
+        MOVES.format(git=tool("git"), root=root, once=tmp_path / "once", python=sys.executable)
+    )
     (shims / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
     kept = commits_of.keep(root, changed)
@@ -325,7 +417,9 @@ exec {git} "$@"
 """
 
 
-def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_too(vault, tmp_path, tool, monkeypatch) -> None:
+def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_too(
+    vault, tmp_path, tool, monkeypatch
+) -> None:
     root = vault.root
     path = "records/decision/mine-aaaaaa.md"
     note = Path(root, path)
@@ -333,7 +427,9 @@ def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_to
     note.write_text("---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n")
     shims = tmp_path / "shims"
     shims.mkdir()
-    (shims / "git").write_text(TAKES.format(git=tool("git"), root=root, note=note, once=tmp_path / "once"))
+    (shims / "git").write_text(
+        TAKES.format(git=tool("git"), root=root, note=note, once=tmp_path / "once")
+    )
     (shims / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
     assert commits_of.keep(root, commits_of.changes(root)).id

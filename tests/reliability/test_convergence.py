@@ -19,7 +19,9 @@ SHARES = 2  # so that two cores work on the histories at once
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_another(share: int) -> None:
+def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_another(
+    share: int,
+) -> None:
     for seed in range(share, HISTORIES, SHARES):
         try:
             history(seed, PER_CLONE * 5)
@@ -28,12 +30,16 @@ def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_anoth
             raise
 
 
-def test_without_ids_the_same_histories_lose_notes_or_merge_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ids_the_same_histories_lose_notes_or_merge_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The control: where versions with different ids are merged as git pairs them, and nothing is compared afterwards, the
     model must find what goes wrong."""
     for module in (conflicts, check_merges):
         monkeypatch.setattr(module, "strays", lambda *sides: [])
-    monkeypatch.setattr(merge, "_two_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None))
+    monkeypatch.setattr(
+        merge, "_two_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None)
+    )
     monkeypatch.setattr(drivers, "register", lambda root, **_: None)
     with pytest.raises(Lost):
         for seed in range(7, 28):  # the seventh mostly does

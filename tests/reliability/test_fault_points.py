@@ -32,7 +32,15 @@ from tests.conftest import SOAK
 
 pytestmark = pytest.mark.usefixtures("stopped")
 NOW = "2026-11-20T16:45:12Z"
-CHANGES = ("write", "link", "unlink", "mkdir", "rename", "fchmod", "fsync")  # and an `open` that makes a file
+CHANGES = (
+    "write",
+    "link",
+    "unlink",
+    "mkdir",
+    "rename",
+    "fchmod",
+    "fsync",
+)  # and an `open` that makes a file
 ERRORS: dict[str, tuple[str, ...]] = {
     "open": ("EIO", "EACCES", "ENOSPC", "EMFILE"),
     "write": ("ENOSPC", "EIO", "EDQUOT", "short", "zero"),
@@ -61,8 +69,13 @@ PRIVATE = ("cortex.vault.store", "cortex.vault.lock")
 
 def _is_private() -> bool:
     """Whether a call is about a lock, a cache or the state, which stay from one attempt to the next: they are no part of the vault."""
-    frame = sys._getframe(3)  # a function of `files`: `_call` and the lambda that calls it are between
-    return any(back and back.f_globals["__name__"] in PRIVATE for back in (frame.f_back, frame.f_back and frame.f_back.f_back))
+    frame = sys._getframe(
+        3
+    )  # a function of `files`: `_call` and the lambda that calls it are between
+    return any(
+        back and back.f_globals["__name__"] in PRIVATE
+        for back in (frame.f_back, frame.f_back and frame.f_back.f_back)
+    )
 
 
 class Disk:
@@ -71,21 +84,31 @@ class Disk:
     def __init__(self, at: int = -1, kind: str = "") -> None:
         self.at, self.kind = at, kind
         self.calls: list[str] = []  # name of each call; `open+` is one that makes a file
-        self.sites: list[int] = []  # from where each was called: a hash of the stack, while nothing is to go wrong
+        self.sites: list[
+            int
+        ] = []  # from where each was called: a hash of the stack, while nothing is to go wrong
         self.crashed = False
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
-        return (lambda *words, **named: self._call(name, real, *words, **named)) if name in ERRORS else real
+        return (
+            (lambda *words, **named: self._call(name, real, *words, **named))
+            if name in ERRORS
+            else real
+        )
 
     def _call(self, name: str, real: Callable[..., Any], *words: Any, **named: Any) -> Any:
         if _is_private():
             return real(*words, **named)
         number = len(self.calls)
-        makes = name == "open" and bool(words[1] & (os.O_CREAT | (files._TMPFILE or 0) & ~os.O_DIRECTORY))
+        makes = name == "open" and bool(
+            words[1] & (os.O_CREAT | (files._TMPFILE or 0) & ~os.O_DIRECTORY)
+        )
         self.calls.append("open+" if makes else name)
         if self.at < 0:
-            self.sites.append(hash(tuple((frame.f_code, line) for frame, line in traceback.walk_stack(None))))
+            self.sites.append(
+                hash(tuple((frame.f_code, line) for frame, line in traceback.walk_stack(None)))
+            )
         if self.kind == CRASH and number >= self.at:
             self.crashed = True
             if name == "close":
@@ -95,11 +118,18 @@ class Disk:
             return self._fail(name, real, makes, words, named)
         return real(*words, **named)
 
-    def _fail(self, name: str, real: Callable[..., Any], makes: bool, words: Any, named: Any) -> Any:
+    def _fail(
+        self, name: str, real: Callable[..., Any], makes: bool, words: Any, named: Any
+    ) -> Any:
         if name == "close":
             real(*words)
         if self.kind == "short":
-            return real(words[0], words[1][: max(1, len(words[1]) // 2)] if name == "write" else max(1, words[1] // 2))
+            return real(
+                words[0],
+                words[1][: max(1, len(words[1]) // 2)]
+                if name == "write"
+                else max(1, words[1] // 2),
+            )
         if self.kind == "zero":
             return 0
         if self.kind == FULL and not (makes or name in SPACE):
@@ -124,7 +154,11 @@ class Seen(NamedTuple):
     @property
     def swept(self) -> bool:
         """Whether there was anybody left to clean up, and a disk that let them."""
-        return not self.crashed and self.disk.kind != DEAD and self.disk.calls[self.disk.at :][:1] != ["unlink"]
+        return (
+            not self.crashed
+            and self.disk.kind != DEAD
+            and self.disk.calls[self.disk.at :][:1] != ["unlink"]
+        )
 
 
 def attempt(monkeypatch: pytest.MonkeyPatch, disk: Disk, act: Callable[[], Any]) -> Seen:
@@ -153,7 +187,9 @@ def points(disk: Disk, *, every: bool, changes_only: bool = False) -> Iterator[t
         errors = [kind for kind in kinds if kind not in ("short", "zero")]
         others = [kind for kind in kinds if kind in ("short", "zero")]
         first = number == ends[disk.sites[number]][0]
-        lasting = (CRASH, FULL, DEAD) if every or (changes and first) else (CRASH,) if changes else ()
+        lasting = (
+            (CRASH, FULL, DEAD) if every or (changes and first) else (CRASH,) if changes else ()
+        )
         for kind in [*(errors if every else [errors[number % len(errors)]]), *others, *lasting]:
             yield number, kind
         if name == "open+":
@@ -221,8 +257,13 @@ class Findings:
             self.wrong.setdefault(what, []).append(f"{kind} at call {at} ({self.disk.calls[at]})")
 
     def tell(self) -> None:
-        print(f"\n{self.count} fault points, {len({point for points in self.wrong.values() for point in points})} wrong")
-        lines = [f"{len(points)} x {what}: {', '.join(points[:4])}" for what, points in self.wrong.items()]
+        print(
+            f"\n{self.count} fault points, {len({point for points in self.wrong.values() for point in points})} wrong"
+        )
+        lines = [
+            f"{len(points)} x {what}: {', '.join(points[:4])}"
+            for what, points in self.wrong.items()
+        ]
         assert not lines, f"of {self.count} fault points\n" + "\n".join(lines)
 
 
@@ -233,7 +274,10 @@ HOME = {"cortex.toml": b"format = 1\n", "mine.md": b"a note of my own\n"}
 TEXT = "Decision: publish by link, because a rename overwrites.\n" * 3
 CAPTURES = {
     "into a new vault": (HOME, ""),
-    "beside another event": (HOME | {"inbox/pending/20261119t000000z-aaaaaaaaaa.md": b"---\nid: x\n---\n"}, ""),
+    "beside another event": (
+        HOME | {"inbox/pending/20261119t000000z-aaaaaaaaaa.md": b"---\nid: x\n---\n"},
+        "",
+    ),
     "under an id of its own": (HOME, ID),
 }
 
@@ -254,7 +298,9 @@ def test_a_capture_is_whole_or_was_never_there(held, id_, unnamed, ram, monkeypa
             found.add(at, kind, f"left open: {left}")
         if seen.answer is None:
             # Who was told may simply capture again; who was not must name the id, which they chose.
-            again = attempt(monkeypatch, Disk(), lambda: act(vault) if seen.swept else act(vault, ID))
+            again = attempt(
+                monkeypatch, Disk(), lambda: act(vault) if seen.swept else act(vault, ID)
+            )
             now = look(vault.root).notes
             texts = [path for path, data in now.items() if TEXT.encode() in data]
             if again.error or len(texts) != 1 or now[texts[0]] != whole[texts[0]]:
@@ -262,7 +308,9 @@ def test_a_capture_is_whole_or_was_never_there(held, id_, unnamed, ram, monkeypa
     found.tell()
 
 
-def wrong_with_capture(seen: Seen, now: Any, held: dict[str, bytes], whole: dict[str, bytes]) -> Iterator[str]:
+def wrong_with_capture(
+    seen: Seen, now: Any, held: dict[str, bytes], whole: dict[str, bytes]
+) -> Iterator[str]:
     if any(now.files.get(path) != data for path, data in held.items()):
         yield "an older note has changed"
     if any(data != whole.get(path) for path, data in now.notes.items()):
@@ -282,17 +330,26 @@ def wrong_with_capture(seen: Seen, now: Any, held: dict[str, bytes], whole: dict
 
 
 @pytest.mark.parametrize("place", ["inbox/pending", "events/2026/11", "inbox/failed"])
-def test_a_capture_repeated_with_its_id_stays_one_under_every_fault(place, ram, monkeypatch, look, homes):
+def test_a_capture_repeated_with_its_id_stays_one_under_every_fault(
+    place, ram, monkeypatch, look, homes
+):
     vault = vault_of(ram / "v", HOME)
     capture(vault, caller_of(), TEXT, id=ID)
     event = look(vault.root).below("inbox/pending").popitem()[1]
-    held = HOME | {f"{place}/{ID}.md": (b"---\nstatus: failed\n---\n" if place == "inbox/failed" else b"") + event}
-    clean = attempt(monkeypatch, Disk(), lambda: capture(vault_of(ram / "v", held), caller_of(), TEXT, id=ID))
+    held = HOME | {
+        f"{place}/{ID}.md": (b"---\nstatus: failed\n---\n" if place == "inbox/failed" else b"")
+        + event
+    }
+    clean = attempt(
+        monkeypatch, Disk(), lambda: capture(vault_of(ram / "v", held), caller_of(), TEXT, id=ID)
+    )
     assert clean.answer == (ID, f"{place}/{ID}.md")
     found = Findings(clean.disk)
     for at, kind in found.points(every=True):
         vault = vault_of(ram / "v", held)
-        seen = attempt(monkeypatch, Disk(at, kind), lambda: capture(vault, caller_of(), TEXT, id=ID))
+        seen = attempt(
+            monkeypatch, Disk(at, kind), lambda: capture(vault, caller_of(), TEXT, id=ID)
+        )
         if look(vault.root).files != held:
             found.add(at, kind, f"{sorted(look(vault.root).files)}")
         if seen.answer is None and not seen.crashed and not isinstance(seen.error, CortexError):
@@ -329,7 +386,10 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         capture(vault, caller_of(), "Decision: keep notes in git")
         capture(vault, caller_of(1), "looked around", type="pre_compact", session="s1")
         normalize(vault, caller_of())
-        return {str(path.relative_to(vault.root)): path.read_bytes() for path in Path(vault.root).rglob("*.md")} | HOME
+        return {
+            str(path.relative_to(vault.root)): path.read_bytes()
+            for path in Path(vault.root).rglob("*.md")
+        } | HOME
 
 
 NORMALIZES = {
@@ -344,15 +404,22 @@ NORMALIZES = {
 
 # With named temporary files only what is written, and how, is another: once for a new file and once for a changed one.
 WAYS = [
-    (name, unnamed) for name in NORMALIZES for unnamed in (True, False) if unnamed or SOAK or name in ("a new record", "a twin that grows a record")
+    (name, unnamed)
+    for name in NORMALIZES
+    for unnamed in (True, False)
+    if unnamed or SOAK or name in ("a new record", "a twin that grows a record")
 ]
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    ("texts", "unnamed"), [(NORMALIZES[name], unnamed) for name, unnamed in WAYS], ids=[f"{name}-{'un' * unnamed}named" for name, unnamed in WAYS]
+    ("texts", "unnamed"),
+    [(NORMALIZES[name], unnamed) for name, unnamed in WAYS],
+    ids=[f"{name}-{'un' * unnamed}named" for name, unnamed in WAYS],
 )
-def test_normalizing_comes_to_the_same_whatever_goes_wrong(texts, unnamed, begun, ram, monkeypatch, look, homes):
+def test_normalizing_comes_to_the_same_whatever_goes_wrong(
+    texts, unnamed, begun, ram, monkeypatch, look, homes
+):
     fallback(monkeypatch, unnamed)
     vault = vault_of(ram / "v", begun)
     for number, (text, options) in enumerate(texts, start=10):
@@ -361,15 +428,23 @@ def test_normalizing_comes_to_the_same_whatever_goes_wrong(texts, unnamed, begun
         else:
             files.publish(vault.root, "inbox/pending/20261101t000000z-aaaaaaaaaa.md", BROKEN)
     held = look(vault.root).files
-    vault = vault_of(ram / "v", held)  # as it will be before every attempt: a folder's order is part of what is read
-    arrived = [path.rpartition("/")[2].removesuffix(".md") for path in held if path.startswith("inbox/pending/")]
+    vault = vault_of(
+        ram / "v", held
+    )  # as it will be before every attempt: a folder's order is part of what is read
+    arrived = [
+        path.rpartition("/")[2].removesuffix(".md")
+        for path in held
+        if path.startswith("inbox/pending/")
+    ]
     clean = attempt(monkeypatch, Disk(), lambda: normalize(vault, caller_of()))
     done = look(vault.root).files
     assert clean.error is None
     assert not look(vault.root).below("inbox/pending")
     assert len(done) > len(begun)
     found = Findings(clean.disk)
-    sound: set[frozenset[tuple[str, bytes]]] = set()  # what a run left that the next one has already brought to its end
+    sound: set[frozenset[tuple[str, bytes]]] = (
+        set()
+    )  # what a run left that the next one has already brought to its end
     # Reading is the same with and without unnamed files: the faults of reading are tried with them.
     for at, kind in found.points(every=SOAK, changes_only=not (unnamed or SOAK)):
         vault = vault_of(ram / "v", held)
@@ -397,15 +472,22 @@ def test_normalizing_comes_to_the_same_whatever_goes_wrong(texts, unnamed, begun
 def is_spare_twin(now: dict[str, bytes], done: dict[str, bytes]) -> bool:
     """A record that cannot be read cannot be known as a twin. Then a second one is made: the inbox does not wait."""
     more = sorted(now.keys() - done.keys())
-    return len(more) == 1 and not done.keys() - now.keys() and more[0].startswith("records/decision/keep-notes-in-git-")
+    return (
+        len(more) == 1
+        and not done.keys() - now.keys()
+        and more[0].startswith("records/decision/keep-notes-in-git-")
+    )
 
 
-def wrong_with_run(seen: Seen, now: Any, held: dict[str, bytes], done: dict[str, bytes], arrived: list[str]) -> Iterator[str]:
+def wrong_with_run(
+    seen: Seen, now: Any, held: dict[str, bytes], done: dict[str, bytes], arrived: list[str]
+) -> Iterator[str]:
     # A briefing in between may tell of some of the records only: whole it has to be.
     torn = [
         path
         for path, data in now.notes.items()
-        if data not in (held.get(path), done.get(path)) and not (path.startswith("briefings/") and is_whole(data))
+        if data not in (held.get(path), done.get(path))
+        and not (path.startswith("briefings/") and is_whole(data))
     ]
     if torn:
         yield f"torn: {torn}"
@@ -418,7 +500,14 @@ def wrong_with_run(seen: Seen, now: Any, held: dict[str, bytes], done: dict[str,
     if seen.swept and now.temps:
         yield f"left behind: {now.temps}"
     if seen.answer is not None:
-        troubled = [*seen.answer.problems, *(problem for problem in seen.answer.failed if problem.where.startswith("inbox/pending/"))]
+        troubled = [
+            *seen.answer.problems,
+            *(
+                problem
+                for problem in seen.answer.failed
+                if problem.where.startswith("inbox/pending/")
+            ),
+        ]
         if now.notes != done and not troubled:
             yield f"said nothing, and came to {unlike(now.notes, done)}"
         if any(not problem.message or not problem.hint for problem in seen.answer.failed):
@@ -441,7 +530,9 @@ def test_retry_loses_no_event_to_any_fault(ram, monkeypatch, look, homes):
     vault = vault_of(ram / "v", HOME | {f"inbox/pending/{name}.md": BROKEN})
     normalize(vault, caller_of())
     held = look(vault.root).files
-    vault = vault_of(ram / "v", held)  # without the folders that normalizing left empty, as before every attempt
+    vault = vault_of(
+        ram / "v", held
+    )  # without the folders that normalizing left empty, as before every attempt
     clean = attempt(monkeypatch, Disk(), lambda: retry(vault, caller_of(), name))
     done = look(vault.root).files
     assert done == HOME | {f"inbox/pending/{name}.md": BROKEN}
@@ -450,7 +541,11 @@ def test_retry_loses_no_event_to_any_fault(ram, monkeypatch, look, homes):
         vault = vault_of(ram / "v", held)
         seen = attempt(monkeypatch, Disk(at, kind), lambda: retry(vault, caller_of(), name))
         now = look(vault.root)
-        if now.temps or any(data not in (held.get(path), done.get(path)) for path, data in now.files.items()) or not now.places(name):
+        if (
+            now.temps
+            or any(data not in (held.get(path), done.get(path)) for path, data in now.files.items())
+            or not now.places(name)
+        ):
             found.add(at, kind, f"{sorted(now.files)}")
         if (left := closed_below(vault.root)) and not seen.crashed:
             found.add(at, kind, f"left open: {left}")

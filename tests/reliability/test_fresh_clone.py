@@ -41,7 +41,9 @@ class Clone:
         self.root = top / below
 
     def git(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(["git", *words], cwd=self.top, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=self.top, capture_output=True, text=True, timeout=60, check=False
+        )
         assert fails or done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -50,27 +52,48 @@ class Clone:
         if not before:
             return run_cortex(*words, cwd=self.root)
         line = [*before, sys.executable, "-m", "cortex", *words]
-        return subprocess.run(line, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            line,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     def drivers(self) -> set[str]:
         """What git itself finds configured here."""
-        return set(self.git("config", "--name-only", "--get-regexp", r"^merge\.cortex-", fails=True).split())
+        return set(
+            self.git(
+                "config", "--name-only", "--get-regexp", r"^merge\.cortex-", fails=True
+            ).split()
+        )
 
     def config(self) -> bytes:
-        return Path(self.top, self.git("rev-parse", "--git-common-dir").strip(), "config").read_bytes()
+        return Path(
+            self.top, self.git("rev-parse", "--git-common-dir").strip(), "config"
+        ).read_bytes()
 
     def merges_cleanly(self, caller: Caller) -> None:
         """Two branches decide, and both edit one record and supersede; plain git merges them without a word."""
         vault = Vault(str(self.root))
         record = next(self.root.glob("records/decision/base-two*.md"))
-        for branch, old, new in (("one", "tags: []", "tags: [one]"), ("two", "status: active", "status: superseded")):
+        for branch, old, new in (
+            ("one", "tags: []", "tags: [one]"),
+            ("two", "status: active", "status: superseded"),
+        ):
             self.git("checkout", "-q", "-b", branch, "start" if branch == "two" else "HEAD")
             if branch == "one":
                 self.git("branch", "start")
-            capture(vault, caller, f"Decision: only on {branch}, because", project="app", branch="main")
+            capture(
+                vault, caller, f"Decision: only on {branch}, because", project="app", branch="main"
+            )
             normalize(vault, caller)
             text = record.read_text()
-            record.write_text(text.replace(old, new) if old in text else text.replace("---\n", f"---\n{new}\n", 1))
+            record.write_text(
+                text.replace(old, new) if old in text else text.replace("---\n", f"---\n{new}\n", 1)
+            )
             heal(vault, caller)
             self.git("add", "-A", ".")
             self.git("commit", "-qm", branch)
@@ -89,7 +112,9 @@ def begun(folder: Path) -> None:
     caller = caller_at("2026-11-20T16:45:11Z")  # ids of other events than those that the tests make
     vault = Vault(init(caller, str(folder / "origin")).root)
     for name in ("one", "two", "three"):
-        capture(vault, caller, f"Decision: base {name}, because of it", project="app", branch="main")
+        capture(
+            vault, caller, f"Decision: base {name}, because of it", project="app", branch="main"
+        )
     subprocess.run(["git", "init", "-q", vault.root], check=True)
     assert sync(vault, caller).commits
     subprocess.run(["git", "clone", "-q", vault.root, str(folder / "clone")], check=True)
@@ -138,7 +163,14 @@ def test_the_first_command_makes_it_whole_and_says_so_once(clone, caller, words)
 
 def test_what_only_looks_at_the_repository_registers_nothing(clone) -> None:
     held = clone.config()
-    for words in (("git", "status"), ("history", "base"), ("doctor",), ("merge", "--help"), ("--help",), ("status", "--help")):
+    for words in (
+        ("git", "status"),
+        ("history", "base"),
+        ("doctor",),
+        ("merge", "--help"),
+        ("--help",),
+        ("status", "--help"),
+    ):
         assert SAYS not in clone.cortex(*words).stderr
     assert clone.config() == held
 
@@ -185,8 +217,12 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
     (folder / "config").chmod(0o400)
     folder.chmod(0o500)
     try:
-        refused = subprocess.run([*without_root, "touch", str(folder / "x")], capture_output=True, check=False)
-        assert refused.returncode, "the folder can be written after all: the test would show nothing"
+        refused = subprocess.run(
+            [*without_root, "touch", str(folder / "x")], capture_output=True, check=False
+        )
+        assert refused.returncode, (
+            "the folder can be written after all: the test would show nothing"
+        )
         for words in FIRST:
             done = clone.cortex(*words, before=without_root)
             assert SAYS not in done.stderr
@@ -196,7 +232,10 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
             else:
                 assert (done.returncode, done.stderr) == (0, ""), words
         looked = clone.cortex("doctor", before=without_root)
-        assert (looked.returncode, looked.stdout.count("git does not know the merge driver")) == (1, 2)
+        assert (looked.returncode, looked.stdout.count("git does not know the merge driver")) == (
+            1,
+            2,
+        )
     finally:
         folder.chmod(0o700)
         (folder / "config").chmod(0o600)
@@ -234,13 +273,22 @@ def test_a_vault_in_a_submodule_and_one_below_the_top(origin, caller, tmp_path) 
     above = tmp_path / "above"
     subprocess.run(["git", "init", "-q", str(above)], check=True)
     allowed = ("-c", "protocol.file.allow=always")
-    subprocess.run(["git", *allowed, "submodule", "--quiet", "add", str(origin), "memory"], cwd=above, check=True, capture_output=True)
+    subprocess.run(
+        ["git", *allowed, "submodule", "--quiet", "add", str(origin), "memory"],
+        cwd=above,
+        check=True,
+        capture_output=True,
+    )
     (above / "code").mkdir()
     init(caller, str(above / "code/vault"))
     Clone(above).git("add", "-A")
     Clone(above).git("commit", "-qm", "code, a vault and a submodule")
     copy = tmp_path / "copy"
-    subprocess.run(["git", *allowed, "clone", "-q", "--recurse-submodules", str(above), str(copy)], check=True, capture_output=True)
+    subprocess.run(
+        ["git", *allowed, "clone", "-q", "--recurse-submodules", str(above), str(copy)],
+        check=True,
+        capture_output=True,
+    )
 
     module, below = Clone(copy / "memory"), Clone(copy, "code/vault")
     held = below.config()
@@ -253,7 +301,13 @@ def test_a_vault_in_a_submodule_and_one_below_the_top(origin, caller, tmp_path) 
     module.merges_cleanly(caller)
 
     for name in ("one", "two"):
-        capture(Vault(str(below.root)), caller, f"Decision: base {name} below, because of it", project="app", branch="main")
+        capture(
+            Vault(str(below.root)),
+            caller,
+            f"Decision: base {name} below, because of it",
+            project="app",
+            branch="main",
+        )
     first = below.cortex("normalize")
     assert (first.returncode, SAYS in first.stderr) == (0, True)
     assert below.drivers() == BOTH

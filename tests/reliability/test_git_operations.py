@@ -20,7 +20,10 @@ from tests.conftest import run_cortex
 
 pytestmark = pytest.mark.sampled(2)
 
-GITS = ["", *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep))]  # folders that hold a git of their own
+GITS = [
+    "",
+    *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep)),
+]  # folders that hold a git of their own
 CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", silent)
 
 
@@ -28,7 +31,11 @@ class Repo:
     """A vault under git with a base commit and two branches, `main` and `side`, that each add and change records."""
 
     def __init__(self, root: Path, binary: str) -> None:
-        self.environment = os.environ | {"GIT_EDITOR": "true"} | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
+        self.environment = (
+            os.environ
+            | {"GIT_EDITOR": "true"}
+            | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
+        )
         self.root = root
         self.vault = Vault(str(root))
 
@@ -41,7 +48,15 @@ class Repo:
         self.git("branch", "side")
 
     def git(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(["git", *words], cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert fails or done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -53,7 +68,20 @@ class Repo:
             file = self.record(name)
             file.parent.mkdir(parents=True, exist_ok=True)
             created = f"2026-11-{day or sum(name.encode()) % 28 + 1:02}T10:00:00Z"
-            file.write_text(compose(Record(file.stem, "decision", name, "Because of it.", created, (), project="app", branch="main")))
+            file.write_text(
+                compose(
+                    Record(
+                        file.stem,
+                        "decision",
+                        name,
+                        "Because of it.",
+                        created,
+                        (),
+                        project="app",
+                        branch="main",
+                    )
+                )
+            )
         if healed:
             heal(self.vault, CALLER)
 
@@ -83,7 +111,10 @@ class Repo:
 
     @property
     def briefings(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("briefings/**/*.md")}
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in self.root.rglob("briefings/**/*.md")
+        }
 
     def is_fresh(self) -> bool:
         """Whether the briefings equal a regeneration; the notes alone are looked at, no state of ours."""
@@ -98,10 +129,14 @@ class Repo:
         assert not (self.root / ".git/rebase-merge").exists()
 
     def titles(self) -> set[str]:
-        return {path.stem.removesuffix("-aaaaaa") for path in self.root.glob("records/decision/*.md")}
+        return {
+            path.stem.removesuffix("-aaaaaa") for path in self.root.glob("records/decision/*.md")
+        }
 
 
-BEGUN = {binary: lambda folder, binary=binary: Repo(folder / "vault", binary).begin() for binary in GITS}
+BEGUN = {
+    binary: lambda folder, binary=binary: Repo(folder / "vault", binary).begin() for binary in GITS
+}
 
 
 @pytest.fixture(params=GITS, ids=lambda binary: binary or "git")
@@ -202,7 +237,9 @@ AT_ONCE = [
 
 
 @pytest.mark.parametrize("operation", AT_ONCE, ids=lambda operation: operation.__name__)
-def test_where_git_asks_the_driver_the_briefings_are_right_at_once(repo, operation: Callable[[Repo], None]) -> None:
+def test_where_git_asks_the_driver_the_briefings_are_right_at_once(
+    repo, operation: Callable[[Repo], None]
+) -> None:
     repo.diverge(commits=3)
     operation(repo)
     repo.assert_whole()
@@ -249,16 +286,28 @@ def page_deleted_there(repo: Repo) -> None:
     repo.git("commit", "-q", "--no-edit")
 
 
-@pytest.mark.parametrize("command", [("status",), ("search", "base"), ("normalize",), ("heal",)], ids=" ".join)
-@pytest.mark.parametrize("operation", [one_side_only, strategy_ours, octopus_of_phones, page_deleted_there], ids=lambda operation: operation.__name__)
-def test_where_git_does_not_ask_they_are_right_after_the_next_command(repo, operation, command) -> None:
+@pytest.mark.parametrize(
+    "command", [("status",), ("search", "base"), ("normalize",), ("heal",)], ids=" ".join
+)
+@pytest.mark.parametrize(
+    "operation",
+    [one_side_only, strategy_ours, octopus_of_phones, page_deleted_there],
+    ids=lambda operation: operation.__name__,
+)
+def test_where_git_does_not_ask_they_are_right_after_the_next_command(
+    repo, operation, command
+) -> None:
     operation(repo)
     repo.assert_whole()
     run_cortex(*command, cwd=repo.root).check_returncode()
     assert repo.is_fresh()
 
 
-@pytest.mark.parametrize(("days", "waits"), [((20, 20, 20), False), ((20, 5, 20), True)], ids=["two conflicts", "one conflict"])
+@pytest.mark.parametrize(
+    ("days", "waits"),
+    [((20, 20, 20), False), ((20, 5, 20), True)],
+    ids=["two conflicts", "one conflict"],
+)
 def test_an_octopus_never_asks_a_driver_and_still_nothing_is_blocked(repo, days, waits) -> None:
     """With a conflict before the last branch git takes all of it back. With one in the last it waits: healing ends that."""
     for name, day in zip(("one", "two"), days[1:], strict=True):
@@ -293,7 +342,11 @@ def test_without_the_driver_the_same_merge_stops(repo) -> None:
 
 
 def test_a_driver_whose_program_is_gone_stops_no_merge_and_the_page_is_healed(repo) -> None:
-    repo.git("config", "merge.cortex-briefing.driver", '"/nonexistent/python" -I -S "/nonexistent/merge_driver.py" briefing %O %A %B %L %P || true')
+    repo.git(
+        "config",
+        "merge.cortex-briefing.driver",
+        '"/nonexistent/python" -I -S "/nonexistent/merge_driver.py" briefing %O %A %B %L %P || true',
+    )
     repo.diverge()
     merge(repo)
     repo.assert_whole()
@@ -317,10 +370,16 @@ def page_that_one_side_emptied(repo: Repo) -> None:
     repo.git("checkout", "-q", "main")
 
 
-@pytest.mark.parametrize("command", [("status",), ("search", "base"), ("normalize",), ("heal",), ("sync", "--no-push")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [("status",), ("search", "base"), ("normalize",), ("heal",), ("sync", "--no-push")],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("operation", ["merge", "rebase"])
 @pytest.mark.parametrize("back", [False, True], ids=["and on", "and back"])
-def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes_on_or_back(repo, command, operation, back) -> None:
+def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes_on_or_back(
+    repo, command, operation, back
+) -> None:
     page_that_one_side_emptied(repo)
     before = repo.git("rev-parse", "HEAD"), repo.briefings
     repo.git(operation, "side", fails=True)
@@ -330,6 +389,8 @@ def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes
         repo.git(operation, "--abort")
         assert (repo.git("rev-parse", "HEAD"), repo.briefings) == before
     else:
-        repo.git(*(["commit", "-q", "--no-edit"] if operation == "merge" else ["rebase", "--continue"]))
+        repo.git(
+            *(["commit", "-q", "--no-edit"] if operation == "merge" else ["rebase", "--continue"])
+        )
         repo.assert_whole()
         assert repo.is_fresh()

@@ -38,7 +38,15 @@ from tests.conftest import SOAK
 SEEDS, STEPS = 30 if SOAK else 2, 50
 MEETING = "# Roof\n\n## Action items\n\n- [ ] Ada measures the roof\n- [ ] Bob orders tiles\n\n## Decisions\n\n- We keep the tiles\n"
 PLAN = "---\nid: plan-of-mine\ntype: plan\ntitle: Plan\ncreated: 2026-11-01T00:00:00Z\n---\n\n- [ ] one step\n- [ ] another step\n"
-ODD = ["title: a: b\n", "tags: [a\n", "\tx: y\n", "status: 'open\n", "a: &x 1\nb: *x\n", "<<<<<<< HEAD\n", "? key\n: value\n"]
+ODD = [
+    "title: a: b\n",
+    "tags: [a\n",
+    "\tx: y\n",
+    "status: 'open\n",
+    "a: &x 1\nb: *x\n",
+    "<<<<<<< HEAD\n",
+    "? key\n: value\n",
+]
 LINK = re.compile(r"\[\[([^\]|#]+)[^\]]*\]\]")
 # What verbs mean to change, beside times. A text is only ever replaced by `save`, and stays in an event then.
 FIELDS = {
@@ -69,8 +77,16 @@ class Read(NamedTuple):
     @property
     def relations(self) -> list[tuple[str, str]]:
         held = self.note.fields.get("relations")
-        found = [(one["kind"], one["to"].strip("[]")) for one in held if isinstance(one, dict)] if isinstance(held, list) else []
-        return found + [(kind, to.strip("[]")) for kind in ("supersedes", "superseded_by") for to in self.note.texts(kind)]
+        found = (
+            [(one["kind"], one["to"].strip("[]")) for one in held if isinstance(one, dict)]
+            if isinstance(held, list)
+            else []
+        )
+        return found + [
+            (kind, to.strip("[]"))
+            for kind in ("supersedes", "superseded_by")
+            for to in self.note.texts(kind)
+        ]
 
 
 class Hands:
@@ -85,7 +101,12 @@ class Hands:
             subprocess.run(["git", "init", "-q", str(root)], check=True)
         capture(self.vault, self.caller(), MEETING, type="meeting", project="house")
         for number in range(4):
-            self.save(f"Fact {number}", f"text {number}", type=["decision", "gotcha"][number % 2], topic=["bug/roof", ""][number % 2])
+            self.save(
+                f"Fact {number}",
+                f"text {number}",
+                type=["decision", "gotcha"][number % 2],
+                topic=["bug/roof", ""][number % 2],
+            )
         (root / "Plans").mkdir()
         (root / "Plans/plan.md").write_text(PLAN)
         (root / "mine.md").write_text("my own words about the roof, and [[plan-of-mine]]\n")
@@ -97,15 +118,25 @@ class Hands:
         return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", silent)
 
     def save(self, title: str, text: str, **more: str) -> str:
-        return save(self.vault, self.caller(), title, body=text, **({"project": "house"} | more)).path
+        return save(
+            self.vault, self.caller(), title, body=text, **({"project": "house"} | more)
+        ).path
 
     # -- what a plain reading finds
 
     def files(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in sorted(self.root.rglob("*.md")) if ".git" not in path.parts}
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in sorted(self.root.rglob("*.md"))
+            if ".git" not in path.parts
+        }
 
     def notes(self) -> list[Read]:
-        held = {path: data for path, data in self.files().items() if not path.startswith(("events/", "inbox/", "briefings/"))}
+        held = {
+            path: data
+            for path, data in self.files().items()
+            if not path.startswith(("events/", "inbox/", "briefings/"))
+        }
         return [Read(path, data, notes.read(data, path)) for path, data in held.items()]
 
     def some(self) -> Read:
@@ -114,7 +145,9 @@ class Hands:
     def name(self) -> str:
         """Of a note, by any of the names that it answers to; now and then of none."""
         one = self.some()
-        return self.chance.choice([one.id, one.id, one.path, one.path.removesuffix(".md"), one.id[:9], "nothing-like-it"])
+        return self.chance.choice(
+            [one.id, one.id, one.path, one.path.removesuffix(".md"), one.id[:9], "nothing-like-it"]
+        )
 
     # -- what a person does
 
@@ -144,7 +177,11 @@ class Hands:
         )
         text = one.data
         if what == "move":
-            target = self.root / self.chance.choice(["Ideas", "records/decision", "A/B c"]) / f"moved {self.count}.md"
+            target = (
+                self.root
+                / self.chance.choice(["Ideas", "records/decision", "A/B c"])
+                / f"moved {self.count}.md"
+            )
             target.parent.mkdir(parents=True, exist_ok=True)
             file.rename(target)
         elif what == "delete":
@@ -155,20 +192,45 @@ class Hands:
             self.count += 1
             number = str(self.count).encode()
             changed = {
-                "title": lambda: re.sub(rb"(?m)^title:.*?(\r?)$", rb"title: Mine " + number + rb"\1", text),
-                "tags": lambda: re.sub(rb"(?m)^type:(.*?)(\r?)$", rb"type:\1\2\ntags: [hand, t" + number + rb"]\2", text, count=1),
+                "title": lambda: re.sub(
+                    rb"(?m)^title:.*?(\r?)$", rb"title: Mine " + number + rb"\1", text
+                ),
+                "tags": lambda: re.sub(
+                    rb"(?m)^type:(.*?)(\r?)$",
+                    rb"type:\1\2\ntags: [hand, t" + number + rb"]\2",
+                    text,
+                    count=1,
+                ),
                 "status": lambda: re.sub(
-                    rb"(?m)^status:.*?(\r?)$", b"status: " + self.chance.choice([b"done", b"archived", b"open", b"odd"]) + rb"\1", text
+                    rb"(?m)^status:.*?(\r?)$",
+                    b"status: "
+                    + self.chance.choice([b"done", b"archived", b"open", b"odd"])
+                    + rb"\1",
+                    text,
                 ),
                 "crlf": lambda: re.sub(rb"\r?\n", self.chance.choice([b"\n", b"\r\n"]), text),
                 "tick": lambda: text.replace(b"- [ ]", b"- [x]", 1),
                 "untick": lambda: text.replace(b"- [x]", b"- [ ]", 1),
                 "bom": lambda: text if text.startswith(notes.BOM) else notes.BOM + text,
-                "odd": lambda: re.sub(rb"(?m)^(---\r?\n)", lambda found: found[1] + self.chance.choice(ODD).encode(), text, count=1),
-                "link": lambda: text + b"\nSee [[" + self.chance.choice([self.some().id, "gone-" + str(self.count)]).encode() + b"]].\n",
+                "odd": lambda: re.sub(
+                    rb"(?m)^(---\r?\n)",
+                    lambda found: found[1] + self.chance.choice(ODD).encode(),
+                    text,
+                    count=1,
+                ),
+                "link": lambda: (
+                    text
+                    + b"\nSee [["
+                    + self.chance.choice([self.some().id, "gone-" + str(self.count)]).encode()
+                    + b"]].\n"
+                ),
                 "line": lambda: text + b"\nBy hand " + number + b"\n",
                 "mend": lambda: one.data if not one.note.problems else self.mended(one),
-                "id": lambda: re.sub(rb"(?m)^id:(.*?)(\r?)$", rb"id:\1-x\2", text, count=1) if self.chance.random() < 0.2 else text,
+                "id": lambda: (
+                    re.sub(rb"(?m)^id:(.*?)(\r?)$", rb"id:\1-x\2", text, count=1)
+                    if self.chance.random() < 0.2
+                    else text
+                ),
                 "latin": lambda: text + b"caf\xe9\n" if self.chance.random() < 0.3 else text,
             }[what]()
             file.write_bytes(changed)
@@ -188,7 +250,9 @@ class Hands:
 
         def verb(word: str, *words: str, **options: object) -> Callable[[], object]:
             module, function = VERBS[word]
-            return lambda: getattr(__import__(f"cortex.{module}", fromlist=[function]), function)(self.vault, self.caller(), *words, **options)
+            return lambda: getattr(__import__(f"cortex.{module}", fromlist=[function]), function)(
+                self.vault, self.caller(), *words, **options
+            )
 
         return {
             "save": lambda: self.save(f"Saved {number}", f"said {number}"),
@@ -219,7 +283,11 @@ class Hands:
     def unharmed(self, word: str, before: dict[str, bytes]) -> None:
         """What a verb may have changed of files that were there: lines of fields, and of a topic the text."""
         after = self.files()
-        assert {path for path in before if path not in after and not path.startswith(("inbox/", "briefings/"))} == set(), word
+        assert {
+            path
+            for path in before
+            if path not in after and not path.startswith(("inbox/", "briefings/"))
+        } == set(), word
         for path, data in before.items():
             now = after.get(path, data)
             if now == data or path.startswith("briefings/"):
@@ -230,7 +298,10 @@ class Hands:
             assert was.get("id"), f"{word} wrote to a note of somebody's own, {path}"
             assert not note.problems, (word, note.problems)
             assert (note.bom, note.opening, note.closing) == (was.bom, was.opening, was.closing)
-            old, new = ({key: chunk.text for key, chunk in (chunks(one.block.decode()) or {}).items()} for one in (was, note))
+            old, new = (
+                {key: chunk.text for key, chunk in (chunks(one.block.decode()) or {}).items()}
+                for one in (was, note)
+            )
             changed = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
             assert changed <= FIELDS, f"{word} changed {changed - FIELDS} of {path}"
             if note.body != was.body:
@@ -239,7 +310,9 @@ class Hands:
                     history(self.vault, self.caller(), path, at=text.event).text.strip()
                     for text in history(self.vault, self.caller(), path, number=500).texts
                 ]
-                assert was.text.replace("\r\n", "\n").strip() in texts, f"{path} said something that is nowhere now"
+                assert was.text.replace("\r\n", "\n").strip() in texts, (
+                    f"{path} said something that is nowhere now"
+                )
 
     # -- how answers compare with the files
 
@@ -249,21 +322,47 @@ class Hands:
         clear = Counter(one.id for one in every)
         for type_ in ("decision", "gotcha", "action", "plan"):
             for all_ in (False, True):
-                wanted = {one.path for one in every if one.type == type_ and (all_ or one.status not in DROPPED)}
-                assert {hit.path for hit in search(self.vault, self.caller(), f"type:{type_}", number=1000, all=all_).hits} == wanted
-        records = {one.path for one in every if one.id != one.path and one.type not in ("session", "briefing")}
-        assert {hit.path for hit in recall(self.vault, self.caller(), number=200).records} == {path for path in records if self.current(path, every)}
-        assert {hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).records} == {one.path for one in every}
+                wanted = {
+                    one.path
+                    for one in every
+                    if one.type == type_ and (all_ or one.status not in DROPPED)
+                }
+                assert {
+                    hit.path
+                    for hit in search(
+                        self.vault, self.caller(), f"type:{type_}", number=1000, all=all_
+                    ).hits
+                } == wanted
+        records = {
+            one.path
+            for one in every
+            if one.id != one.path and one.type not in ("session", "briefing")
+        }
+        assert {hit.path for hit in recall(self.vault, self.caller(), number=200).records} == {
+            path for path in records if self.current(path, every)
+        }
+        assert {
+            hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).records
+        } == {one.path for one in every}
         ticked = self.ticked(every)
         acts = [one for one in every if one.type == "action" and one.status not in ASIDE]
-        undone = {one.path for one in acts if one.status not in ("done", "closed", "cancelled") and one.id not in ticked}
+        undone = {
+            one.path
+            for one in acts
+            if one.status not in ("done", "closed", "cancelled") and one.id not in ticked
+        }
         assert {one.path for one in actions(self.vault, self.caller()).records} == undone
-        assert {one.path for one in actions(self.vault, self.caller(), done=True).records} == {one.path for one in acts} - undone
+        assert {one.path for one in actions(self.vault, self.caller(), done=True).records} == {
+            one.path for one in acts
+        } - undone
         for one in self.chance.sample(every, min(4, len(every))):
             if clear[one.id] == 1:
                 self.graphed(one, every, by_id, clear)
                 assert score(self.vault, self.caller(), one.path).id == one.id
-                assert one.path in {hit.path for hit in timeline(self.vault, self.caller(), one.path, number=50).records}
+                assert one.path in {
+                    hit.path
+                    for hit in timeline(self.vault, self.caller(), one.path, number=50).records
+                }
         self.explained(every, clear)
 
     @staticmethod
@@ -281,10 +380,16 @@ class Hands:
                 found.add(one.id)
             for mark, text in tasks if one.type == "meeting" else ():
                 words = text.lower().split()[1:]  # without who does it
-                found.update(to for kind, to in one.relations if kind == "source_of" and mark == "x" and all(word in to for word in words))
+                found.update(
+                    to
+                    for kind, to in one.relations
+                    if kind == "source_of" and mark == "x" and all(word in to for word in words)
+                )
         return found
 
-    def graphed(self, one: Read, every: list[Read], by_id: dict[str, Read], clear: Counter[str]) -> None:
+    def graphed(
+        self, one: Read, every: list[Read], by_id: dict[str, Read], clear: Counter[str]
+    ) -> None:
         """The neighbours of a note, by its relations and links and those of all others; what is not clear is left out."""
         names: dict[str, set[str]] = {}
         for each in every:
@@ -296,10 +401,18 @@ class Hands:
             met = [names.get(name.strip().removesuffix(".md").casefold(), set()) for name in said]
             return {next(iter(ids)) for ids in met if len(ids) == 1}
 
-        unclear = {id_ for ids in names.values() if len(ids) > 1 for id_ in ids} | {id_ for id_, count in clear.items() if count > 1}
-        around = {id_ for id_ in targets(one) if id_ != one.id} | {each.id for each in every if one.id in targets(each) and each.id != one.id}
-        found = {node.id for node in graph(self.vault, self.caller(), one.path, depth="1").nodes} - {one.id}
-        assert {id_ for id_ in found if not id_.startswith("2026")} - unclear == around - unclear, one.path
+        unclear = {id_ for ids in names.values() if len(ids) > 1 for id_ in ids} | {
+            id_ for id_, count in clear.items() if count > 1
+        }
+        around = {id_ for id_ in targets(one) if id_ != one.id} | {
+            each.id for each in every if one.id in targets(each) and each.id != one.id
+        }
+        found = {
+            node.id for node in graph(self.vault, self.caller(), one.path, depth="1").nodes
+        } - {one.id}
+        assert {id_ for id_ in found if not id_.startswith("2026")} - unclear == around - unclear, (
+            one.path
+        )
 
     def explained(self, every: list[Read], clear: Counter[str]) -> None:
         """Doctor names what dangles, what cannot be read and what has one id, each with what to do; and nothing that is well."""
@@ -307,29 +420,52 @@ class Hands:
         assert all(problem.where and problem.message and problem.hint for problem in problems)
 
         def told(path: str, *words: str) -> list[Problem]:
-            return [one for one in problems if one.where.startswith(path) and all(word in one.message for word in words)]
+            return [
+                one
+                for one in problems
+                if one.where.startswith(path) and all(word in one.message for word in words)
+            ]
 
-        names = {name.casefold() for one in every for name in (one.id, one.path, one.path.removesuffix(".md"), Path(one.path).stem)}
+        names = {
+            name.casefold()
+            for one in every
+            for name in (one.id, one.path, one.path.removesuffix(".md"), Path(one.path).stem)
+        }
         names |= {Path(path).stem for path in self.files()}
         dangling = set()
         for one in every:
             # Of what is set aside the relations alone are looked at.
-            said = [to for _, to in one.relations] + (LINK.findall(one.note.text) if one.id != one.path and one.status not in ASIDE else [])
-            for name in (name.strip().removeprefix("/") for name in said if not name.endswith(".md")):
+            said = [to for _, to in one.relations] + (
+                LINK.findall(one.note.text)
+                if one.id != one.path and one.status not in ASIDE
+                else []
+            )
+            for name in (
+                name.strip().removeprefix("/") for name in said if not name.endswith(".md")
+            ):
                 if name.casefold() not in names:
-                    assert told(one.path, name), f"{one.path} links to {name}, which is nowhere, and nobody says so"
+                    assert told(one.path, name), (
+                        f"{one.path} links to {name}, which is nowhere, and nobody says so"
+                    )
                     dangling.add(one.path)
             if one.note.problems:
                 assert told(one.path), f"{one.path} cannot be read, and nobody says so"
         for id_, count in clear.items():
-            assert len([one for one in problems if f"has the id {id_!r} of" in one.message]) == count - 1
-        for path in {one.path for one in every if not one.note.problems and clear[one.id] == 1} - dangling:
+            assert (
+                len([one for one in problems if f"has the id {id_!r} of" in one.message])
+                == count - 1
+            )
+        for path in {
+            one.path for one in every if not one.note.problems and clear[one.id] == 1
+        } - dangling:
             rest = [one for one in told(path) if "is a comment in YAML" not in one.message]
             assert not rest, rest
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_what_people_do_by_hand_harms_no_verb_and_no_verb_harms_what_they_did(seed: int, ram: Path) -> None:
+def test_what_people_do_by_hand_harms_no_verb_and_no_verb_harms_what_they_did(
+    seed: int, ram: Path
+) -> None:
     hands = Hands(ram / "vault", seed)
     done = []
     try:

@@ -58,7 +58,12 @@ def cortex_in():
 
 def started(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [*COMMAND, event, "--host", "claude"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, **how
+        [*COMMAND, event, "--host", "claude"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        **how,
     )
     process.stdin.write(json.dumps(told).encode())
     process.stdin.close()
@@ -77,7 +82,12 @@ def called(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> tuple[int
 def line(text: str, number: int = 0) -> str:
     message = {"role": "assistant", "id": text[:60], "content": [{"type": "text", "text": text}]}
     moment = f"2026-11-20T10:{number // 60:02}:{number % 60:02}.000Z"
-    return json.dumps({"type": "assistant", "uuid": text[:60], "timestamp": moment, "message": message}) + "\n"
+    return (
+        json.dumps(
+            {"type": "assistant", "uuid": text[:60], "timestamp": moment, "message": message}
+        )
+        + "\n"
+    )
 
 
 def notes(vault: Vault, kind: str) -> list[str]:
@@ -99,16 +109,34 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
             transcript = tmp_path / f"{session}.jsonl"
             with transcript.open("a") as file:
                 file.write(line(f"{session} did step {number}", number))
-            told = {"session_id": session, "transcript_path": str(transcript), "cwd": str(tmp_path / project / "src")}
-            running.append(started("stop", told | {"last_assistant_message": f"{session} did step {number}"}, tmp_path))
+            told = {
+                "session_id": session,
+                "transcript_path": str(transcript),
+                "cwd": str(tmp_path / project / "src"),
+            }
+            running.append(
+                started(
+                    "stop",
+                    told | {"last_assistant_message": f"{session} did step {number}"},
+                    tmp_path,
+                )
+            )
     assert [ended(process) for process in running] == [(0, b"", b"")] * 50
     for session, project in sessions.items():  # what a hook has left for the next one
         called(
-            "session-end", {"session_id": session, "cwd": str(tmp_path / project), "transcript_path": str(tmp_path / f"{session}.jsonl")}, tmp_path
+            "session-end",
+            {
+                "session_id": session,
+                "cwd": str(tmp_path / project),
+                "transcript_path": str(tmp_path / f"{session}.jsonl"),
+            },
+            tmp_path,
         )
     told = notes(vault, "stop")
     counted = Counter(re.findall(r"s\d did step \d", said(told)))
-    assert counted == {f"{session} did step {number}": 1 for session in sessions for number in range(10)}
+    assert counted == {
+        f"{session} did step {number}": 1 for session in sessions for number in range(10)
+    }
     for note in told:
         session = re.search(r"\nsession: (.*)\n", note)[1]
         assert f"\nproject: {sessions[session]}\n" in note
@@ -132,7 +160,12 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
     killed = 0
     for number in range(turns):
         text = f"Step {number} is done."
-        told = {"session_id": "s", "transcript_path": str(transcript), "cwd": str(tmp_path / "one"), "last_assistant_message": text}
+        told = {
+            "session_id": "s",
+            "transcript_path": str(transcript),
+            "cwd": str(tmp_path / "one"),
+            "last_assistant_message": text,
+        }
         if number % 3:
             with transcript.open("a") as file:
                 file.write(line(text, number))
@@ -148,12 +181,18 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
     assert killed > turns // 12
     cortex_in(tmp_path, "search", "step", "--vault", vault.root)  # whoever reads takes what is left
     called("session-end", told, tmp_path)
-    counted = Counter(int(number) for number in re.findall(r"Step (\d+) is done", said(notes(vault, "stop"))))
+    counted = Counter(
+        int(number) for number in re.findall(r"Step (\d+) is done", said(notes(vault, "stop")))
+    )
     assert counted == dict.fromkeys(range(turns), 1)
 
 
 def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp_path):
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(tmp_path / "t.jsonl")}
+    told = {
+        "session_id": "s",
+        "cwd": str(tmp_path / "one"),
+        "transcript_path": str(tmp_path / "t.jsonl"),
+    }
     (tmp_path / "t.jsonl").write_text(line("Said meanwhile."))
 
     def seconds() -> float:
@@ -162,8 +201,12 @@ def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp
         return time.monotonic() - begun
 
     with cursor.held(vault, cursor.key_of("claude", "s")):
-        assert any(seconds() < 1.5 for _ in range(5))  # a busy machine may be slow, but not each time
-    assert [one.message.partition("Z: ")[2] for one in hook_log.problems(vault)] == ["another hook of the session was at work"]
+        assert any(
+            seconds() < 1.5 for _ in range(5)
+        )  # a busy machine may be slow, but not each time
+    assert [one.message.partition("Z: ")[2] for one in hook_log.problems(vault)] == [
+        "another hook of the session was at work"
+    ]
     assert called("session-end", told, tmp_path) == (0, b"", b"")
     assert said(notes(vault, "stop")) == "Said meanwhile."
     assert hook_log.problems(vault) == []
@@ -179,7 +222,13 @@ def test_a_hook_whose_time_is_over_ends_with_what_says_nothing(vault, tmp_path):
 
     def complaint() -> bytes:
         """What it says when it is stopped for all its time while it reads."""
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path / "one") as process:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path / "one",
+        ) as process:
             process.stdin.write(b"{")
             process.stdin.flush()
             while unread(process.stdin.fileno()):
@@ -207,7 +256,12 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
         "last_assistant_message": "And so was this.",
     }
     for event in ("session-start", "user-prompt-submit", "stop", "post-compact", "session-end"):
-        code, out, err = called(event, told | {"prompt": "[MEMORY] x", "compact_summary": "y"}, tmp_path, preexec_fn=full)
+        code, out, err = called(
+            event,
+            told | {"prompt": "[MEMORY] x", "compact_summary": "y"},
+            tmp_path,
+            preexec_fn=full,
+        )
         assert (code, out) == (0, b"")
         assert b"File too large" in err or event == "session-end"
         assert err.count(b"\n") <= 1
@@ -222,10 +276,16 @@ def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex
     aside = tmp_path / "inbox-aside"
     inbox.rename(aside) if inbox.exists() else aside.mkdir()
     inbox.write_text("no folder\n")
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "Decision: wait here."}
+    told = {
+        "session_id": "s",
+        "cwd": str(tmp_path / "one"),
+        "last_assistant_message": "Decision: wait here.",
+    }
     for _ in range(2):
         assert called("stop", told, tmp_path) == (0, b"", b"")
-    assert [one.message for one in hook_log.problems(vault)] == ["1 events found no room in the vault and wait beside it"]
+    assert [one.message for one in hook_log.problems(vault)] == [
+        "1 events found no room in the vault and wait beside it"
+    ]
     inbox.unlink()
     aside.rename(inbox)
     cortex_in(tmp_path, "search", "wait", "--vault", vault.root)
@@ -244,22 +304,84 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
     outside = tmp_path.parent / f"{tmp_path.name}-host"
     outside.mkdir()
     transcript = outside / f"{SECRETS[2]}.jsonl"
-    run = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"curl -H 'x: {SECRETS[1]}' https://u:{S}pg@example.org"}}
-    edit = {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": str(place / f"{SECRETS[6]}.py")}}
+    run = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Bash",
+        "input": {"command": f"curl -H 'x: {SECRETS[1]}' https://u:{S}pg@example.org"},
+    }
+    edit = {
+        "type": "tool_use",
+        "id": "t2",
+        "name": "Edit",
+        "input": {"file_path": str(place / f"{SECRETS[6]}.py")},
+    }
     calls = {
         "type": "assistant",
         "uuid": "c",
         "timestamp": "2026-11-20T10:00:00.000Z",
         "message": {"role": "assistant", "id": "c", "content": [run, edit]},
     }
-    answers = [{"type": "tool_result", "tool_use_id": id_, "content": f"Exit code 1\n{SECRETS[3]}", "is_error": True} for id_ in ("t1", "t2")]
-    result = {"type": "user", "uuid": "r", "timestamp": "2026-11-20T10:00:01.000Z", "message": {"role": "user", "content": answers}}
-    transcript.write_text(line(f"In the transcript: {secret_lines}") + json.dumps(calls) + "\n" + json.dumps(result) + "\n")
-    fields = ("prompt", "last_assistant_message", "compact_summary", "source", "reason", "trigger", "agent_id", "agent_type", "prompt_id", "turn_id")
-    told = dict.fromkeys(fields, secret_lines) | {"transcript_path": str(transcript), "agent_transcript_path": str(transcript), "cwd": str(place)}
-    for number, event in enumerate(("session-start", "user-prompt-submit", "stop", "subagent-stop", "pre-compact", "post-compact", "session-end")):
+    answers = [
+        {
+            "type": "tool_result",
+            "tool_use_id": id_,
+            "content": f"Exit code 1\n{SECRETS[3]}",
+            "is_error": True,
+        }
+        for id_ in ("t1", "t2")
+    ]
+    result = {
+        "type": "user",
+        "uuid": "r",
+        "timestamp": "2026-11-20T10:00:01.000Z",
+        "message": {"role": "user", "content": answers},
+    }
+    transcript.write_text(
+        line(f"In the transcript: {secret_lines}")
+        + json.dumps(calls)
+        + "\n"
+        + json.dumps(result)
+        + "\n"
+    )
+    fields = (
+        "prompt",
+        "last_assistant_message",
+        "compact_summary",
+        "source",
+        "reason",
+        "trigger",
+        "agent_id",
+        "agent_type",
+        "prompt_id",
+        "turn_id",
+    )
+    told = dict.fromkeys(fields, secret_lines) | {
+        "transcript_path": str(transcript),
+        "agent_transcript_path": str(transcript),
+        "cwd": str(place),
+    }
+    for number, event in enumerate(
+        (
+            "session-start",
+            "user-prompt-submit",
+            "stop",
+            "subagent-stop",
+            "pre-compact",
+            "post-compact",
+            "session-end",
+        )
+    ):
         for secret in (SECRETS[0], SECRETS[number + 3]):
-            assert called(event, told | {"session_id": secret, event: secret}, place, env=os.environ | {"CORTEX_VAULT": vault.root})[0] == 0
+            assert (
+                called(
+                    event,
+                    told | {"session_id": secret, event: secret},
+                    place,
+                    env=os.environ | {"CORTEX_VAULT": vault.root},
+                )[0]
+                == 0
+            )
     assert cortex_in(tmp_path, "search", "transcript", "--vault", vault.root).returncode in (0, 1)
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
@@ -271,7 +393,12 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
         for path in Path(folder).rglob("*"):
             held = path.read_bytes() if path.is_file() else b""
             if "objects" in path.parts and path.is_file() and "pack" not in path.parts:
-                held = subprocess.run(["git", "cat-file", "-p", path.parent.name + path.name], cwd=vault.root, capture_output=True, check=True).stdout
+                held = subprocess.run(
+                    ["git", "cat-file", "-p", path.parent.name + path.name],
+                    cwd=vault.root,
+                    capture_output=True,
+                    check=True,
+                ).stdout
             looked += 1
             for value in values:
                 assert value not in held, f"{value!r} is in {path}"
@@ -281,19 +408,33 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
 
 def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
     parent = cursor.key_of("claude", "s")
-    agents = [name for name in map(str, range(400)) if int(cursor.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64]
+    agents = [
+        name
+        for name in map(str, range(400))
+        if int(cursor.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64
+    ]
     told = {"session_id": "s", "cwd": str(tmp_path / "one")}
     called("session-start", told | {"source": "startup"}, tmp_path)
     for name in agents[:3]:
-        called("subagent-stop", told | {"agent_id": name, "last_assistant_message": f"Agent {name} is done."}, tmp_path)
+        called(
+            "subagent-stop",
+            told | {"agent_id": name, "last_assistant_message": f"Agent {name} is done."},
+            tmp_path,
+        )
     assert len(notes(vault, "subagent_stop")) == len(agents[:3]) == 3
     assert len(notes(vault, "session_start")) == 1
     assert hook_log.problems(vault) == []
 
 
-def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(vault, tmp_path, cortex_in):
+def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
+    vault, tmp_path, cortex_in
+):
     (tmp_path / "t.jsonl").write_text(line("Said at the very end."))
-    told = {"session_id": "new", "cwd": str(tmp_path / "one"), "transcript_path": str(tmp_path / "t.jsonl")}
+    told = {
+        "session_id": "new",
+        "cwd": str(tmp_path / "one"),
+        "transcript_path": str(tmp_path / "t.jsonl"),
+    }
     with cursor.held(vault, cursor.key_of("claude", "new")):  # nothing is known of this session yet
         called("session-end", told, tmp_path)
     assert gather.is_behind(vault)
@@ -303,8 +444,22 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(vaul
     assert not gather.is_behind(vault)
     with cursor.held(vault, cursor.key_of("gemini", "g")):  # this host has no transcript to leave
         command = [*COMMAND, "stop", "--host", "gemini"]
-        told = json.dumps({"session_id": "g", "cwd": str(tmp_path / "one"), "prompt_response": "Said without a transcript."})
-        subprocess.run(command, input=told, text=True, cwd=tmp_path, capture_output=True, timeout=30, check=True)
+        told = json.dumps(
+            {
+                "session_id": "g",
+                "cwd": str(tmp_path / "one"),
+                "prompt_response": "Said without a transcript.",
+            }
+        )
+        subprocess.run(
+            command,
+            input=told,
+            text=True,
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
     assert "Said without a transcript." in said(notes(vault, "stop"))
 
 
@@ -321,14 +476,20 @@ def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, t
     with path.open("a") as file:
         file.write(half[40:])
     if reader.startswith("session-start"):
-        called("session-start", {"session_id": "other", "cwd": str(tmp_path / "one"), "source": "startup"}, tmp_path)
+        called(
+            "session-start",
+            {"session_id": "other", "cwd": str(tmp_path / "one"), "source": "startup"},
+            tmp_path,
+        )
     else:
         cortex_in(tmp_path, "search", "late", "--vault", vault.root)
     assert said(notes(vault, "stop")).count("Written late, and in halves.") == 1
     assert said(notes(vault, "stop")).count("Said in time.") == 1
 
 
-def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not_parted(vault, tmp_path):
+def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not_parted(
+    vault, tmp_path
+):
     caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
     path = tmp_path / "t.jsonl"
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
@@ -357,7 +518,15 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
         path.write_text(line(f"Said by {number}."))
         key = cursor.key_of("claude", str(number))
         with cursor.held(vault, key) as held:
-            held.keep(cursor.Cursor(host="claude", session=str(number), transcript=str(path), root=str(tmp_path), project="one"))
+            held.keep(
+                cursor.Cursor(
+                    host="claude",
+                    session=str(number),
+                    transcript=str(path),
+                    root=str(tmp_path),
+                    project="one",
+                )
+            )
             held.may_grow()
     with cpu_limit(2.0):
         gather.gather(vault, caller)
@@ -367,7 +536,9 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
     assert not gather.is_behind(vault)  # the watcher has no reason to come back at once
     for _ in range(2):
         gather.gather(vault, caller)
-    assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [str(number) for number in range(80)]
+    assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [
+        str(number) for number in range(80)
+    ]
 
 
 def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(vault, tmp_path):
@@ -383,16 +554,25 @@ def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(
 
 
 @pytest.mark.parametrize("taker", ["normalize", "search", "sync", "hook", "session-start"])
-def test_what_waits_beside_the_vault_is_counted_and_taken_by(taker, vault, tmp_path, cortex_in, git):
+def test_what_waits_beside_the_vault_is_counted_and_taken_by(
+    taker, vault, tmp_path, cortex_in, git
+):
     inbox = Path(vault.root, "inbox")
     aside = tmp_path / "inbox-aside"
     inbox.rename(aside) if inbox.exists() else aside.mkdir()
     inbox.write_text("no folder\n")
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "Decision: wait here."}
+    told = {
+        "session_id": "s",
+        "cwd": str(tmp_path / "one"),
+        "last_assistant_message": "Decision: wait here.",
+    }
     called("stop", told, tmp_path)
     inbox.unlink()
     aside.rename(inbox)
-    assert json.loads(cortex_in(tmp_path, "status", "--json", "--vault", vault.root).stdout)["pending"] == 1
+    assert (
+        json.loads(cortex_in(tmp_path, "status", "--json", "--vault", vault.root).stdout)["pending"]
+        == 1
+    )
     if taker == "sync":
         git(vault.root, "init", "-q")
     if taker == "hook":
@@ -400,7 +580,9 @@ def test_what_waits_beside_the_vault_is_counted_and_taken_by(taker, vault, tmp_p
     elif taker == "session-start":
         called("session-start", {"session_id": "t", "cwd": str(tmp_path / "one")}, tmp_path)
     else:
-        cortex_in(tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root)
+        cortex_in(
+            tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root
+        )
     assert said(notes(vault, "stop")) == "Decision: wait here."
     assert waiting.waiting(vault).unsent == ()
 
@@ -414,15 +596,22 @@ def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_p
         called("stop", told, tmp_path)
     assert said(notes(vault, "stop")) == "Before."
     cortex_in(tmp_path, "search", "words", "--vault", vault.root)
-    assert [text in said(notes(vault, "stop")) for text in ("Decision: keep the long one.", "After.")] == [True, True]
+    assert [
+        text in said(notes(vault, "stop")) for text in ("Decision: keep the long one.", "After.")
+    ] == [True, True]
     assert hook_log.problems(vault) == []
     with path.open("a") as file:
         file.write(line("x" * 4_500_000, 4) + line("At last.", 5))
     called("stop", told, tmp_path)
     cortex_in(tmp_path, "search", "words", "--vault", vault.root)
     assert "At last." in said(notes(vault, "stop"))
-    assert "1 line of more than 4 MB in a transcript was left out" in cortex_in(tmp_path, "doctor", "--vault", vault.root).stdout
-    hook_log.note(vault, "2026-01-01T10:00:00Z", "claude", hook_log.TRANSCRIPT, 0, "long ago")  # nobody is told for ever
+    assert (
+        "1 line of more than 4 MB in a transcript was left out"
+        in cortex_in(tmp_path, "doctor", "--vault", vault.root).stdout
+    )
+    hook_log.note(
+        vault, "2026-01-01T10:00:00Z", "claude", hook_log.TRANSCRIPT, 0, "long ago"
+    )  # nobody is told for ever
     assert hook_log.problems(vault) == []
 
 
@@ -439,10 +628,35 @@ NOT_OURS = [
 
 def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
     (tmp_path / "t.jsonl").write_text(line("Something new was said."))
-    told = {"session_id": "s", "transcript_path": str(tmp_path / "t.jsonl"), "cwd": str(tmp_path / "one"), "last_assistant_message": "Done."}
+    told = {
+        "session_id": "s",
+        "transcript_path": str(tmp_path / "t.jsonl"),
+        "cwd": str(tmp_path / "one"),
+        "last_assistant_message": "Done.",
+    }
     command = [sys.executable, "-I", "-S", "-X", "importtime", FILE, "stop", "--host", "claude"]
-    done = subprocess.run(command, input=json.dumps(told), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    loaded = {one.rpartition("|")[2].strip() for one in done.stderr.splitlines() if one.startswith("import time:")}
+    done = subprocess.run(
+        command,
+        input=json.dumps(told),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = {
+        one.rpartition("|")[2].strip()
+        for one in done.stderr.splitlines()
+        if one.startswith("import time:")
+    }
     assert said(notes(vault, "stop")) == "Something new was said.\n\nDone."
-    assert {"cortex.core.redact", "cortex.importers.transcripts.tail", "cortex.vault.cursor"} <= loaded
-    assert not {name for name in loaded if any(name == one or name.startswith(f"{one}.") for one in (*FORBIDDEN, *NOT_OURS))}
+    assert {
+        "cortex.core.redact",
+        "cortex.importers.transcripts.tail",
+        "cortex.vault.cursor",
+    } <= loaded
+    assert not {
+        name
+        for name in loaded
+        if any(name == one or name.startswith(f"{one}.") for one in (*FORBIDDEN, *NOT_OURS))
+    }

@@ -58,7 +58,9 @@ class Clone:
         self.root = root
         self.vault = Vault(os.path.realpath(root))
 
-    def git(self, *words: str, fails: bool = False, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def git(
+        self, *words: str, fails: bool = False, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             ["git", *words],
             cwd=cwd or self.root,
@@ -92,7 +94,20 @@ class Clone:
     def record(self, name: str, body: str = "Because of it.", path: str = "") -> Path:
         file = self.root / (path or f"records/decision/{name}.md")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(compose(Record(name, "decision", name.replace("-", " "), body, "2026-11-01T10:00:00Z", (), project="app", branch="main")))
+        file.write_text(
+            compose(
+                Record(
+                    name,
+                    "decision",
+                    name.replace("-", " "),
+                    body,
+                    "2026-11-01T10:00:00Z",
+                    (),
+                    project="app",
+                    branch="main",
+                )
+            )
+        )
         return file
 
     def write(self, path: str, text: str) -> Path:
@@ -110,7 +125,11 @@ class Clone:
         self.git("push", "-q", "origin", "HEAD")
 
     def notes(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in sorted(self.root.glob("records/**/*.md")) if not path.is_symlink()}
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in sorted(self.root.glob("records/**/*.md"))
+            if not path.is_symlink()
+        }
 
     def head(self) -> str:
         return self.git("rev-parse", "HEAD").stdout.strip()
@@ -147,7 +166,11 @@ def mine(stranger: Clone, tmp_path: Path) -> Callable[[], Clone]:
     """Clone what the stranger has pushed; nothing was set up in it."""
 
     def clone(name: str = "mine") -> Clone:
-        subprocess.run(["git", "clone", "-q", str(tmp_path / "remote.git"), str(tmp_path / name)], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "clone", "-q", str(tmp_path / "remote.git"), str(tmp_path / name)],
+            check=True,
+            capture_output=True,
+        )
         return Clone(tmp_path / name)
 
     return clone
@@ -178,16 +201,31 @@ def test_a_repository_hidden_among_the_notes_runs_nothing(stranger, mine, trap) 
     assert clone.cortex("status", cwd=inside).stdout.splitlines()[0].startswith(str(clone.root))
 
 
-def test_filters_drivers_hooks_and_submodules_that_the_vault_asks_for_are_only_text(stranger, mine, trap) -> None:
+def test_filters_drivers_hooks_and_submodules_that_the_vault_asks_for_are_only_text(
+    stranger, mine, trap
+) -> None:
     run = str(trap.program)
-    stranger.write(".gitattributes", (stranger.root / ".gitattributes").read_text() + "*.md filter=evil diff=evil\n*.txt merge=evil\n")
+    stranger.write(
+        ".gitattributes",
+        (stranger.root / ".gitattributes").read_text()
+        + "*.md filter=evil diff=evil\n*.txt merge=evil\n",
+    )
     stranger.write(
         ".gitconfig",
         f'[filter "evil"]\n\tclean = {run}\n\tsmudge = {run}\n[diff "evil"]\n\ttextconv = {run}\n[merge "evil"]\n\tdriver = {run}\n'
         f'[core]\n\tfsmonitor = {run}\n\thooksPath = hooks\n\tsshCommand = {run}\n\tpager = {run}\n[merge "cortex-record"]\n\tdriver = {run}\n',
     )
-    stranger.write(".gitmodules", f'[submodule "m"]\n\tpath = m\n\turl = ext::{run}\n\tupdate = !{run}\n')
-    for name in ("post-checkout", "pre-commit", "post-commit", "post-merge", "pre-push", "reference-transaction"):
+    stranger.write(
+        ".gitmodules", f'[submodule "m"]\n\tpath = m\n\turl = ext::{run}\n\tupdate = !{run}\n'
+    )
+    for name in (
+        "post-checkout",
+        "pre-commit",
+        "post-commit",
+        "post-merge",
+        "pre-push",
+        "reference-transaction",
+    ):
         for folder in ("hooks", ".githooks", ".cortex/hooks"):
             shutil.copy(run, stranger.write(f"{folder}/{name}", ""))
             (stranger.root / folder / name).chmod(0o755)
@@ -240,12 +278,25 @@ def test_settings_of_a_stranger_name_no_program_and_no_folder(stranger, mine, tr
     toml.write_text(toml.read_text() + SETTINGS.format(run=trap.program))
     stranger.push()
     clone = mine()
-    subprocess.run(tomllib.loads((clone.root / "cortex.toml").read_text())["hooks"]["after_sync"], shell=True, check=False)
+    subprocess.run(
+        tomllib.loads((clone.root / "cortex.toml").read_text())["hooks"]["after_sync"],
+        shell=True,
+        check=False,
+    )
     assert trap.sprung()
     clone.everything()
     assert not trap.sprung()
     folders = {path.name for path in clone.root.iterdir()}
-    assert folders <= {".git", ".gitattributes", "cortex.toml", "inbox", "records", "briefings", "events", "sessions"}
+    assert folders <= {
+        ".git",
+        ".gitattributes",
+        "cortex.toml",
+        "inbox",
+        "records",
+        "briefings",
+        "events",
+        "sessions",
+    }
 
 
 # --- attributes ----------------------------------------------------------------------------------------------------
@@ -265,7 +316,9 @@ def edited(stranger: Clone, clone: Clone) -> Path:
     """Two branches in the clone: the stranger's changes one field of a record, ours another."""
     file = clone.root / "records/decision/base-0.md"
     theirs = stranger.root / "records/decision/base-0.md"
-    theirs.write_text(theirs.read_text().replace("created:", "tags: [theirs]\nconfidence: 0.9\ncreated:"))
+    theirs.write_text(
+        theirs.read_text().replace("created:", "tags: [theirs]\nconfidence: 0.9\ncreated:")
+    )
     stranger.record("from-there")
     stranger.cortex("heal")
     stranger.push()
@@ -305,7 +358,9 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(stranger, mine, 
     assert "tags: [theirs]" in text
     assert clone.cortex("heal", "--check").returncode == 0
     assert not trap.sprung()
-    assert clone.git("status", "--porcelain").stdout == ""  # not a byte of theirs was changed for it
+    assert (
+        clone.git("status", "--porcelain").stdout == ""
+    )  # not a byte of theirs was changed for it
 
 
 def test_attributes_that_come_later_by_a_pull_are_named_and_spoken_over(stranger, mine) -> None:
@@ -321,19 +376,34 @@ def test_attributes_that_come_later_by_a_pull_are_named_and_spoken_over(stranger
     for line in ("title: base zero", "confidence: 0.9", "tags: [theirs]"):
         assert line in file.read_text()
     clone.cortex("doctor", "--fix")
-    assert "cortex-record" in clone.git("check-attr", "merge", "--", "records/decision/base-0.md").stdout
+    assert (
+        "cortex-record"
+        in clone.git("check-attr", "merge", "--", "records/decision/base-0.md").stdout
+    )
 
 
 # --- names ---------------------------------------------------------------------------------------------------------
 
-NAMES = ["-x.md", ":(exclude)x.md", "--output=PWN", "$(touch PWN).md", ":/", "`touch PWN`.md", "a\nb.md", '"; touch PWN; ".md', "%s%P.md"]
+NAMES = [
+    "-x.md",
+    ":(exclude)x.md",
+    "--output=PWN",
+    "$(touch PWN).md",
+    ":/",
+    "`touch PWN`.md",
+    "a\nb.md",
+    '"; touch PWN; ".md',
+    "%s%P.md",
+]
 
 
 def pwned(*folders: Path) -> list[Path]:
     return [path for folder in folders for path in folder.rglob("*PWN*") if path.name == "PWN"]
 
 
-def test_names_that_look_like_options_patterns_or_commands_are_names(stranger, mine, tmp_path) -> None:
+def test_names_that_look_like_options_patterns_or_commands_are_names(
+    stranger, mine, tmp_path
+) -> None:
     clone = mine()
     naive = mine("naive")
     naive.write("b.md", "b")
@@ -341,7 +411,9 @@ def test_names_that_look_like_options_patterns_or_commands_are_names(stranger, m
     assert "b.md" in naive.git("diff", "--cached", "--name-only").stdout
     naive.git("diff", "--cached", "--output=PWN")
     assert (naive.root / "PWN").exists()
-    subprocess.run("echo records/$(touch PWN2).md", shell=True, cwd=naive.root, check=True, capture_output=True)
+    subprocess.run(
+        "echo records/$(touch PWN2).md", shell=True, cwd=naive.root, check=True, capture_output=True
+    )
     assert (naive.root / "PWN2").exists()
     shutil.rmtree(naive.root)
 
@@ -361,23 +433,38 @@ def test_names_that_look_like_options_patterns_or_commands_are_names(stranger, m
         if not name.endswith("/"):
             if name.endswith(".md"):
                 assert name in tracked
-            for words in (("history", "--", name), ("show", "--", name), ("search", "--", name), ("history", "--at", name, "base-0")):
+            for words in (
+                ("history", "--", name),
+                ("show", "--", name),
+                ("search", "--", name),
+                ("history", "--at", name, "base-0"),
+            ):
                 clone.cortex(*words)
     assert "theirs.txt" not in tracked
     clone.cortex("merge", "--", *NAMES[:3])
     assert not pwned(tmp_path)
 
 
-def test_names_like_commands_in_a_conflict_reach_the_driver_as_names(stranger, mine, tmp_path) -> None:
+def test_names_like_commands_in_a_conflict_reach_the_driver_as_names(
+    stranger, mine, tmp_path
+) -> None:
     names = [f"records/{name}" for name in NAMES if name.endswith(".md")]
     for number, name in enumerate(names):
         stranger.record(f"odd-{number}", "One.\n\nTwo.\n\nThree.", path=name)
     stranger.push()
     clone, naive = mine(), mine("naive")
     for name in names:
-        for each, line, tag in ((stranger, "Two of theirs.", "theirs"), (clone, "Two of mine.", "mine"), (naive, "Two of mine.", "mine")):
+        for each, line, tag in (
+            (stranger, "Two of theirs.", "theirs"),
+            (clone, "Two of mine.", "mine"),
+            (naive, "Two of mine.", "mine"),
+        ):
             file = each.root / name
-            file.write_text(file.read_text().replace("Two.", line).replace("created:", f"tags: [{tag}]\ncreated:"))
+            file.write_text(
+                file.read_text()
+                .replace("Two.", line)
+                .replace("created:", f"tags: [{tag}]\ncreated:")
+            )
     stranger.push()
     naive.commit()
     naive.git("config", "merge.cortex-record.driver", """sh -c 'eval "echo $1"' - %P""")
@@ -392,14 +479,20 @@ def test_names_like_commands_in_a_conflict_reach_the_driver_as_names(stranger, m
     for name in names:
         text = (clone.root / name).read_text()
         assert any(line.endswith(f"\t{name}") for line in unmerged), name
-        assert "tags: [mine, theirs]" in text or "tags: [theirs, mine]" in text  # merged by our driver, not by its fallback
+        assert (
+            "tags: [mine, theirs]" in text or "tags: [theirs, mine]" in text
+        )  # merged by our driver, not by its fallback
         assert text.count("<<<<<<<") == 1
     clone.git("merge", "--abort")
     assert clone.cortex("sync").returncode == 1
     for name in names:
         file = clone.root / name
         file.write_text(
-            "".join(line for line in file.read_text().splitlines(keepends=True) if not line.startswith(("<<<<<<<", "=======", ">>>>>>>")))
+            "".join(
+                line
+                for line in file.read_text().splitlines(keepends=True)
+                if not line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
+            )
         )
     done = clone.cortex("sync")
     assert done.returncode == 0, done.stdout
@@ -407,7 +500,9 @@ def test_names_like_commands_in_a_conflict_reach_the_driver_as_names(stranger, m
 
 
 @pytest.mark.parametrize("branch", ["-evil", "--upload-pack=bin/evil", "--output=PWN"])
-def test_a_branch_that_looks_like_an_option_is_a_branch(stranger, mine, trap, tmp_path, branch) -> None:
+def test_a_branch_that_looks_like_an_option_is_a_branch(
+    stranger, mine, trap, tmp_path, branch
+) -> None:
     clone, naive = mine(), mine("naive")
     for each in (clone, naive):
         each.git("update-ref", f"refs/heads/{branch}", "HEAD")
@@ -429,7 +524,13 @@ def test_a_branch_that_looks_like_an_option_is_a_branch(stranger, mine, trap, tm
     done = clone.cortex("sync")
     assert done.returncode == 0, done.stdout
     other = mine("other")
-    assert other.git("ls-tree", "--name-only", f"refs/remotes/origin/{branch}", "--", "records/decision/on-the-branch.md").stdout
+    assert other.git(
+        "ls-tree",
+        "--name-only",
+        f"refs/remotes/origin/{branch}",
+        "--",
+        "records/decision/on-the-branch.md",
+    ).stdout
     other.git("update-ref", f"refs/heads/{branch}", f"refs/remotes/origin/{branch}~1")
     other.git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
     other.git("reset", "-q", "--hard")
@@ -453,7 +554,12 @@ def test_an_address_that_is_a_command_is_refused(stranger, mine, trap, kind, too
         naive.git("ls-remote", url, fails=True)
     else:
         url = f"ssh://-oProxyCommand=touch {trap.mark}/x"
-        subprocess.run([tool("ssh"), url.removeprefix("ssh://")[: -len("/x")], "x"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            [tool("ssh"), url.removeprefix("ssh://")[: -len("/x")], "x"],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     assert trap.sprung()
     clone.git("remote", "set-url", "origin", url)
     clone.record("kept")
@@ -463,10 +569,20 @@ def test_an_address_that_is_a_command_is_refused(stranger, mine, trap, kind, too
     clone.everything()
     assert not trap.sprung()
     assert clone.git("ls-tree", "--name-only", "HEAD", "--", "records/decision/kept.md").stdout
-    clone.git("remote", "set-url", "origin", clone.git("config", "--file", str(stranger.root / ".git/config"), "remote.origin.url").stdout.strip())
+    clone.git(
+        "remote",
+        "set-url",
+        "origin",
+        clone.git(
+            "config", "--file", str(stranger.root / ".git/config"), "remote.origin.url"
+        ).stdout.strip(),
+    )
     clone.git("config", "remote.origin.pushurl", url)
     done = clone.cortex("sync")
-    assert (done.returncode, "nothing was pushed" in done.stdout or "did not take the push" in done.stdout) == (1, True), done.stdout
+    assert (
+        done.returncode,
+        "nothing was pushed" in done.stdout or "did not take the push" in done.stdout,
+    ) == (1, True), done.stdout
     assert not trap.sprung()
 
 
@@ -496,17 +612,29 @@ def talking(port: int) -> list[str]:
     found = []
     for number in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         with contextlib.suppress(OSError):
-            line = Path("/proc", number, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            line = (
+                Path("/proc", number, "cmdline")
+                .read_bytes()
+                .replace(b"\0", b" ")
+                .decode("utf-8", "replace")
+            )
             if f":{port}/" in line:
                 found.append(line)
     return found
 
 
 @pytest.mark.parametrize("scheme", ["git", "http"])
-def test_a_remote_that_hangs_ends_with_a_message_and_leaves_no_process(mine, silent, monkeypatch, scheme) -> None:
+def test_a_remote_that_hangs_ends_with_a_message_and_leaves_no_process(
+    mine, silent, monkeypatch, scheme
+) -> None:
     clone = mine()
     url = f"{scheme}://127.0.0.1:{silent}/x"
-    naive = subprocess.Popen(["git", "ls-remote", url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    naive = subprocess.Popen(
+        ["git", "ls-remote", url],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     with pytest.raises(subprocess.TimeoutExpired):
         naive.wait(1.0)
     os.killpg(naive.pid, 9)
@@ -524,7 +652,9 @@ def test_a_remote_that_hangs_ends_with_a_message_and_leaves_no_process(mine, sil
     assert not talking(silent)
     assert clone.git("ls-tree", "--name-only", "HEAD", "--", "records/decision/kept.md").stdout
     clone.git("fsck", "--strict")
-    assert not [path for path in (clone.root / ".git").rglob("*.lock") if not path.name.startswith("cortex")]
+    assert not [
+        path for path in (clone.root / ".git").rglob("*.lock") if not path.name.startswith("cortex")
+    ]
 
 
 @pytest.mark.parametrize("how", ["emptied", "orphaned", "a third"])
@@ -541,7 +671,14 @@ def test_a_remote_that_takes_the_notes_away_is_asked_about_first(stranger, mine,
         naive.git("fetch", "-q")
         naive.git("reset", "-q", "--hard", "origin/main")  # as many a mirror does
     else:
-        stranger.git("rm", "-q", *[f"records/decision/base-{number}.md" for number in range(10 if how == "emptied" else 5)])
+        stranger.git(
+            "rm",
+            "-q",
+            *[
+                f"records/decision/base-{number}.md"
+                for number in range(10 if how == "emptied" else 5)
+            ],
+        )
         stranger.push()
         naive.git("pull", "-q")
     assert len(naive.notes()) in (0, 5)
@@ -550,7 +687,9 @@ def test_a_remote_that_takes_the_notes_away_is_asked_about_first(stranger, mine,
     for _ in range(2):  # and again: asked once is not allowed
         done = clone.cortex("sync")
         assert done.returncode == 1
-        assert ("no common history" if how == "orphaned" else "cortex sync --yes if that is right") in done.stdout
+        assert (
+            "no common history" if how == "orphaned" else "cortex sync --yes if that is right"
+        ) in done.stdout
         assert {path: data for path, data in clone.notes().items() if path in held} == held
         assert clone.git("status", "--porcelain").stdout == ""
     assert set(clone.git("ls-files", "records").stdout.split()) == set(clone.notes())
@@ -558,7 +697,9 @@ def test_a_remote_that_takes_the_notes_away_is_asked_about_first(stranger, mine,
         before = clone.head()
         assert clone.cortex("sync", "--yes").returncode == 0
         assert len(clone.notes()) == (1 if how == "emptied" else 6)
-        assert "title: base 0" in clone.cortex("history", "base-0", "--at", before).stdout  # and it stays reachable
+        assert (
+            "title: base 0" in clone.cortex("history", "base-0", "--at", before).stdout
+        )  # and it stays reachable
 
 
 def test_a_history_rewritten_under_us_takes_no_note_away(stranger, mine) -> None:
@@ -581,7 +722,9 @@ def test_a_history_rewritten_under_us_takes_no_note_away(stranger, mine) -> None
 # --- what lies in the tree -----------------------------------------------------------------------------------------
 
 
-def test_links_out_of_the_vault_are_neither_read_nor_written_through(stranger, mine, tmp_path) -> None:
+def test_links_out_of_the_vault_are_neither_read_nor_written_through(
+    stranger, mine, tmp_path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "app").mkdir()
@@ -626,7 +769,9 @@ def test_a_link_where_the_pages_should_be_stops_no_sync(stranger, mine, tmp_path
 def test_a_page_of_a_newer_program_is_left_alone_and_stops_no_other(stranger, mine) -> None:
     page = stranger.root / "briefings/app/decisions.md"
     text = page.read_text()
-    forged = re.sub(r"generator: \d+", "generator: 999", text, count=1).rstrip("\n") + "\nforged line\n"
+    forged = (
+        re.sub(r"generator: \d+", "generator: 999", text, count=1).rstrip("\n") + "\nforged line\n"
+    )
     assert forged != text
     page.write_text(forged)
     stranger.push()
@@ -658,14 +803,19 @@ def test_a_pipe_or_a_huge_file_in_the_inbox_holds_up_no_other_event(stranger, mi
     stranger.push()
     clone = mine()
     pending = clone.root / "inbox/pending"
-    pipe, huge = pending / "20261120t000000z-aaaaaaaaaa.md", pending / "20261120t000001z-bbbbbbbbbb.md"
+    pipe, huge = (
+        pending / "20261120t000000z-aaaaaaaaaa.md",
+        pending / "20261120t000001z-bbbbbbbbbb.md",
+    )
     os.mkfifo(pipe)
     with huge.open("wb") as file:
         file.write(b"---\nid: 20261120t000001z-bbbbbbbbbb\ntype: manual\n---\n")
         file.truncate(2 << 30)
     for path in (pipe, huge):
         naive = subprocess.Popen(
-            [sys.executable, "-c", "import sys; open(sys.argv[1], 'rb').read()", str(path)], stderr=subprocess.DEVNULL, preexec_fn=limited
+            [sys.executable, "-c", "import sys; open(sys.argv[1], 'rb').read()", str(path)],
+            stderr=subprocess.DEVNULL,
+            preexec_fn=limited,
         )
         try:
             assert naive.wait(1.5) != 0
@@ -673,7 +823,14 @@ def test_a_pipe_or_a_huge_file_in_the_inbox_holds_up_no_other_event(stranger, mi
             naive.kill()
             naive.wait()
 
-    for words in (("normalize",), ("status",), ("doctor",), ("heal",), ("search", "good"), ("sync",)):
+    for words in (
+        ("normalize",),
+        ("status",),
+        ("doctor",),
+        ("heal",),
+        ("search", "good"),
+        ("sync",),
+    ):
         done = clone.cortex_process(*words, preexec_fn=limited)
         assert done.returncode in (0, 1), (words, done.stdout, done.stderr)
     assert list(clone.root.glob(f"events/**/{good}.md"))
@@ -690,7 +847,10 @@ EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u200b\x9b31m"
 
 def shown(text: str) -> bool:
     """Whether nothing in it acts on a terminal or hides in it."""
-    return not any(character in text for character in "\x1b\x07\u202e\u200b\x9b\x7f") and "\r" not in text
+    return (
+        not any(character in text for character in "\x1b\x07\u202e\u200b\x9b\x7f")
+        and "\r" not in text
+    )
 
 
 def test_escape_sequences_of_a_history_are_shown_and_not_sent(stranger, mine, tmp_path) -> None:

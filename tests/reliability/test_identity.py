@@ -51,11 +51,23 @@ class Clone:
 
     def caller(self) -> Caller:
         number = next(self.number)
-        return Caller(str(self.root), f"2026-11-21T10:{number // 60:02}:{number % 60:02}Z", lambda size: number.to_bytes(size, "big"), "test", silent)
+        return Caller(
+            str(self.root),
+            f"2026-11-21T10:{number // 60:02}:{number % 60:02}Z",
+            lambda size: number.to_bytes(size, "big"),
+            "test",
+            silent,
+        )
 
     def git(self, *words: str, code: int | None = 0) -> str:
         done = subprocess.run(
-            ["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False, env=os.environ | {"GIT_EDITOR": "true"}
+            ["git", *words],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env=os.environ | {"GIT_EDITOR": "true"},
         )
         assert code is None or done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -131,7 +143,9 @@ def begun(folder: Path, *, has_drivers: bool) -> None:
     a.git("push", "-q", "-u", "origin", "main")
     subprocess.run(["git", "clone", "-q", "remote.git", "b"], cwd=folder, check=True)
     for name in ("a", "b"):
-        drivers.register(str(folder / name)) if has_drivers else drivers.unregister(str(folder / name))
+        drivers.register(str(folder / name)) if has_drivers else drivers.unregister(
+            str(folder / name)
+        )
 
 
 BEGUN = {known: functools.partial(begun, has_drivers=known) for known in (True, False)}
@@ -153,7 +167,11 @@ def meet(*clones: Clone) -> None:
             break
     assert len(trees) == 1
     for each in clones:
-        assert [one for one in each.problems() if "driver" not in one and "merged without Cortex" not in one] == []
+        assert [
+            one
+            for one in each.problems()
+            if "driver" not in one and "merged without Cortex" not in one
+        ] == []
 
 
 # --- events
@@ -176,7 +194,11 @@ def test_an_event_in_two_places_is_never_written_into_another_events_file(two) -
     meet(a, b)
     for each in (a, b):
         held = each.texts()
-        assert [held[id_].splitlines()[-1] for id_ in (E1, E2, E3)] == ["A turn.", "The second turn.", "The third turn."]
+        assert [held[id_].splitlines()[-1] for id_ in (E1, E2, E3)] == [
+            "A turn.",
+            "The second turn.",
+            "The third turn.",
+        ]
 
 
 def test_an_event_whose_file_holds_another_event_is_named_and_gets_its_own_text_back(two) -> None:
@@ -207,7 +229,10 @@ def test_an_event_that_was_changed_in_a_merge_is_named(two) -> None:
     b.write("mine.md", "Shopping\n")
     b.add_line(event_path(E1), "and what was never said")
     b.commit("an evil merge")
-    assert any(one.startswith(event_path(E1)) and "edited after it was captured" in one for one in b.problems())
+    assert any(
+        one.startswith(event_path(E1)) and "edited after it was captured" in one
+        for one in b.problems()
+    )
 
 
 # --- records
@@ -226,7 +251,9 @@ def both_survive(clone: Clone) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(two, swapped) -> None:
+def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(
+    two, swapped
+) -> None:
     a, b = two[::-1] if swapped else two
     remove_and_save_alike(a)
     b.add_line(record_path(X), "measured on two machines")
@@ -238,18 +265,30 @@ def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(t
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
-def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pull(two, swapped, rebase) -> None:
+def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pull(
+    two, swapped, rebase
+) -> None:
     """The next command brings back what git's merge could not hold, and says so; then everything is shared."""
     a, b = two
     first, second = (b, a) if swapped else (a, b)
-    (remove_and_save_alike if first is a else lambda each: each.add_line(record_path(X), "measured on two machines"))(first)
+    (
+        remove_and_save_alike
+        if first is a
+        else lambda each: each.add_line(record_path(X), "measured on two machines")
+    )(first)
     first.commits()
-    (remove_and_save_alike if second is a else lambda each: each.add_line(record_path(X), "measured on two machines"))(second)
+    (
+        remove_and_save_alike
+        if second is a
+        else lambda each: each.add_line(record_path(X), "measured on two machines")
+    )(second)
     second.commit()
     second.git("pull", "-q", "--no-edit", rebase, code=None)
     if second.git("ls-files", "-u"):  # without drivers git finds a conflict
         second.fix()
-        words = ("commit", "-q", "--no-edit") if rebase == "--no-rebase" else ("rebase", "--continue")
+        words = (
+            ("commit", "-q", "--no-edit") if rebase == "--no-rebase" else ("rebase", "--continue")
+        )
         second.git(*words)
     healed = heal(second.vault, second.caller())
     assert healed.problems == ()
@@ -285,7 +324,9 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
-def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_others_alone(two) -> None:
+def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_others_alone(
+    two,
+) -> None:
     """Git makes up a place for it, which is in no commit; and puts one text with markers into both of the others."""
     a, b = two
     drivers.unregister(str(b.root))
@@ -309,7 +350,9 @@ def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_oth
     b.git("-c", "merge.directoryRenames=conflict", "pull", "-q", "--no-rebase", "--no-edit", code=1)
     assert b.git("ls-files", "-u", "--", "notizen", "plans")
     b.fix()
-    assert b.git("diff", "--name-only", "--diff-filter=U") == "notizen/three.md\n"  # a person's own, without an id
+    assert (
+        b.git("diff", "--name-only", "--diff-filter=U") == "notizen/three.md\n"
+    )  # a person's own, without an id
     b.git("add", "notizen/three.md")
     b.git("commit", "-q", "--no-edit")
     meet(b, a)
@@ -346,7 +389,11 @@ def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(t
     a, b = two
     rebase_without_drivers(a, b)
     assert "measured" in (b.root / record_path(Y)).read_text()
-    b.write(record_path(Y), (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [storage, later]") + "and a line of its own\n")
+    b.write(
+        record_path(Y),
+        (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [storage, later]")
+        + "and a line of its own\n",
+    )
     b.commit()
     done = sync(b.vault, b.caller())
     assert {one.path for one in done.settled} >= {record_path(X), record_path(Y)}
@@ -397,7 +444,9 @@ def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drive
     assert b.problems() == []
 
 
-def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first(two, has_drivers) -> None:
+def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first(
+    two, has_drivers
+) -> None:
     if not has_drivers:
         pytest.skip("only the driver displaces")
     a, b = two
@@ -423,9 +472,18 @@ def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drive
     remove_and_save_alike(a)
     a.record(X)
     (a.root / record_path(X)).rename(a.root / "ideas.md")
-    a.write("ideas.md", a.root.joinpath("ideas.md").read_text() + "".join(f"And a thought, the {number}th.\n" for number in range(40)))
+    a.write(
+        "ideas.md",
+        a.root.joinpath("ideas.md").read_text()
+        + "".join(f"And a thought, the {number}th.\n" for number in range(40)),
+    )
     a.commits()
-    b.write(record_path(X), (b.root / record_path(X)).read_text().replace("for a shop", "for a shop, measured on two machines,"))
+    b.write(
+        record_path(X),
+        (b.root / record_path(X))
+        .read_text()
+        .replace("for a shop", "for a shop, measured on two machines,"),
+    )
     b.commit()
     b.git("pull", "-q", "--rebase")
     assert "by hand" not in b.git("log", "@{u}..HEAD", "--format=%s")
@@ -437,7 +495,9 @@ def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drive
 def test_an_event_that_was_displaced_and_is_there_is_left_alone(two) -> None:
     a, _ = two
     before = sorted(a.root.rglob("events/**/*.md"))
-    displaced.keep(str(a.root), "mine.md", b"", b"Shopping\n", (a.root / event_path(E1)).read_bytes())
+    displaced.keep(
+        str(a.root), "mine.md", b"", b"Shopping\n", (a.root / event_path(E1)).read_bytes()
+    )
     heal(a.vault, a.caller())
     assert displaced.entries(str(a.root)) == []
     assert sorted(a.root.rglob("events/**/*.md")) == before
@@ -450,7 +510,10 @@ def test_doctor_fix_changes_no_other_note_in_the_middle_of_a_rebase(two) -> None
     a.commits()
     b.add_line("mine.md", "- tea")
     b.write(
-        "Ideas/one.md", RECORD.format(id=Y, title="Use files").replace("confidence: 0.9\n", "confidence: 0.9\nmerge_conflicts:\n  - {field: body}\n")
+        "Ideas/one.md",
+        RECORD.format(id=Y, title="Use files").replace(
+            "confidence: 0.9\n", "confidence: 0.9\nmerge_conflicts:\n  - {field: body}\n"
+        ),
     )
     b.commit()
     b.git("pull", "-q", "--rebase", code=1)
@@ -511,7 +574,9 @@ def test_a_persons_own_note_is_never_taken_for_a_record(two, kind) -> None:
         each.git("commit", "-qm", "mine", "--", "Like it.md", code=None)
     a.sync()
     done = sync(b.vault, b.caller())
-    for problem in done.waiting:  # a person's own note that one deleted and the other changed is theirs to decide
+    for problem in (
+        done.waiting
+    ):  # a person's own note that one deleted and the other changed is theirs to decide
         assert problem.where == "Like it.md"
         b.git("add", "Like it.md")
     meet(b, a)
@@ -586,10 +651,19 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
     a.commits()
     b.git("pull", "-q")
     remove_and_save_alike(a)
-    a.write(record_path(Z), (a.root / record_path(Z)).read_text().replace("[storage]", "[storage, queue]").replace("21", "22"))
+    a.write(
+        record_path(Z),
+        (a.root / record_path(Z))
+        .read_text()
+        .replace("[storage]", "[storage, queue]")
+        .replace("21", "22"),
+    )
     a.commits()
     b.add_line(record_path(X), "measured on two machines")
-    b.write(record_path(Z), (b.root / record_path(Z)).read_text().replace("[storage]", "[storage, shop]"))
+    b.write(
+        record_path(Z),
+        (b.root / record_path(Z)).read_text().replace("[storage]", "[storage, shop]"),
+    )
     b.commit()
     then = way(a, b)
     if b.git("ls-files", "-u") or "rebase in progress" in b.git("status"):
@@ -608,21 +682,32 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
     meet(b, a)
     for each in (a, b):
         both_survive(each)
-        assert "tags: [storage, queue, shop]" in each.texts()[Z] or "tags: [storage, shop, queue]" in each.texts()[Z]
+        assert (
+            "tags: [storage, queue, shop]" in each.texts()[Z]
+            or "tags: [storage, shop, queue]" in each.texts()[Z]
+        )
 
 
 def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     a, _ = two
     a.add_line(record_path(X), "measured on two machines")
     a.commit("measured")
-    a.write(record_path(X), (a.root / record_path(X)).read_text().replace("One file is", "Two files are").replace("measured on", "measured again on"))
+    a.write(
+        record_path(X),
+        (a.root / record_path(X))
+        .read_text()
+        .replace("One file is", "Two files are")
+        .replace("measured on", "measured again on"),
+    )
     a.commit("again")
     a.git("revert", "--no-edit", "HEAD~1", code=1)
     done = sync(a.vault, a.caller())
     assert [one.where for one in done.waiting] == [record_path(X)]
     assert "git revert --continue" in done.hint
     text = "".join(
-        line for line in (a.root / record_path(X)).read_text().splitlines(keepends=True) if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
+        line
+        for line in (a.root / record_path(X)).read_text().splitlines(keepends=True)
+        if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
     )
     a.write(record_path(X), text)
     a.git("add", "-A")
@@ -637,7 +722,11 @@ def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind
     """Both sides merged the other's commit, so git merges two bases first; in one of them the note stands in two places. Then
     git takes its second place for the old name of what either side added, and neither side knows the place."""
     a, b = two
-    note, old = (event_path(E2), event_path(E2, "inbox/pending")) if kind == "event" else (record_path(Y), f"records/note/{Y}.md")
+    note, old = (
+        (event_path(E2), event_path(E2, "inbox/pending"))
+        if kind == "event"
+        else (record_path(Y), f"records/note/{Y}.md")
+    )
     for clone in (a, b):
         clone.event(E2) if kind == "event" else clone.record(Y)
     b.write(old, (b.root / note).read_text())
@@ -648,7 +737,9 @@ def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind
     for clone, added in ((a, Z), (b, X)):
         clone.git("merge", "-q", "-s", "ours", "theirs")
         (clone.root / old).unlink(missing_ok=True)
-        clone.event(E3 if clone is a else E3[:-1] + "z") if kind == "event" else clone.record(f"use-more-{added[-6:]}")
+        clone.event(E3 if clone is a else E3[:-1] + "z") if kind == "event" else clone.record(
+            f"use-more-{added[-6:]}"
+        )
         clone.commit()
     b.git("push", "-q")
     before = a.texts() | b.texts()
@@ -660,7 +751,9 @@ def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind
     assert a.git("status", "--short") == ""
 
 
-def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_holds_up_no_merge(two) -> None:
+def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_holds_up_no_merge(
+    two,
+) -> None:
     """Here git takes what one base alone had for the old name of that note on one side, and of another note on the other."""
     a, b = two
     old = record_path("use-queues-q3q3aa")
@@ -695,7 +788,9 @@ def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_hold
     assert a.git("status", "--short") == ""
 
 
-def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(two) -> None:
+def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(
+    two,
+) -> None:
     """The edit and the like note touch one line, so that git stops; its stages hold both notes at one path."""
     for resolved_by in ("doctor", "sync", "hand"):
         a, b = two
@@ -703,9 +798,15 @@ def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoeve
         line = "One file is enough for a shop, and it is easy to copy."
         old = next(id_ for id_, text in b.texts().items() if line in text)
         a.remove(record_path(old))
-        a.write(record_path(new), RECORD.format(id=new, title="Use files").replace(line, f"{line} {resolved_by}"))
+        a.write(
+            record_path(new),
+            RECORD.format(id=new, title="Use files").replace(line, f"{line} {resolved_by}"),
+        )
         a.commits()
-        b.write(record_path(old), b.texts()[old].replace(line, "One file is edited, and it is easy to copy."))
+        b.write(
+            record_path(old),
+            b.texts()[old].replace(line, "One file is edited, and it is easy to copy."),
+        )
         b.commit()
         b.git("pull", "-q", "--no-edit", "--no-rebase", code=None)
         if b.git("ls-files", "-u"):
@@ -784,9 +885,14 @@ def test_two_files_of_one_id_are_named_and_made_one(two, topic) -> None:
     a, b = two
     text = (a.root / record_path(X)).read_text().replace("tags:", f"{topic}tags:")
     a.write(record_path(X), text)
-    a.write("records/decision/Use files (copy).md", text.replace("[storage]", "[storage, copy]") + "and a line of the copy\n")
+    a.write(
+        "records/decision/Use files (copy).md",
+        text.replace("[storage]", "[storage, copy]") + "and a line of the copy\n",
+    )
     a.add_line(record_path(X), "and a line of the first")
-    (hint,) = [one.hint for one in doctor(a.vault, a.caller()).problems if "has the id" in one.message]
+    (hint,) = [
+        one.hint for one in doctor(a.vault, a.caller()).problems if "has the id" in one.message
+    ]
     assert hint.startswith("cortex doctor --fix keeps one file")
     assert ("another id" in hint or "delete the id" in hint) == (not topic)
     fixed = doctor(a.vault, a.caller(), fix=True).fixed
@@ -798,7 +904,9 @@ def test_two_files_of_one_id_are_named_and_made_one(two, topic) -> None:
     meet(a, b)
 
 
-def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothing_from_it(two) -> None:
+def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothing_from_it(
+    two,
+) -> None:
     a = two[0]
     old = (a.root / record_path(X)).read_text()
     a.add_line(record_path(X), "A second line.")
@@ -813,7 +921,9 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     assert "A second line." in a.texts()[X]
 
 
-def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(two) -> None:
+def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(
+    two,
+) -> None:
     """Git lists commits by their time: what was made later in one branch may stand behind what is older in another."""
     a = two[0]
     text = (a.root / record_path(X)).read_text()
@@ -836,12 +946,19 @@ def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are
     assert "A second line." in a.texts()[X]
 
 
-def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(two) -> None:
+def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(
+    two,
+) -> None:
     a = two[0]
     first = RECORD.format(id=X, title="Use files").replace("tags:", "topic: storage\ntags:")
     a.write(record_path(X), first)
     a.commit()
-    a.write("Ideas/moved.md", first.replace("10:00:00Z\nconf", "11:00:00Z\nconf").replace("One file", "Two files").replace("for a shop", "for two"))
+    a.write(
+        "Ideas/moved.md",
+        first.replace("10:00:00Z\nconf", "11:00:00Z\nconf")
+        .replace("One file", "Two files")
+        .replace("for a shop", "for two"),
+    )
     a.commit()
     a.add_line(record_path(X), "A line by hand.")
     a.fix()
@@ -853,7 +970,10 @@ def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_a
 
 def test_a_copy_beside_a_record_does_not_take_its_name(two) -> None:
     a, _ = two
-    a.write(f"records/decision/{X} 1.md", (a.root / record_path(X)).read_text().replace("[storage]", "[storage, copy]"))
+    a.write(
+        f"records/decision/{X} 1.md",
+        (a.root / record_path(X)).read_text().replace("[storage]", "[storage, copy]"),
+    )
     a.fix()
     assert "[storage, copy]" in (a.root / record_path(X)).read_text()
     assert not (a.root / f"records/decision/{X} 1.md").exists()
@@ -866,7 +986,9 @@ def test_notes_of_a_persons_own_with_one_id_are_left_alone(two) -> None:
     a.fix()
     assert (a.root / "One.md").exists()
     assert (a.root / "Two.md").exists()
-    assert any("give one of the two another id" in one.hint for one in doctor(a.vault, a.caller()).problems)
+    assert any(
+        "give one of the two another id" in one.hint for one in doctor(a.vault, a.caller()).problems
+    )
 
 
 # --- whatever git pairs
@@ -891,12 +1013,18 @@ def test_random_deletes_and_adds_that_git_may_pair(two, how, renames, seed) -> N
     alphabet = "abcdefghijklmnop"
     for number in range(6):
         a.record(f"note-{alphabet[number] * 6}", f"Use files {number}")
-        a.event(f"20261120t10{number:02}00z-{alphabet[number] * 10}", f"turn {number}", folder="inbox/pending" if number % 2 else "events/2026/11")
+        a.event(
+            f"20261120t10{number:02}00z-{alphabet[number] * 10}",
+            f"turn {number}",
+            folder="inbox/pending" if number % 2 else "events/2026/11",
+        )
     a.commits()
     b.git("pull", "-q")
     expected: dict[str, str] = {}
     deleted: dict[str, int] = {}
-    events: dict[str, str] = {path.stem: path.read_text() for path in (a.root / "inbox/pending").glob("*.md")}
+    events: dict[str, str] = {
+        path.stem: path.read_text() for path in (a.root / "inbox/pending").glob("*.md")
+    }
     for side, each in enumerate((a, b)):
         for number in range(6):
             path = record_path(f"note-{alphabet[number] * 6}")
@@ -907,7 +1035,9 @@ def test_random_deletes_and_adds_that_git_may_pair(two, how, renames, seed) -> N
             elif what == "edit":
                 each.add_line(path, f"edited by {side}")
                 expected[f"{path} {side}"] = f"edited by {side}"
-            pending = each.root / event_path(f"20261120t10{number:02}00z-{alphabet[number] * 10}", "inbox/pending")
+            pending = each.root / event_path(
+                f"20261120t10{number:02}00z-{alphabet[number] * 10}", "inbox/pending"
+            )
             if pending.exists() and chance.random() < 0.7:
                 pending.rename(each.root / event_path(pending.stem))
         for number in range(chance.randrange(1, 4)):

@@ -19,7 +19,21 @@ from cortex.vault.find import Vault
 
 pytestmark = [pytest.mark.usefixtures("stopped"), pytest.mark.sampled(2)]
 ID = "20261120t164512z-aaaaaaaaab"
-COUNTED = ("open", "write", "read", "fsync", "link", "unlink", "mkdir", "rename", "close", "fchmod", "stat", "fstat", "listdir")
+COUNTED = (
+    "open",
+    "write",
+    "read",
+    "fsync",
+    "link",
+    "unlink",
+    "mkdir",
+    "rename",
+    "close",
+    "fchmod",
+    "stat",
+    "fstat",
+    "listdir",
+)
 
 
 class Call(NamedTuple):
@@ -39,7 +53,12 @@ class Meanwhile:
     def __getattr__(self, name: str) -> Any:
         if name in COUNTED:
             number = len(self.calls)
-            self.calls.append(Call(name, hash(tuple((frame.f_code, line) for frame, line in traceback.walk_stack(None)))))
+            self.calls.append(
+                Call(
+                    name,
+                    hash(tuple((frame.f_code, line) for frame, line in traceback.walk_stack(None))),
+                )
+            )
             if number == self.at:
                 self.act()
         return getattr(os, name)
@@ -49,7 +68,9 @@ class Meanwhile:
 def during(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Do `ours`, and `theirs` before its call number `at`; answers the result and the calls."""
 
-    def run(ours: Callable[[], Any], at: int = -1, theirs: Callable[[], Any] = lambda: None) -> tuple[Any, list[Call]]:
+    def run(
+        ours: Callable[[], Any], at: int = -1, theirs: Callable[[], Any] = lambda: None
+    ) -> tuple[Any, list[Call]]:
         def undisturbed() -> None:
             with monkeypatch.context() as patch:
                 patch.setattr(files, "os", os)
@@ -64,7 +85,9 @@ def during(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def caller_of(start: int = 0) -> Caller:
-    return Caller("/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent)
+    return Caller(
+        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent
+    )
 
 
 def vaults(ram: Path) -> Callable[[int], Vault]:
@@ -76,13 +99,17 @@ def following(at: int, calls: list[Call], every: bool) -> int:
     from its place in the code."""
     sites = [call.site for call in calls]
     at += 1
-    while not every and at < len(sites) and sites[at] in sites[:at] and sites[at] in sites[at + 1 :]:
+    while (
+        not every and at < len(sites) and sites[at] in sites[:at] and sites[at] in sites[at + 1 :]
+    ):
         at += 1
     return at
 
 
 @pytest.mark.parametrize("first", [False, True], ids=["a repeated capture", "a first capture"])
-def test_a_capture_with_an_id_stays_one_when_the_inbox_is_normalized_meanwhile(first, ram, look, homes, during, soak):
+def test_a_capture_with_an_id_stays_one_when_the_inbox_is_normalized_meanwhile(
+    first, ram, look, homes, during, soak
+):
     fresh = vaults(ram)
     ours = lambda vault: capture(vault, caller_of(), "Gotcha: once", id=ID)
     at, calls = -1, [Call("?", 0)]
@@ -93,7 +120,9 @@ def test_a_capture_with_an_id_stays_one_when_the_inbox_is_normalized_meanwhile(f
         answer, calls = during(lambda: ours(vault), at, lambda: normalize(vault, caller_of()))
         normalize(vault, caller_of())
         assert answer.id == ID
-        assert len(look(vault.root).places(ID)) == len(look(vault.root).below("records")) == 1, f"before call {at} of {[call.name for call in calls]}"
+        assert len(look(vault.root).places(ID)) == len(look(vault.root).below("records")) == 1, (
+            f"before call {at} of {[call.name for call in calls]}"
+        )
         at = following(at, calls, soak)
 
 
@@ -122,7 +151,9 @@ def test_a_capture_beside_a_run_is_taken_by_it_or_by_the_next(ram, look, homes, 
         seen = look(vault.root)
         assert not seen.below("inbox"), f"before call {at}"
         assert len(seen.below("events")) == (3 if at >= 0 else 2), f"before call {at}"
-        assert sum(data.count(b"[[") for data in seen.below("sessions").values()) == (2 if at >= 0 else 1)
+        assert sum(data.count(b"[[") for data in seen.below("sessions").values()) == (
+            2 if at >= 0 else 1
+        )
         at = following(at, calls, soak)
 
 

@@ -34,7 +34,9 @@ class Process(threading.Thread):
         self.code = 0
 
     def run(self) -> None:
-        with subprocess.Popen([sys.executable, str(WORKER), *self.words], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, str(WORKER), *self.words], stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 if line.endswith(b"\n"):  # half a line is no acknowledgement
@@ -51,7 +53,9 @@ def normalizing(root: str, over: threading.Event, chance: random.Random, said: l
     busy = True
     at_an_end = lambda: over.is_set() and any(Path(root, "events").rglob("*.md"))
     while not at_an_end():
-        with subprocess.Popen([sys.executable, str(WORKER), "normalize", root], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, str(WORKER), "normalize", root], stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             if busy:
                 while not (select.select([process.stdout], [], [], 0.01)[0] or at_an_end()):
@@ -70,7 +74,17 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     root = vault.root
     each = 2_500 if soak else 100
     doomed = {0: 3, 3: chance.randrange(1, each), 6: chance.randrange(1, each)}
-    workers = [Process("capture", root, str(number), str(each), lines=doomed.get(number, -1), later=chance.uniform(0, 0.003)) for number in range(8)]
+    workers = [
+        Process(
+            "capture",
+            root,
+            str(number),
+            str(each),
+            lines=doomed.get(number, -1),
+            later=chance.uniform(0, 0.003),
+        )
+        for number in range(8)
+    ]
     over, consumed = threading.Event(), []
     consumer = threading.Thread(target=normalizing, args=(root, over, chance, consumed))
     for thread in (consumer, *workers):
@@ -80,8 +94,14 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     over.set()
     consumer.join()
 
-    said = {line.split()[0]: (number, int(line.split()[1])) for number, worker in enumerate(workers) for line in worker.said}
-    assert [worker.code for worker in workers] == [-9 if number in doomed else 0 for number in range(8)]
+    said = {
+        line.split()[0]: (number, int(line.split()[1]))
+        for number, worker in enumerate(workers)
+        for line in worker.said
+    }
+    assert [worker.code for worker in workers] == [
+        -9 if number in doomed else 0 for number in range(8)
+    ]
     assert len(said) >= 5 * each + sum(doomed.values())
     seen = look(root)
     # A consumer that was killed over a session's note leaves a hidden file beside it, which the next run takes away.
@@ -90,11 +110,19 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     assert seen.below("events")
     assert all(line.startswith("done") for line in consumed)
     for id_, (number, n) in said.items():
-        assert len(seen.places(id_)) == 1, f"seed {SEED}: {id_} is in {seen.places(id_) or 'no place'}"
+        assert len(seen.places(id_)) == 1, (
+            f"seed {SEED}: {id_} is in {seen.places(id_) or 'no place'}"
+        )
         event = read_event(seen.files[seen.places(id_)[0]], seen.places(id_)[0])
         assert event.text == text_of(number, n)
-    arrived = {path.rpartition("/")[2][:-3] for path in seen.notes if path.startswith(("inbox/pending/", "events/"))}
-    assert len(arrived - said.keys()) <= len(doomed)  # the one that each was killed over, acknowledged to nobody
+    arrived = {
+        path.rpartition("/")[2][:-3]
+        for path in seen.notes
+        if path.startswith(("inbox/pending/", "events/"))
+    }
+    assert len(arrived - said.keys()) <= len(
+        doomed
+    )  # the one that each was killed over, acknowledged to nobody
 
     answer = normalize(vault, caller)
     assert not answer.failed
@@ -103,12 +131,25 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     assert not seen.below("inbox")
     for path, data in seen.below("events").items():
         assert events.compose(read_event(data, path)).encode() == data
-    named = Counter(id_ for path, data in seen.notes.items() if path.startswith(("records/", "sessions/")) for id_ in provenance(data, path))
-    turns = {path.rpartition("/")[2][:-3] for path, data in seen.below("events").items() if read_event(data, path).type == "stop"}
-    assert named == {id_: 1 + (id_ in turns) for id_ in arrived}  # a turn is told by its session, and its decision is a record
+    named = Counter(
+        id_
+        for path, data in seen.notes.items()
+        if path.startswith(("records/", "sessions/"))
+        for id_ in provenance(data, path)
+    )
+    turns = {
+        path.rpartition("/")[2][:-3]
+        for path, data in seen.below("events").items()
+        if read_event(data, path).type == "stop"
+    }
+    assert named == {
+        id_: 1 + (id_ in turns) for id_ in arrived
+    }  # a turn is told by its session, and its decision is a record
     assert normalize(vault, caller).events == ()
     assert look(root) == seen
-    print(f"\n{len(said)} acknowledged, {len(arrived)} there, {len(doomed)} processes killed, each named where it belongs")
+    print(
+        f"\n{len(said)} acknowledged, {len(arrived)} there, {len(doomed)} processes killed, each named where it belongs"
+    )
 
 
 def provenance(data: bytes, path: str) -> list[str]:
@@ -123,7 +164,9 @@ def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, home
 
     def command(*words: str, kill_after: float = -1.0) -> str:
         line = [sys.executable, "-m", "cortex", *words, "--vault", vault.root]
-        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             if kill_after >= 0:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(kill_after)
@@ -137,7 +180,13 @@ def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, home
         chance = random.Random(SEED + number)
         for n in range(each):
             id_ = f"20261120t{number:02d}{n // 60:02d}{n % 60:02d}z-aaaaaaaaaa"
-            said = command("capture", f"Gotcha: {number} of {n}", "--id", id_, kill_after=chance.uniform(0, 0.12) if n % 3 == 0 else -1.0)
+            said = command(
+                "capture",
+                f"Gotcha: {number} of {n}",
+                "--id",
+                id_,
+                kill_after=chance.uniform(0, 0.12) if n % 3 == 0 else -1.0,
+            )
             for _ in range(3):
                 said = said or command("capture", f"Gotcha: {number} of {n}", "--id", id_)
             if said != f"{id_}\n":

@@ -33,9 +33,15 @@ SHARED = "records/decision/shared-aaaaaa.md"
 EARLIEST = {"sync": 0.05, "heal": 0.03, "watch": 0.2}  # seconds after which the victim is killed
 LATEST = {"sync": 0.7, "heal": 0.25, "watch": 2.6}  # or sooner, where it has often ended by then
 # What git is caught at when it is killed as well; nothing is any moment.
-GITS = {"sync": [b"merge", b"rebase", b"commit", b"push", b"update-index", b""], "heal": [b""], "watch": [b"commit", b""]}
+GITS = {
+    "sync": [b"merge", b"rebase", b"commit", b"push", b"update-index", b""],
+    "heal": [b""],
+    "watch": [b"commit", b""],
+}
 
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc"), reason="not run: who is whose child is read from /proc")
+pytestmark = pytest.mark.skipif(
+    not os.path.isdir("/proc"), reason="not run: who is whose child is read from /proc"
+)
 
 
 class Clone:
@@ -44,7 +50,12 @@ class Clone:
     latest = LATEST.copy()  # of all clones
 
     def __init__(self, root: Path, name: str, chance: random.Random) -> None:
-        self.vault, self.root, self.name, self.chance = Vault(os.path.realpath(root)), Path(os.path.realpath(root)), name, chance
+        self.vault, self.root, self.name, self.chance = (
+            Vault(os.path.realpath(root)),
+            Path(os.path.realpath(root)),
+            name,
+            chance,
+        )
         self.acknowledged: list[str] = []
         self.tags: list[str] = []
         self.kills: Counter[str] = Counter()
@@ -54,7 +65,9 @@ class Clone:
         return caller_now(str(self.root))
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -62,18 +75,32 @@ class Clone:
         """Capture twice, tag the record that everybody tags, write one of one's own."""
         for n in range(2):
             self.acknowledged.append(
-                capture(self.vault, self.caller(), f"Decision: {turn}.{n} of {self.name}, because", project="p", branch="main").id
+                capture(
+                    self.vault,
+                    self.caller(),
+                    f"Decision: {turn}.{n} of {self.name}, because",
+                    project="p",
+                    branch="main",
+                ).id
             )
         self.tags.append(f"{self.name}{turn}x{len(self.tags)}")
         file = self.root / SHARED
         file.write_text(file.read_text().replace("tags: [", f"tags: [{self.tags[-1]}, ", 1))
         own = f"own-{self.tags[-1]}"
-        record = Record(own, "decision", own, "Mine.", "2026-11-01T10:00:00Z", (), project="p", branch="main")
+        record = Record(
+            own, "decision", own, "Mine.", "2026-11-01T10:00:00Z", (), project="p", branch="main"
+        )
         (self.root / f"records/decision/{own}.md").write_text(compose(record))
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.root.parent / f"{self.name}.log").open("ab") as log:
-            return subprocess.Popen([sys.executable, "-m", "cortex", *words], cwd=self.root, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            return subprocess.Popen(
+                [sys.executable, "-m", "cortex", *words],
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def killed(self, victim: subprocess.Popen[bytes], kind: str, begun: float) -> None:
         """End it as nothing should be ended, alone or with the git that it runs; then do what is a person's to do."""
@@ -82,7 +109,13 @@ class Clone:
             victim.wait(max(0.0, moment - time.monotonic()))
         whole = self.chance.random() < 0.5
         wanted = self.chance.choice(GITS[kind])
-        while whole and wanted and victim.poll() is None and not at_work(victim.pid, wanted) and time.monotonic() < moment + 1:
+        while (
+            whole
+            and wanted
+            and victim.poll() is None
+            and not at_work(victim.pid, wanted)
+            and time.monotonic() < moment + 1
+        ):
             time.sleep(0.001)
         time.sleep(self.chance.uniform(0, 0.01))
         children = family(victim.pid, stop=whole) if victim.poll() is None else []
@@ -90,15 +123,27 @@ class Clone:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         ended = victim.wait() != -signal.SIGKILL
-        self.latest[kind] = min(LATEST[kind], max(EARLIEST[kind], self.latest[kind] * (0.7 if ended else 1.15)))
-        self.kills[f"{kind} had ended" if ended else f"{kind} and its git" if whole and children else f"{kind} alone"] += 1
+        self.latest[kind] = min(
+            LATEST[kind], max(EARLIEST[kind], self.latest[kind] * (0.7 if ended else 1.15))
+        )
+        self.kills[
+            f"{kind} had ended"
+            if ended
+            else f"{kind} and its git"
+            if whole and children
+            else f"{kind} alone"
+        ] += 1
         until_gone(children)
         for path in self.left_locks():
             # Only a git that was killed itself leaves a lock behind. Nobody but a person can know that it is nobody's.
             assert whole, f"seed {SEED}: {path} was left though its git was not killed"
             self.locks[path.name] += 1
             os.utime(path, (time.time() - 1200, time.time() - 1200))
-            named = [problem for problem in doctor(self.vault, self.caller()).problems if problem.where == str(path.relative_to(self.root))]
+            named = [
+                problem
+                for problem in doctor(self.vault, self.caller()).problems
+                if problem.where == str(path.relative_to(self.root))
+            ]
             assert named, f"seed {SEED}: doctor does not name {path}"
             assert named[0].hint == f"rm {path}"
             path.unlink()
@@ -110,7 +155,9 @@ class Clone:
 
     def synced(self) -> None:
         done = sync(self.vault, self.caller())
-        assert (done.trouble, done.waiting, done.problems) == ("", (), ()), f"seed {SEED}: {self.name}: {done}"
+        assert (done.trouble, done.waiting, done.problems) == ("", (), ()), (
+            f"seed {SEED}: {self.name}: {done}"
+        )
 
     def tree(self) -> list[str]:
         return self.git("ls-tree", "-r", "HEAD").splitlines()
@@ -127,7 +174,10 @@ def family(pid: int, *, stop: bool) -> list[int]:
                 os.kill(parent, signal.SIGSTOP)
         for task in list_or_none(f"/proc/{parent}/task"):
             with contextlib.suppress(OSError):
-                children = [int(word) for word in Path(f"/proc/{parent}/task/{task}/children").read_text().split()]
+                children = [
+                    int(word)
+                    for word in Path(f"/proc/{parent}/task/{task}/children").read_text().split()
+                ]
                 found += children
                 waiting += children
     return found
@@ -169,7 +219,16 @@ def two(tmp_path: Path, caller: Caller) -> tuple[Clone, Clone]:
     chance = random.Random(SEED)
     first = Clone(Path(init(caller, str(tmp_path / "a")).root), "a", chance)
     (first.root / "records/decision").mkdir(parents=True)
-    record = Record("shared-aaaaaa", "decision", "Shared", "Ours.", "2026-11-01T10:00:00Z", (), project="p", branch="main")
+    record = Record(
+        "shared-aaaaaa",
+        "decision",
+        "Shared",
+        "Ours.",
+        "2026-11-01T10:00:00Z",
+        (),
+        project="p",
+        branch="main",
+    )
     (first.root / SHARED).write_text(compose(record).replace("created:", "tags: [first]\ncreated:"))
     first.git("init", "-q")
     assert sync(first.vault, caller).commits
@@ -208,24 +267,42 @@ def test_killed_at_any_moment_the_next_command_carries_on(two, tmp_path) -> None
     a, b = two
     assert a.tree() == b.tree()
     paths = [line.partition("\t")[2] for line in a.tree()]
-    places = Counter(path.rpartition("/")[2] for path in paths if path.startswith(("events/", "inbox/")))
+    places = Counter(
+        path.rpartition("/")[2] for path in paths if path.startswith(("events/", "inbox/"))
+    )
     acknowledged = a.acknowledged + b.acknowledged
-    assert {id_: places[f"{id_}.md"] for id_ in acknowledged} == dict.fromkeys(acknowledged, 1), f"seed {SEED}"
+    assert {id_: places[f"{id_}.md"] for id_ in acknowledged} == dict.fromkeys(acknowledged, 1), (
+        f"seed {SEED}"
+    )
     assert not [path for path in paths if path.startswith("inbox/") and path.endswith(".md")]
     for each in two:
         tags = re.findall(r"\w+", (each.root / SHARED).read_text())
         assert [tag for tag in a.tags + b.tags if tag not in tags] == [], f"seed {SEED}"
-        assert {f"own-{tag}.md" for tag in a.tags + b.tags} <= {path.rpartition("/")[2] for path in paths}
-        assert not [path for path in each.root.rglob("*.md") if re.search(r"^(<<<<<<<|>>>>>>>)", path.read_text(), re.MULTILINE)]
+        assert {f"own-{tag}.md" for tag in a.tags + b.tags} <= {
+            path.rpartition("/")[2] for path in paths
+        }
+        assert not [
+            path
+            for path in each.root.rglob("*.md")
+            if re.search(r"^(<<<<<<<|>>>>>>>)", path.read_text(), re.MULTILINE)
+        ]
         assert each.git("status", "--porcelain") == ""
         assert each.left_locks() == []
         assert not (each.root / ".git/MERGE_HEAD").exists()
         assert not (each.root / ".git/rebase-merge").exists()
         assert not (each.root / ".git/cortex-sync").exists()
         assert each.git("fsck", "--strict", "--no-dangling") == ""
-        assert [problem for problem in doctor(each.vault, each.caller()).problems if not problem.where.endswith(".cx-tmp")] == []
-    subprocess.run(["git", "fsck", "--strict"], cwd=tmp_path / "remote.git", capture_output=True, check=True)
+        assert [
+            problem
+            for problem in doctor(each.vault, each.caller()).problems
+            if not problem.where.endswith(".cx-tmp")
+        ] == []
+    subprocess.run(
+        ["git", "fsck", "--strict"], cwd=tmp_path / "remote.git", capture_output=True, check=True
+    )
     kills, locks = a.kills + b.kills, a.locks + b.locks
     assert sum(kills.values()) == 3 * ROUNDS
     assert sum(count for kind, count in kills.items() if "ended" not in kind) >= ROUNDS, kills
-    print(f"\n{dict(sorted(kills.items()))}; locks for a person to remove: {dict(locks) or 'none'}; {len(acknowledged)} events, all there")
+    print(
+        f"\n{dict(sorted(kills.items()))}; locks for a person to remove: {dict(locks) or 'none'}; {len(acknowledged)} events, all there"
+    )

@@ -19,7 +19,14 @@ from cortex.vault import files
 STEM = "20261101t000000z-aaaaaaaaaa"
 
 
-def event(*, id: str = STEM, type: str = "manual", at: str = "2026-11-01T00:00:00Z", more: str = "", body: str = "## Raw Content\n\ntext\n") -> bytes:
+def event(
+    *,
+    id: str = STEM,
+    type: str = "manual",
+    at: str = "2026-11-01T00:00:00Z",
+    more: str = "",
+    body: str = "## Raw Content\n\ntext\n",
+) -> bytes:
     return f"---\nid: {id}\ntype: {type}\nat: {at}\n{more}---\n\n{body}".encode()
 
 
@@ -33,11 +40,17 @@ POISONS = {
     "no heading": (event(body="just text\n"), "no '## Raw Content'"),
     "not UTF-8": (event() + b"caf\xe9\n", "not UTF-8"),
     "bad time": (event(at="2026-13-45T25:00:00Z"), "is not a time"),
-    "conflict markers": (event(more="<<<<<<< HEAD\nbranch: a\n=======\nbranch: b\n>>>>>>> b\n"), "conflict markers"),
+    "conflict markers": (
+        event(more="<<<<<<< HEAD\nbranch: a\n=======\nbranch: b\n>>>>>>> b\n"),
+        "conflict markers",
+    ),
     "no text": (event(body="## Raw Content\n\n  \n"), "nothing to capture"),
     "an alias bomb": (event(more="a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "alias"),
     "brackets, nested": (event(more=f"a: {'[' * 3000}\n"), "brackets"),
-    "Windows line ends and a BOM, cut short": (b"\xef\xbb\xbf" + event().replace(b"\n", b"\r\n")[:60], "no closing"),
+    "Windows line ends and a BOM, cut short": (
+        b"\xef\xbb\xbf" + event().replace(b"\n", b"\r\n")[:60],
+        "no closing",
+    ),
 }
 
 
@@ -46,10 +59,18 @@ def stem_of(number: int) -> str:
 
 
 def test_poisoned_events_are_put_aside_whole_and_stop_nobody(vault, caller, look, homes):
-    poisons = {stem_of(number): data.replace(STEM.encode(), stem_of(number).encode()) for number, (data, _) in enumerate(POISONS.values())}
+    poisons = {
+        stem_of(number): data.replace(STEM.encode(), stem_of(number).encode())
+        for number, (data, _) in enumerate(POISONS.values())
+    }
     for stem, data in poisons.items():
         files.publish(vault.root, f"inbox/pending/{stem}.md", data)
-    good = [capture(vault, caller._replace(now=f"2026-{month:02d}-20T00:00:00Z"), f"Gotcha: month {month}").id for month in (1, 11, 12)]
+    good = [
+        capture(
+            vault, caller._replace(now=f"2026-{month:02d}-20T00:00:00Z"), f"Gotcha: month {month}"
+        ).id
+        for month in (1, 11, 12)
+    ]
     answer = normalize(vault, caller)
     assert answer.events == tuple(good)
     assert len(answer.failed) == len(poisons)
@@ -86,14 +107,18 @@ def test_an_event_that_another_content_has_taken_the_place_of_is_kept(vault, cal
     """Two clones, one id: what the trail of events holds stays, and what arrives is put aside."""
     held = event(body="## Raw Content\n\nwhat was first\n")
     files.publish(vault.root, f"events/2026/11/{STEM}.md", held)
-    files.publish(vault.root, f"inbox/pending/{STEM}.md", event(body="## Raw Content\n\nwhat came later\n"))
+    files.publish(
+        vault.root, f"inbox/pending/{STEM}.md", event(body="## Raw Content\n\nwhat came later\n")
+    )
     answer = normalize(vault, caller)
     assert [problem.where for problem in answer.failed] == [f"inbox/failed/{STEM}.md"]
     assert look(vault.root).files[f"events/2026/11/{STEM}.md"] == held
     assert b"what came later" in look(vault.root).files[f"inbox/failed/{STEM}.md"]
 
 
-def test_a_turn_is_not_lost_when_a_person_has_broken_the_note_of_its_session(vault, caller, look, homes):
+def test_a_turn_is_not_lost_when_a_person_has_broken_the_note_of_its_session(
+    vault, caller, look, homes
+):
     capture(vault, caller, "began", type="stop", session="s")
     (session,) = normalize(vault, caller).created
     broken = Path(vault.root, session).read_bytes().replace(b"id: ", b"id: [", 1)
@@ -106,7 +131,9 @@ def test_a_turn_is_not_lost_when_a_person_has_broken_the_note_of_its_session(vau
     assert look(vault.root).places(event_id)[0].startswith("inbox/")
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "link to a file", "dangling link", "link to a folder"])
+@pytest.mark.parametrize(
+    "kind", ["folder", "pipe", "link to a file", "dangling link", "link to a folder"]
+)
 def test_what_is_no_file_is_named_and_left_where_it_is(kind, vault, caller, look, homes, tmp_path):
     (tmp_path / "secret.md").write_bytes(event())
     thing = Path(vault.root, f"inbox/pending/{STEM}.md")
@@ -127,7 +154,17 @@ def test_what_is_no_file_is_named_and_left_where_it_is(kind, vault, caller, look
     assert (tmp_path / "secret.md").read_bytes() == event()
 
 
-@pytest.mark.parametrize("name", [b"\xff\xfe.md", "с именем.md".encode(), b"a\nb.md", b"--help.md", b"'; rm -rf x #.md", b"x" * 250 + b".md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"\xff\xfe.md",
+        "с именем.md".encode(),
+        b"a\nb.md",
+        b"--help.md",
+        b"'; rm -rf x #.md",
+        b"x" * 250 + b".md",
+    ],
+)
 def test_a_strange_name_stops_nobody_and_can_be_retried(name, vault, caller, homes):
     pending = os.fsencode(vault.root) + b"/inbox/pending/"
     with open(pending + name, "wb") as file:
@@ -162,7 +199,9 @@ def test_a_file_that_memory_cannot_hold_stops_nobody(vault, caller, cortex, home
     assert [path.stat().st_size for path in Path(vault.root, "inbox").rglob(huge.name)] == [8 << 30]
 
 
-def test_every_mutant_of_an_event_is_normalized_or_put_aside_and_retried_byte_for_byte(vault, caller, look, homes, soak):
+def test_every_mutant_of_an_event_is_normalized_or_put_aside_and_retried_byte_for_byte(
+    vault, caller, look, homes, soak
+):
     chance = random.Random(20261120)
     whole = event(
         more="session: s\nproject: p\nbranch: main\ntags: [a, b]\nsource: cli\n",
@@ -182,7 +221,18 @@ def test_every_mutant_of_an_event_is_normalized_or_put_aside_and_retried_byte_fo
             elif change == "repeat":
                 data[at:at] = data[at : at + 40]
             else:
-                data[at:at] = chance.choice([b"\0", b"\r", b"\xc2\x85", b"\xe2\x80\xa8", b"---\n", b"\xed\xa0\x80", b": ", b"\n"])
+                data[at:at] = chance.choice(
+                    [
+                        b"\0",
+                        b"\r",
+                        b"\xc2\x85",
+                        b"\xe2\x80\xa8",
+                        b"---\n",
+                        b"\xed\xa0\x80",
+                        b": ",
+                        b"\n",
+                    ]
+                )
         mutants[stem] = bytes(data)
         files.publish(vault.root, f"inbox/pending/{stem}.md", mutants[stem])
     answer = normalize(vault, caller)

@@ -32,7 +32,11 @@ class Worker:
     """The process that works on the disk; it outlives the cuts."""
 
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen([sys.executable, str(WORKER), "cuts", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [sys.executable, str(WORKER), "cuts", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         self.rest = b""
 
     def ask(self, verb: str, root: str, number: int, count: int) -> None:
@@ -89,7 +93,9 @@ def vault_at(disk: Disk, number: int) -> str:
     return str(root)
 
 
-def cut_cycle(disk: Disk, worker: Worker, number: int, chance: random.Random) -> tuple[str, list[str]]:
+def cut_cycle(
+    disk: Disk, worker: Worker, number: int, chance: random.Random
+) -> tuple[str, list[str]]:
     """Captures, a cut, a restart; answers the vault and what had been acknowledged before the cut. Half of the cuts
     come while more is being captured, half when all is quiet: then nobody's later sync saves what was forgotten."""
     root = vault_at(disk, number)
@@ -126,7 +132,9 @@ def lost(root: str, said: list[str], number: int, text_of: Callable[[int, int], 
     return gone
 
 
-def test_no_acknowledged_capture_is_lost_when_the_power_goes(disk, worker_of, look, homes, soak, worker_text):
+def test_no_acknowledged_capture_is_lost_when_the_power_goes(
+    disk, worker_of, look, homes, soak, worker_text
+):
     cycles = 6_000 if soak else 60
     chance = random.Random(SEED)
     worker = worker_of()
@@ -136,12 +144,19 @@ def test_no_acknowledged_capture_is_lost_when_the_power_goes(disk, worker_of, lo
         total += len(said)
         assert not lost(root, said, number, worker_text), f"seed {SEED}, cycle {number}"
         assert not look(root).temps
-        assert all(events.compose(read_event(data, path)).encode() == data for path, data in look(root).below("inbox").items())
+        assert all(
+            events.compose(read_event(data, path)).encode() == data
+            for path, data in look(root).below("inbox").items()
+        )
         clear(root)
-    print(f"\n{cycles} power cuts, {total} acknowledged captures, 0 lost (95 % bound {300 / cycles:.2f} % of cuts)")
+    print(
+        f"\n{cycles} power cuts, {total} acknowledged captures, 0 lost (95 % bound {300 / cycles:.2f} % of cuts)"
+    )
 
 
-def test_the_harness_finds_what_is_lost_without_the_sync_of_the_folder(disk, worker_of, look, homes, worker_text):
+def test_the_harness_finds_what_is_lost_without_the_sync_of_the_folder(
+    disk, worker_of, look, homes, worker_text
+):
     chance = random.Random(SEED)
     worker = worker_of("--no-folder-sync")
     bad = 0
@@ -153,7 +168,9 @@ def test_the_harness_finds_what_is_lost_without_the_sync_of_the_folder(disk, wor
     assert bad >= 4
 
 
-def test_a_run_that_loses_power_is_finished_by_the_next(disk, worker_of, look, homes, soak, monkeypatch):
+def test_a_run_that_loses_power_is_finished_by_the_next(
+    disk, worker_of, look, homes, soak, monkeypatch
+):
     """Cache and state lie on the same disk, as they do in life."""
     chance = random.Random(SEED)
     monkeypatch.setenv("XDG_CACHE_HOME", str(disk.at / "cache"))
@@ -179,9 +196,16 @@ def test_a_run_that_loses_power_is_finished_by_the_next(disk, worker_of, look, h
         seen = look(root)
         assert not [*seen.below("inbox"), *seen.temps], f"seed {SEED}, cycle {number}"
         assert all(len(seen.places(id_)) == 1 for id_ in arrived), f"seed {SEED}, cycle {number}"
-        named = sorted(id_ for path, data in seen.notes.items() if path.startswith(("records/", "sessions/")) for id_ in provenance(data, path))
+        named = sorted(
+            id_
+            for path, data in seen.notes.items()
+            if path.startswith(("records/", "sessions/"))
+            for id_ in provenance(data, path)
+        )
         # a meeting makes four records, a stop folds into its session's note, a text makes one
-        assert [named.count(id_) for id_ in arrived] == [4, 1, 1, 4, 1, 1], f"seed {SEED}, cycle {number}"
+        assert [named.count(id_) for id_ in arrived] == [4, 1, 1, 4, 1, 1], (
+            f"seed {SEED}, cycle {number}"
+        )
         clear(root)
     print(f"\n{cycles} power cuts, {interrupted} of them in the middle of a run")
     assert interrupted
@@ -190,7 +214,15 @@ def test_a_run_that_loses_power_is_finished_by_the_next(disk, worker_of, look, h
 def until_made(root: str, notes: int, worker: Worker) -> list[str]:
     """Wait until a run has made this many notes; answers what it has said by then."""
     said: list[str] = []
-    while "end" not in said and sum(len(names) for folder in ("records", "sessions") for _, _, names in os.walk(Path(root, folder))) < notes:
+    while (
+        "end" not in said
+        and sum(
+            len(names)
+            for folder in ("records", "sessions")
+            for _, _, names in os.walk(Path(root, folder))
+        )
+        < notes
+    ):
         said += worker.heard(0)
     return said
 

@@ -53,22 +53,34 @@ def repository_at(disk, number: int) -> Path:
     return root
 
 
-def cut_cycle(disk, how: str, number: int, chance: random.Random) -> tuple[Path, list[str], list[str]]:
+def cut_cycle(
+    disk, how: str, number: int, chance: random.Random
+) -> tuple[Path, list[str], list[str]]:
     """Notes and commits, a cut among them, a restart; answers the vault and what had been said before the cut."""
     root = repository_at(disk, number)
-    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(root), how], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(root), how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     wanted = chance.randrange(2, 9)
     said = b""
     while said.count(b"\n") < wanted:
         said += os.read(worker.stdout.fileno(), 1 << 16)
     time.sleep(chance.uniform(0, 0.01))
-    while select.select([worker.stdout], [], [], 0)[0] and (more := os.read(worker.stdout.fileno(), 1 << 16)):
+    while select.select([worker.stdout], [], [], 0)[0] and (
+        more := os.read(worker.stdout.fileno(), 1 << 16)
+    ):
         said += more
     disk.cut()  # what comes after this line was said too late to count
     worker.communicate(timeout=60)
     disk.restart()
     lines = [line.split(" ", 1) for line in said.decode().splitlines(keepends=False) if line]
-    return root, [path for kind, path in lines if kind == "note"], [path for kind, path in lines if kind == "commit"]
+    return (
+        root,
+        [path for kind, path in lines if kind == "note"],
+        [path for kind, path in lines if kind == "commit"],
+    )
 
 
 def text_of(path: str) -> str:
@@ -78,7 +90,11 @@ def text_of(path: str) -> str:
 
 def fault(root: Path) -> str:
     """What a person would see of a damaged repository."""
-    for words in (["fsck", "--no-dangling"], ["status", "--porcelain"], ["rev-parse", "--verify", "HEAD"]):
+    for words in (
+        ["fsck", "--no-dangling"],
+        ["status", "--porcelain"],
+        ["rev-parse", "--verify", "HEAD"],
+    ):
         ran = bounded.attempt(str(root), words)
         if ran.code:
             return f"git {words[0]}: {ran.reason}"
@@ -97,11 +113,17 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
             assert (root / path).read_text() == text_of(path), where
         before = {path: path.read_bytes() for path in root.rglob("*.md")}
         damaged += bool(fault(root))
-        repair.repair(str(root), Clock(time.time() + 60, time.time() + 30))  # the machine was not really started anew
+        repair.repair(
+            str(root), Clock(time.time() + 60, time.time() + 30)
+        )  # the machine was not really started anew
         assert fault(root) == "", where
         assert damage.examine(str(root)) == [], where
         assert {path: path.read_bytes() for path in root.rglob("*.md")} == before, where
-        listed = bounded.run(str(root), ["ls-tree", "-r", "-z", "--name-only", "HEAD"]).decode().split("\0")
+        listed = (
+            bounded.run(str(root), ["ls-tree", "-r", "-z", "--name-only", "HEAD"])
+            .decode()
+            .split("\0")
+        )
         gone += len([path for path in committed if path not in listed])
         bounded.run(str(root), ["add", "--", *written])
         bounded.attempt(str(root), ["commit", "-qm", "the next"])
@@ -114,11 +136,15 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
 def test_no_note_is_lost_around_a_commit_and_git_works_again(disk, homes, soak):
     cycles = 50 if soak else 5
     damaged, notes, gone = cuts(disk, "ours", cycles)
-    print(f"\n{cycles} power cuts around commits, {notes} notes, 0 lost; {damaged} repositories damaged and mended, {gone} commits gone")
+    print(
+        f"\n{cycles} power cuts around commits, {notes} notes, 0 lost; {damaged} repositories damaged and mended, {gone} commits gone"
+    )
 
 
 def test_git_as_it_comes_is_damaged_by_the_same_cuts_and_mended(disk, homes, soak):
     cycles = 50 if soak else 5
     damaged, notes, gone = cuts(disk, "plain", cycles)
-    print(f"\ncontrol: {cycles} power cuts, {notes} notes, 0 lost; {damaged} repositories damaged and mended, {gone} commits gone")
+    print(
+        f"\ncontrol: {cycles} power cuts, {notes} notes, 0 lost; {damaged} repositories damaged and mended, {gone} commits gone"
+    )
     assert damaged

@@ -26,7 +26,10 @@ from cortex.operations.init import init
 from cortex.operations.sync import sync
 from cortex.vault.find import Vault
 
-pytestmark = [pytest.mark.power, pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="not run: there is no /proc here")]
+pytestmark = [
+    pytest.mark.power,
+    pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="not run: there is no /proc here"),
+]
 SEED = int(os.environ.get("CORTEX_SEED", "20261120"))
 SHARED = "records/decision/shared-aaaaaa.md"
 # What the sync's git is caught at when the power goes; nothing is any moment of the sync.
@@ -52,10 +55,23 @@ class Clones:
         self.acknowledged: list[str] = []
         self.tags: list[str] = []
         self.took = 1.0  # seconds, the last whole sync
-        self.environment = os.environ | dict.fromkeys(("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"), str(disk.at / "home"))
+        self.environment = os.environ | dict.fromkeys(
+            ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"), str(disk.at / "home")
+        )
         (self.there / "records/decision").mkdir(parents=True)
-        record = Record("shared-aaaaaa", "decision", "Shared", "Ours.", "2026-11-01T10:00:00Z", (), project="p", branch="main")
-        (self.there / SHARED).write_text(compose(record).replace("created:", "tags: [first]\ncreated:"))
+        record = Record(
+            "shared-aaaaaa",
+            "decision",
+            "Shared",
+            "Ours.",
+            "2026-11-01T10:00:00Z",
+            (),
+            project="p",
+            branch="main",
+        )
+        (self.there / SHARED).write_text(
+            compose(record).replace("created:", "tags: [first]\ncreated:")
+        )
         git(self.there, "init", "-q")
         sync(Vault(str(self.there)), caller_in(self.there))
         git(self.there, "clone", "-q", "--bare", ".", str(self.remote))
@@ -68,7 +84,9 @@ class Clones:
         """Capture twice, and tag the record that both tag."""
         for n in range(2):
             text = f"Decision: {turn}.{n} of {root.name}, because"
-            self.acknowledged.append(capture(Vault(str(root)), caller_in(root), text, project="p", branch="main").id)
+            self.acknowledged.append(
+                capture(Vault(str(root)), caller_in(root), text, project="p", branch="main").id
+            )
         self.tags.append(f"{root.name}{turn}")
         text = (root / SHARED).read_text().replace("tags: [", f"tags: [{self.tags[-1]}, ", 1)
         with (root / SHARED).open("w") as file:
@@ -78,17 +96,31 @@ class Clones:
 
     def cortex(self, *words: str) -> tuple[int, str]:
         command = [sys.executable, "-m", "cortex", *words]
-        done = subprocess.run(command, cwd=self.here, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command,
+            cwd=self.here,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         return done.returncode, done.stdout + done.stderr
 
     def lose_power_in_a_sync(self) -> str:
         """Start a sync and cut the power in it, at any moment or a little after one of its gits has begun; answers when."""
         command = [sys.executable, "-m", "cortex", "sync"]
         null = subprocess.DEVNULL
-        process = subprocess.Popen(command, cwd=self.here, env=self.environment, stdin=null, stdout=null, stderr=null)
+        process = subprocess.Popen(
+            command, cwd=self.here, env=self.environment, stdin=null, stdout=null, stderr=null
+        )
         wanted = self.chance.choice(GITS)
         deadline = time.monotonic() + (self.chance.uniform(0.1, self.took) if not wanted else 60.0)
-        while process.poll() is None and time.monotonic() < deadline and not (wanted and at_work(process.pid, wanted)):
+        while (
+            process.poll() is None
+            and time.monotonic() < deadline
+            and not (wanted and at_work(process.pid, wanted))
+        ):
             time.sleep(0.001)
         time.sleep(self.chance.choice([0, 0.002, 0.005, 0.01, 0.02, 0.05]))
         self.disk.cut()
@@ -97,7 +129,9 @@ class Clones:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         process.wait()
-        return "after its end" if ended else f"at git {wanted.decode()}" if wanted else "at any moment"
+        return (
+            "after its end" if ended else f"at git {wanted.decode()}" if wanted else "at any moment"
+        )
 
     def restart(self) -> list[str]:
         """Mount the disk again as after a boot; answers what git has left of an unfinished command."""
@@ -109,22 +143,36 @@ class Clones:
             except OSError:  # a child of git that is not gone yet
                 assert time.monotonic() < deadline
         folder = self.here / ".git"
-        locks = [path for path in folder.rglob("*.lock") if "cortex-damaged" not in path.parts and not path.name.startswith("cortex")]
+        locks = [
+            path
+            for path in folder.rglob("*.lock")
+            if "cortex-damaged" not in path.parts and not path.name.startswith("cortex")
+        ]
         for path in locks:
             os.utime(path, (BEFORE_BOOT, BEFORE_BOOT))  # the machine itself was not started anew
         names = [re.sub(r"\d+", "N", str(path.relative_to(folder))) for path in locks]
-        return names + [name for name in ("MERGE_HEAD", "rebase-merge", "cortex-sync") if (folder / name).exists()]
+        return names + [
+            name
+            for name in ("MERGE_HEAD", "rebase-merge", "cortex-sync")
+            if (folder / name).exists()
+        ]
 
     def lost(self) -> list[str]:
         """Acknowledged events that are not in the last commit exactly once, and tags that are gone."""
         paths = git(self.here, "ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
-        places = Counter(path.rpartition("/")[2] for path in paths if path.startswith(("events/", "inbox/")))
+        places = Counter(
+            path.rpartition("/")[2] for path in paths if path.startswith(("events/", "inbox/"))
+        )
         tags = re.findall(r"\w+", (self.here / SHARED).read_text())
-        return [id_ for id_ in self.acknowledged if places[f"{id_}.md"] != 1] + [tag for tag in self.tags if tag not in tags]
+        return [id_ for id_ in self.acknowledged if places[f"{id_}.md"] != 1] + [
+            tag for tag in self.tags if tag not in tags
+        ]
 
 
 def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -147,7 +195,9 @@ def at_work(number: int, verb: bytes) -> bool:
     return False
 
 
-def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(disk, homes, soak, tmp_path) -> None:
+def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
+    disk, homes, soak, tmp_path
+) -> None:
     cycles = int(os.environ.get("CYCLES", 150 if soak else 3))
     chance = random.Random(SEED)
     clones = Clones(disk, tmp_path, chance)
@@ -174,17 +224,25 @@ def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(disk,
             code, again = clones.cortex("sync")
             said += fixed + again
             assert code == 0, f"{where}, {when}, {found}:\n{said}\n{fixed}\n{again}"
-        clones.took = time.monotonic() - begun if code == 0 and "repaired" not in seen else clones.took
+        clones.took = (
+            time.monotonic() - begun if code == 0 and "repaired" not in seen else clones.took
+        )
         seen["restored"] += "was cut off by a crash" in said
         assert git(clones.here, "status", "--porcelain") == "", f"{where}, {when}, {found}"
-        assert git(clones.here, "rev-parse", "HEAD") == git(clones.remote, "rev-parse", "main"), f"{where}, {when}, {found}"
-        assert [path for path in clones.here.rglob("*.md") if not path.stat().st_size] == [], f"{where}, {when}, {found}"
+        assert git(clones.here, "rev-parse", "HEAD") == git(clones.remote, "rev-parse", "main"), (
+            f"{where}, {when}, {found}"
+        )
+        assert [path for path in clones.here.rglob("*.md") if not path.stat().st_size] == [], (
+            f"{where}, {when}, {found}"
+        )
         assert clones.lost() == [], f"{where}, {when}, {found}: {said}"
     assert sync(there, caller_in(clones.there)).trouble == ""
     assert clones.cortex("doctor")[0] == 0, clones.cortex("doctor")
     assert git(clones.here, "ls-tree", "-r", "HEAD") == git(clones.there, "ls-tree", "-r", "HEAD")
     assert clones.lost() == []
-    print(f"\n{cycles} power cuts in a sync: {dict(seen)}; left behind: {dict(left)}; {len(clones.acknowledged)} events, all there")
+    print(
+        f"\n{cycles} power cuts in a sync: {dict(seen)}; left behind: {dict(left)}; {len(clones.acknowledged)} events, all there"
+    )
 
 
 WITHOUT = "from cortex.vault import work_tree; work_tree.make_durable = lambda *_: None; from cortex.interfaces.cli.main import console; console()"
@@ -200,7 +258,14 @@ def test_what_a_sync_took_is_on_the_disk_when_it_ends(durable, disk, homes, soak
         clones.work(clones.there, turn)
         assert sync(Vault(str(clones.there)), caller_in(clones.there)).trouble == ""
         command = [sys.executable, *(["-m", "cortex"] if durable else ["-c", WITHOUT]), "sync"]
-        done = subprocess.run(command, cwd=clones.here, env=clones.environment, capture_output=True, timeout=120, check=False)
+        done = subprocess.run(
+            command,
+            cwd=clones.here,
+            env=clones.environment,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         disk.cut()
         clones.restart()

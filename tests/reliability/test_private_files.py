@@ -144,7 +144,12 @@ def leaks(world: World, said: dict[str, str], homes: Path) -> list[str]:
             for name in names:
                 path = Path(parent, name)
                 status = path.lstat()
-                if path.is_symlink() or not path.is_file() or status.st_uid != os.geteuid() or status.st_size > 1 << 24:
+                if (
+                    path.is_symlink()
+                    or not path.is_file()
+                    or status.st_uid != os.geteuid()
+                    or status.st_size > 1 << 24
+                ):
                     continue
                 data = path.read_bytes()
                 if "objects" in path.parts and len(name) == 38:
@@ -155,21 +160,45 @@ def leaks(world: World, said: dict[str, str], homes: Path) -> list[str]:
 
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
-SHAPES = ["link", "link to a folder", "dangling link", "link to endless", "pipe", "socket", "device", "folder", "huge", "another user's"]
+SHAPES = [
+    "link",
+    "link to a folder",
+    "dangling link",
+    "link to endless",
+    "pipe",
+    "socket",
+    "device",
+    "folder",
+    "huge",
+    "another user's",
+]
 
 
 def pairs(places: list[str]) -> list[tuple[str, str]]:
     """Every place with every shape in a soak; else with a link and another one, so that each shape comes up."""
-    return [(place, shape) for number, place in enumerate(places) for shape in (SHAPES if SOAK else ("link", SHAPES[1 + number % (len(SHAPES) - 1)]))]
+    return [
+        (place, shape)
+        for number, place in enumerate(places)
+        for shape in (SHAPES if SOAK else ("link", SHAPES[1 + number % (len(SHAPES) - 1)]))
+    ]
 
 
-AROUND = ["project/.cortex-project", "project/.git", "project/.git/HEAD", "project/.git/config", "project/.git/commondir", "project/.git/packed-refs"]
+AROUND = [
+    "project/.cortex-project",
+    "project/.git",
+    "project/.git/HEAD",
+    "project/.git/config",
+    "project/.git/commondir",
+    "project/.git/packed-refs",
+]
 OF_VAULT = ["vault/.git", "vault/.git/HEAD", "vault/.git/config", "vault/.git/index", "vault/.git/packed-refs", "vault/.git/info/attributes", "vault/.git/refs/heads/main", "vault/cortex.toml"]  # fmt: skip
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("where", "shape"), pairs(AROUND))
-def test_in_the_project_nothing_waits_leaks_or_stops_a_capture(where, shape, world, soon, capsys, homes, tmp_path) -> None:
+def test_in_the_project_nothing_waits_leaks_or_stops_a_capture(
+    where, shape, world, soon, capsys, homes, tmp_path
+) -> None:
     path = tmp_path / where
     place(shape, path, world.secret)
     said = run_all(world, soon, capsys)
@@ -184,28 +213,65 @@ LARGE = ("vault/.git/index", "vault/cortex.toml")
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("where", "shape"), [pair for pair in pairs(OF_VAULT) if pair[1] != "huge" or pair[0] not in LARGE])
-def test_in_the_vault_nothing_waits_or_leaks_and_doctor_says_what_is_wrong(where, shape, world, soon, capsys, homes, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("where", "shape"),
+    [pair for pair in pairs(OF_VAULT) if pair[1] != "huge" or pair[0] not in LARGE],
+)
+def test_in_the_vault_nothing_waits_or_leaks_and_doctor_says_what_is_wrong(
+    where, shape, world, soon, capsys, homes, tmp_path
+) -> None:
     path = tmp_path / where
     place(shape, path, world.secret)
     said = run_all(world, soon, capsys)
     assert leaks(world, said, homes) == [] or shape == "another user's"
-    assert len(list(Path(world.vault.root).glob("records/decision/*.md"))) == 1 or where.endswith("cortex.toml")
-    harmless = shape == "another user's" or (where.endswith(("packed-refs", "attributes")) and shape in ("huge", "folder", "dangling link"))
-    harmless = harmless or (where.endswith("attributes") and "link" in shape)  # git takes its lines for patterns that match nothing
-    harmless = harmless or (where.endswith("main") and shape == "folder")  # to git an empty one is a branch without a commit
-    gone = where == "vault/.git" and shape in ("pipe", "socket", "device", "folder", "dangling link", "huge", "link to endless", "link")
+    assert len(list(Path(world.vault.root).glob("records/decision/*.md"))) == 1 or where.endswith(
+        "cortex.toml"
+    )
+    harmless = shape == "another user's" or (
+        where.endswith(("packed-refs", "attributes"))
+        and shape in ("huge", "folder", "dangling link")
+    )
+    harmless = harmless or (
+        where.endswith("attributes") and "link" in shape
+    )  # git takes its lines for patterns that match nothing
+    harmless = harmless or (
+        where.endswith("main") and shape == "folder"
+    )  # to git an empty one is a branch without a commit
+    gone = where == "vault/.git" and shape in (
+        "pipe",
+        "socket",
+        "device",
+        "folder",
+        "dangling link",
+        "huge",
+        "link to endless",
+        "link",
+    )
     if not harmless and not gone:
         name = path.name if where != "vault/.git/refs/heads/main" else "main"
         assert name in said["doctor"] or name in said["sync"], said
 
 
-STATE = ["access.log", "hooks.log", "git-seen", "sessions", "waiting", "reminded", "normalize.lock", "heal.lock", "sync.lock", "watch.lock"]
+STATE = [
+    "access.log",
+    "hooks.log",
+    "git-seen",
+    "sessions",
+    "waiting",
+    "reminded",
+    "normalize.lock",
+    "heal.lock",
+    "sync.lock",
+    "watch.lock",
+]
 CACHE = ["state.json", "stamps", "catalogue.sqlite", "briefs", "index", "index.lock", "degree"]
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("name", "shape"), pairs([*(f"state/{name}" for name in STATE), *(f"cache/{name}" for name in CACHE)]))
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    pairs([*(f"state/{name}" for name in STATE), *(f"cache/{name}" for name in CACHE)]),
+)
 def test_in_state_and_cache_nothing_waits_or_leaks(name, shape, world, soon, capsys, homes) -> None:
     kind, _, below = name.partition("/")
     path = Path({"state": world.vault.state, "cache": world.vault.cache}[kind](), below)
@@ -215,7 +281,9 @@ def test_in_state_and_cache_nothing_waits_or_leaks(name, shape, world, soon, cap
     assert leaks(world, said, homes) == []
     assert world.secret.read_text().startswith(SECRET)
     assert sorted(os.listdir(world.secret.parent)) == ["credentials"]
-    still = path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir() and not path.is_socket())
+    still = path.is_symlink() or (
+        path.exists() and not path.is_file() and not path.is_dir() and not path.is_socket()
+    )
     if still or (path.exists() and path.lstat().st_uid != os.geteuid()):
         assert str(path) in said["doctor"] or below in " ".join(said.values()), said["doctor"]
     if not is_folder and shape == "folder":
@@ -226,7 +294,9 @@ def test_in_state_and_cache_nothing_waits_or_leaks(name, shape, world, soon, cap
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_in_the_place_of_the_default_vaults_name(shape, world, soon, capsys, homes, monkeypatch) -> None:
+def test_in_the_place_of_the_default_vaults_name(
+    shape, world, soon, capsys, homes, monkeypatch
+) -> None:
     path = world.config / "default-vault"
     place(shape, path, world.secret)
     monkeypatch.delenv("CORTEX_VAULT")
@@ -236,7 +306,9 @@ def test_in_the_place_of_the_default_vaults_name(shape, world, soon, capsys, hom
         assert main(words) == 2
         out, err = capsys.readouterr()
         assert "default-vault" in err or "there is no vault" in err
-        assert SECRET not in out + err or shape == "link"  # a person's own settings may be a link to a file of theirs
+        assert (
+            SECRET not in out + err or shape == "link"
+        )  # a person's own settings may be a link to a file of theirs
     monkeypatch.setenv("CORTEX_VAULT", world.vault.root)
     soon()
     main(("doctor",))
@@ -276,10 +348,21 @@ def test_head_as_a_link_that_is_a_refs_name_is_read_as_git_reads_it(world, git) 
     assert checkout.branch_of(str(world.project)) == "main"
 
 
-def test_a_worktree_a_submodule_and_a_separate_git_folder_stay_what_they_are(world, git, tmp_path) -> None:
+def test_a_worktree_a_submodule_and_a_separate_git_folder_stay_what_they_are(
+    world, git, tmp_path
+) -> None:
     git(world.vault.root, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     assert checkout.branch_of(str(tmp_path / "side")) == "side"
-    git(world.project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", world.vault.root, "notes")
+    git(
+        world.project,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        world.vault.root,
+        "notes",
+    )
     assert checkout.branch_of(str(world.project / "notes")) == "main"
     git(tmp_path, "init", "-q", "--separate-git-dir", str(tmp_path / "kept.git"), "apart")
     assert checkout.branch_of(str(tmp_path / "apart")) == "main"
@@ -287,7 +370,9 @@ def test_a_worktree_a_submodule_and_a_separate_git_folder_stay_what_they_are(wor
         assert checkout.fault(str(tmp_path / folder)) == ("", "")
 
 
-def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(world, soon, capsys, tmp_path, git) -> None:
+def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(
+    world, soon, capsys, tmp_path, git
+) -> None:
     folder = Path(world.vault.root, ".git")
     shutil.move(folder, tmp_path / "moved.git")
     folder.symlink_to(tmp_path / "moved.git")
@@ -301,7 +386,11 @@ def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(world, soon,
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"), [*((name, "pipe") for name in ("HEAD", "index", "config", "packed-refs", "refs/heads/main")), ("refs/heads/main", "link")]
+    ("name", "shape"),
+    [
+        *((name, "pipe") for name in ("HEAD", "index", "config", "packed-refs", "refs/heads/main")),
+        ("refs/heads/main", "link"),
+    ],
 )
 def test_doctor_fix_moves_a_pipe_out_of_gits_way(name, shape, world, soon, capsys) -> None:
     place(shape, Path(world.vault.root, ".git", name), world.secret)
@@ -310,7 +399,10 @@ def test_doctor_fix_moves_a_pipe_out_of_gits_way(name, shape, world, soon, capsy
     assert "cortex doctor --fix" in capsys.readouterr().out
     soon()
     main(("doctor", "--fix"))
-    assert f"moved {name}, which was no file of git's, to .git/cortex-damaged" in capsys.readouterr().out
+    assert (
+        f"moved {name}, which was no file of git's, to .git/cortex-damaged"
+        in capsys.readouterr().out
+    )
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert main(("sync", "--no-push")) == 1
     assert "committed 1 event" in capsys.readouterr().out
@@ -335,7 +427,11 @@ def test_a_file_that_a_stranger_put_into_a_folder_for_all_is_not_read(tmp_path, 
     path = shared / ".cortex-project"
     path.write_text(f"{SECRET}\n")
     os.chown(path, 12_345, 12_345)
-    for mode, read in ((0o1777, ""), (0o2775, SECRET), (0o755, SECRET)):  # everybody's, a group's, the owner's own
+    for mode, read in (
+        (0o1777, ""),
+        (0o2775, SECRET),
+        (0o755, SECRET),
+    ):  # everybody's, a group's, the owner's own
         shared.chmod(mode)
         assert checkout.project_in(str(path)) == read
         assert bool(files.fault_of(str(path))) != bool(read)

@@ -31,7 +31,9 @@ def mounted(tmp_path, tool) -> Iterator[Callable[..., Path]]:
     def run(*options: str) -> Path:
         at = tmp_path / f"mount-{len(made)}"
         at.mkdir(exist_ok=True)
-        done = subprocess.run([mount, *options, str(at)], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [mount, *options, str(at)], capture_output=True, text=True, timeout=60, check=False
+        )
         if done.returncode:
             pytest.skip(f"not run: the mount was refused: {done.stderr.strip()}")
         made.append(str(at))
@@ -60,11 +62,15 @@ def half_done(done: subprocess.CompletedProcess[str]) -> None:
 def run_limited(words: list[str], limit: int, value: int) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "cortex", *words]
     bound = lambda: resource.setrlimit(limit, (value, value))
-    return subprocess.run(line, capture_output=True, text=True, preexec_fn=bound, timeout=60, check=False)
+    return subprocess.run(
+        line, capture_output=True, text=True, preexec_fn=bound, timeout=60, check=False
+    )
 
 
 def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look, homes):
-    vault = Vault(init(caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault")).root)
+    vault = Vault(
+        init(caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault")).root
+    )
     kept = {}
     while True:
         done = cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root)
@@ -75,10 +81,14 @@ def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look
     refused(done, "No space left on device")
     assert len(kept) > 3
     assert look(vault.root).files == kept
-    refused(cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root), "No space left on device")
+    refused(
+        cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root), "No space left on device"
+    )
     assert look(vault.root).files == kept
     Path(vault.root, "inbox/pending", min(os.listdir(f"{vault.root}/inbox/pending"))).unlink()
-    assert cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root).returncode == 0  # with room again, all is well
+    assert (
+        cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root).returncode == 0
+    )  # with room again, all is well
 
 
 def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, cortex, look, homes):
@@ -86,21 +96,27 @@ def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, corte
     vault = Vault(init(caller, str(disk / "vault")).root)
     ids = [capture(vault, caller, f"Gotcha: {n} " + "word " * 700).id for n in range(6)]
     before = look(vault.root).below("inbox")
-    (disk / "ballast").write_bytes(b"x" * (os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - 8_192))
+    (disk / "ballast").write_bytes(
+        b"x" * (os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - 8_192)
+    )
     done = cortex("normalize", cwd=vault.root)
     seen = look(vault.root)
     assert done.returncode == 1
     assert "No space left on device" in done.stdout + done.stderr
     assert not seen.temps
     assert all(len(seen.places(id_)) == 1 for id_ in ids)
-    assert {data for path, data in seen.files.items() if path.startswith(("inbox/", "events/"))} == set(before.values())
+    assert {
+        data for path, data in seen.files.items() if path.startswith(("inbox/", "events/"))
+    } == set(before.values())
     (disk / "ballast").unlink()
     assert cortex("normalize", cwd=vault.root).returncode == 0
     assert len(look(vault.root).below("events")) == len(look(vault.root).below("records")) == 6
 
 
 def test_no_inodes_left_is_a_refusal_too(mounted, caller, cortex, look, homes):
-    vault = Vault(init(caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault")).root)
+    vault = Vault(
+        init(caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault")).root
+    )
     codes = [cortex("capture", f"Gotcha: {n}", cwd=vault.root).returncode for n in range(4)]
     assert codes[0] == 0
     assert codes[-1] == 2
@@ -109,15 +125,28 @@ def test_no_inodes_left_is_a_refusal_too(mounted, caller, cortex, look, homes):
     assert not look(vault.root).temps
 
 
-@pytest.mark.parametrize("verb", [("capture", "Gotcha: not here"), ("normalize",), ("new", "note", "not here")], ids=lambda verb: verb[0])
-def test_a_read_only_vault_refuses_and_stays_as_it_is(verb, mounted, vault, caller, cortex, look, homes, tool):
+@pytest.mark.parametrize(
+    "verb",
+    [("capture", "Gotcha: not here"), ("normalize",), ("new", "note", "not here")],
+    ids=lambda verb: verb[0],
+)
+def test_a_read_only_vault_refuses_and_stays_as_it_is(
+    verb, mounted, vault, caller, cortex, look, homes, tool
+):
     capture(vault, caller, "Gotcha: before")
     before = look(vault.root)
     at = mounted("--bind", vault.root)
-    if subprocess.run([tool("mount"), "-o", "remount,ro,bind", str(at)], capture_output=True, timeout=60, check=False).returncode:
+    if subprocess.run(
+        [tool("mount"), "-o", "remount,ro,bind", str(at)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    ).returncode:
         pytest.skip("not run: a read-only mount was refused")
     done = cortex(*verb, cwd=str(at))
-    if verb[0] == "normalize":  # the disk is to blame, not the events: they wait, and the exit code says that something did not work
+    if (
+        verb[0] == "normalize"
+    ):  # the disk is to blame, not the events: they wait, and the exit code says that something did not work
         assert done.returncode == 1
         assert "Read-only file system" in done.stdout + done.stderr
     else:
@@ -128,14 +157,23 @@ def test_a_read_only_vault_refuses_and_stays_as_it_is(verb, mounted, vault, call
 
 def test_a_file_size_limit_refuses_and_leaves_nothing(vault, look, homes):
     before = look(vault.root)
-    refused(run_limited(["capture", "word " * 2_000, "--vault", vault.root], resource.RLIMIT_FSIZE, 4_096), "File too large")
+    refused(
+        run_limited(
+            ["capture", "word " * 2_000, "--vault", vault.root], resource.RLIMIT_FSIZE, 4_096
+        ),
+        "File too large",
+    )
     assert look(vault.root) == before
 
 
 @pytest.mark.parametrize("most", range(4, 9))
-def test_a_limit_of_open_files_refuses_or_captures_and_leaves_nothing_half_done(most, vault, look, homes):
+def test_a_limit_of_open_files_refuses_or_captures_and_leaves_nothing_half_done(
+    most, vault, look, homes
+):
     before = look(vault.root)
-    done = run_limited(["capture", "Gotcha: few files", "--vault", vault.root], resource.RLIMIT_NOFILE, most)
+    done = run_limited(
+        ["capture", "Gotcha: few files", "--vault", vault.root], resource.RLIMIT_NOFILE, most
+    )
     if done.returncode == 0:
         assert look(vault.root).places(done.stdout.strip())
     else:
@@ -143,8 +181,12 @@ def test_a_limit_of_open_files_refuses_or_captures_and_leaves_nothing_half_done(
         assert done.returncode != 2 or "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("verb", [("normalize",), ("search", "word"), ("status",)], ids=lambda verb: verb[0])
-def test_a_read_only_cache_is_an_error_with_a_hint(verb, mounted, vault, caller, cortex, look, homes, monkeypatch, tool):
+@pytest.mark.parametrize(
+    "verb", [("normalize",), ("search", "word"), ("status",)], ids=lambda verb: verb[0]
+)
+def test_a_read_only_cache_is_an_error_with_a_hint(
+    verb, mounted, vault, caller, cortex, look, homes, monkeypatch, tool
+):
     """The cache may lie on another disk than the vault. A capture needs none."""
     capture(vault, caller, "Gotcha: before")
     before = look(vault.root)
@@ -155,9 +197,13 @@ def test_a_read_only_cache_is_an_error_with_a_hint(verb, mounted, vault, caller,
     assert cortex("capture", "Gotcha: all the same").returncode == 0
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Whoosh leaves open what it cannot write
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # Whoosh leaves open what it cannot write
 @pytest.mark.parametrize("verb", [("normalize",), ("search", "word")], ids=lambda verb: verb[0])
-def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(verb, mounted, vault, caller, cortex, look, homes, monkeypatch):
+def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(
+    verb, mounted, vault, caller, cortex, look, homes, monkeypatch
+):
     for n in range(30):
         capture(vault, caller, f"Gotcha: {n} " + "word " * n)
     before = look(vault.root)
@@ -187,7 +233,9 @@ def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(verb, m
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # as above
-def test_a_cache_that_cannot_grow_keeps_nobody_from_capturing_and_mends_itself(mounted, vault, caller, cortex, look, homes, monkeypatch):
+def test_a_cache_that_cannot_grow_keeps_nobody_from_capturing_and_mends_itself(
+    mounted, vault, caller, cortex, look, homes, monkeypatch
+):
     at = mounted("-t", "tmpfs", "-o", "size=1m", "tmpfs")
     monkeypatch.setenv("XDG_CACHE_HOME", str(at))
     capture(vault, caller, "Gotcha: one")
@@ -218,7 +266,17 @@ def test_an_id_that_cannot_be_printed_is_not_a_success(vault, homes):
         pytest.skip("not run: this system has no /dev/full")
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "cortex", "capture", "x", "--id", "20261120t164512z-aaaaaaaaab", "--vault", vault.root],
+            [
+                sys.executable,
+                "-m",
+                "cortex",
+                "capture",
+                "x",
+                "--id",
+                "20261120t164512z-aaaaaaaaab",
+                "--vault",
+                vault.root,
+            ],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -239,7 +297,11 @@ def repository_at(folder: Path, caller) -> Vault:
         pass  # our own lock file is there
     record = Path(vault.root, "records/decision/one-aaaaaa.md")
     record.parent.mkdir(parents=True)
-    record.write_text("---\nid: one-aaaaaa\ntype: decision\ntitle: One\nstatus: active\n---\n\n" + "Because. " * 300 + "\n")
+    record.write_text(
+        "---\nid: one-aaaaaa\ntype: decision\ntitle: One\nstatus: active\n---\n\n"
+        + "Because. " * 300
+        + "\n"
+    )
     return vault
 
 
@@ -258,7 +320,9 @@ def says_at_once(vault: Vault, caller, *texts: str) -> bool:
 
 
 @pytest.mark.parametrize("option", ["size=600k", "nr_inodes=90"])
-def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(option, mounted, caller, homes):
+def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(
+    option, mounted, caller, homes
+):
     """With room for nothing, for a lock, for a blob, and so on until the commit is made."""
     disk = mounted("-t", "tmpfs", "-o", option, "tmpfs")
     vault = repository_at(disk, caller)
@@ -267,7 +331,9 @@ def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(option, mo
         free = os.statvfs(disk)
         (disk / "ballast").mkdir()
         if option.startswith("size"):
-            (disk / "ballast/file").write_bytes(b"x" * max(0, (free.f_bavail - room) * free.f_frsize))
+            (disk / "ballast/file").write_bytes(
+                b"x" * max(0, (free.f_bavail - room) * free.f_frsize)
+            )
         else:
             for number in range(free.f_favail - 1 - room):
                 (disk / f"ballast/{number}").touch()
@@ -278,8 +344,21 @@ def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(option, mo
             break
     assert refusals >= 3
     assert commits.changes(vault.root) == []
-    assert subprocess.run(["git", "fsck", "--no-dangling"], cwd=vault.root, capture_output=True, timeout=60, check=False).stdout == b""
-    assert not [path for path in Path(vault.root, ".git").rglob("*.lock") if not path.name.startswith("cortex")]
+    assert (
+        subprocess.run(
+            ["git", "fsck", "--no-dangling"],
+            cwd=vault.root,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        ).stdout
+        == b""
+    )
+    assert not [
+        path
+        for path in Path(vault.root, ".git").rglob("*.lock")
+        if not path.name.startswith("cortex")
+    ]
 
 
 def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
@@ -290,16 +369,27 @@ def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
     done = cortex("sync", cwd=vault.root)
     assert time.monotonic() - begun < commits.PATIENCE / 2
     assert done.returncode in (1, 2)
-    assert "the disk is full" in done.stdout + done.stderr or "No space left on device" in done.stdout + done.stderr
+    assert (
+        "the disk is full" in done.stdout + done.stderr
+        or "No space left on device" in done.stdout + done.stderr
+    )
     assert "another git" not in done.stdout + done.stderr
 
 
 def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tmp_path, tool):
     vault = repository_at(tmp_path, caller)
     at = mounted("--bind", vault.root)
-    if subprocess.run([tool("mount"), "-o", "remount,ro,bind", str(at)], capture_output=True, timeout=60, check=False).returncode:
+    if subprocess.run(
+        [tool("mount"), "-o", "remount,ro,bind", str(at)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    ).returncode:
         pytest.skip("not run: a read-only mount was refused")
-    with pytest.raises(CortexError, match=r"the file system is read-only; git says: fatal: .*: Read-only file system") as raised:
+    with pytest.raises(
+        CortexError,
+        match=r"the file system is read-only; git says: fatal: .*: Read-only file system",
+    ) as raised:
         git_of.run(str(at), ["add", "."])
     assert "findmnt -T " in raised.value.hint
     begun = time.monotonic()
@@ -315,7 +405,11 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
         if parent.stat().st_mode & 0o005 != 0o005:
             parent.chmod(parent.stat().st_mode | 0o005)
     subprocess.run(["chmod", "-R", "a+rX", vault.root], check=True, timeout=60)
-    safe = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+    safe = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }
 
     def attempt() -> list[str]:
         os.environ.update(safe)
@@ -342,10 +436,14 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
     ],
 )
 @pytest.mark.parametrize("path", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-def test_what_the_system_refuses_git_is_told_for_what_it_is(fault, says, path, caller, homes, tmp_path, tool, monkeypatch):
+def test_what_the_system_refuses_git_is_told_for_what_it_is(
+    fault, says, path, caller, homes, tmp_path, tool, monkeypatch
+):
     """The kernel itself refuses the call: strace injects the error, for there is no quota to be had here."""
     strace = tool("strace")
-    if subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, timeout=60, check=False).returncode:
+    if subprocess.run(
+        [strace, "-o", "/dev/null", "true"], capture_output=True, timeout=60, check=False
+    ).returncode:
         pytest.skip("not run: strace was refused")
     vault = repository_at(tmp_path, caller)
     wrapper = tmp_path / "bin/git"
@@ -353,7 +451,9 @@ def test_what_the_system_refuses_git_is_told_for_what_it_is(fault, says, path, c
     target = os.path.join(vault.root, ".git", path)
     inject = f"-e trace=openat -e inject=openat:error={fault}"
     where = f"-P {target}"
-    wrapper.write_text(f'#!/bin/sh\nexec {strace} -f -qq -o /dev/null {inject} {where} {tool("git")} "$@"\n')
+    wrapper.write_text(
+        f'#!/bin/sh\nexec {strace} -f -qq -o /dev/null {inject} {where} {tool("git")} "$@"\n'
+    )
     wrapper.chmod(0o755)
     changed = commits.changes(vault.root)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")

@@ -42,7 +42,11 @@ for n in range(first, first + count):
 def test_saves_by_eight_processes_at_once_are_twenty_records_and_a_text_each(vault, look, homes):
     start = time.monotonic()
     loops = [
-        subprocess.Popen([sys.executable, "-c", LOOP, vault.root, str(number), str(EACH), "0"], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", LOOP, vault.root, str(number), str(EACH), "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for number in range(PROCESSES - 1)
     ]
     last = PROCESSES - 1
@@ -75,7 +79,9 @@ def test_saves_by_eight_processes_at_once_are_twenty_records_and_a_text_each(vau
     assert sorted(named) == sorted(acknowledged)
     for note in records:
         newest = max(note.provenance()[0])
-        event = read_event(seen.files[f"events/{newest[:4]}/{newest[4:6]}/{newest}.md"], f"{newest}.md")
+        event = read_event(
+            seen.files[f"events/{newest[:4]}/{newest[4:6]}/{newest}.md"], f"{newest}.md"
+        )
         assert (note.text.strip(), note.get("title")) == (event.text, event.title)
     caller = caller_now()
     assert heal(vault, caller, check=True).stale == ()
@@ -84,12 +90,18 @@ def test_saves_by_eight_processes_at_once_are_twenty_records_and_a_text_each(vau
     print(f"\n{PROCESSES * EACH} saves in {time.monotonic() - start:.1f} s")
 
 
-def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_completes_them(vault, look, homes):
+def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_completes_them(
+    vault, look, homes
+):
     chance = random.Random(SEED)
     acknowledged: dict[str, tuple[int, int]] = {}
     hands: set[str] = set()
     for number in range(300 if SOAK else 8):
-        with subprocess.Popen([sys.executable, "-c", LOOP, vault.root, str(number), "1000", "0"], stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", LOOP, vault.root, str(number), "1000", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 4)
             for line in process.stdout:
@@ -100,9 +112,13 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
                     time.sleep(chance.uniform(0, 0.02))
                     os.kill(process.pid, signal.SIGKILL)
         if number % 4 == 3:
-            file = chance.choice(sorted(Path(vault.root, "records").rglob("*.md")))  # a hand writes into a record that others save
+            file = chance.choice(
+                sorted(Path(vault.root, "records").rglob("*.md"))
+            )  # a hand writes into a record that others save
             held_before = file.read_text()
-            hands.discard(held_before.rstrip("\n").rpartition("\n")[2])  # what the hand itself overwrites is its own affair
+            hands.discard(
+                held_before.rstrip("\n").rpartition("\n")[2]
+            )  # what the hand itself overwrites is its own affair
             hands.add(f"by hand after {number}")
             file.write_text(re.sub(r"\n\n[^\n]+\n\Z", f"\n\nby hand after {number}\n", held_before))
     caller = caller_now()
@@ -110,7 +126,10 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
     seen = look(vault.root)
     assert not seen.below("inbox")
     assert not seen.temps
-    held = {path.rpartition("/")[2][:-3]: read_event(data, path) for path, data in seen.below("events").items()}
+    held = {
+        path.rpartition("/")[2][:-3]: read_event(data, path)
+        for path, data in seen.below("events").items()
+    }
     for event, (number, n) in acknowledged.items():
         assert held[event].text == f"text {n} of {number}", f"seed {SEED}"
     records = [notes.parse(data, path) for path, data in seen.below("records").items()]
@@ -142,14 +161,23 @@ for n in range(count):
 """
 
 
-def test_of_two_topics_that_supersede_each_other_one_holds_whenever_somebody_is_killed(vault, look, homes):
+def test_of_two_topics_that_supersede_each_other_one_holds_whenever_somebody_is_killed(
+    vault, look, homes
+):
     chance = random.Random(SEED)
     caller = caller_now(vault.root)
-    ids = {name: save(vault, caller, name, topic=f"decision/{name}", project="p").id for name in ("one", "two")}
+    ids = {
+        name: save(vault, caller, name, topic=f"decision/{name}", project="p").id
+        for name in ("one", "two")
+    }
     acknowledged: set[str] = set()
     for number in range(30 if SOAK else 3):
         loops = [
-            subprocess.Popen([sys.executable, "-c", CROSSWISE, vault.root, mine, ids[other], "4"], stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [sys.executable, "-c", CROSSWISE, vault.root, mine, ids[other], "4"],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             for mine, other in (("one", "two"), ("two", "one"))
         ]
         victim = loops[number % 2]
@@ -162,7 +190,11 @@ def test_of_two_topics_that_supersede_each_other_one_holds_whenever_somebody_is_
             out, _ = process.communicate(timeout=120)
             acknowledged |= set(out.split())
         normalize(vault, caller)
-        notes_ = {note.get("id"): note for data in look(vault.root).below("records").values() if (note := notes.read(data))}
+        notes_ = {
+            note.get("id"): note
+            for data in look(vault.root).below("records").values()
+            if (note := notes.read(data))
+        }
         statuses = [notes_[id_].get("status") for id_ in ids.values()]
         assert statuses.count("active") == 1, f"round {number}, seed {SEED}"
     assert acknowledged <= {id_ for note in notes_.values() for id_ in note.provenance()[0]} | {""}

@@ -59,10 +59,14 @@ def python_for(user: User) -> str:
     """A Python of this version that the user can run; skips the test where there is none."""
     for python in (sys.executable, f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"):
         with suppress(OSError):
-            process = user.start(python, "-c", "import cortex.interfaces.cli.main, whoosh.index, frontmatter, git")
+            process = user.start(
+                python, "-c", "import cortex.interfaces.cli.main, whoosh.index, frontmatter, git"
+            )
             if not process.communicate(timeout=60)[1] and process.returncode == 0:
                 return python
-    pytest.skip(f"not run: another user can run neither {sys.executable} nor a Python of the system")
+    pytest.skip(
+        f"not run: another user can run neither {sys.executable} nor a Python of the system"
+    )
 
 
 class Shared(NamedTuple):
@@ -129,17 +133,32 @@ def test_two_users_capture_normalize_search_edit_and_sync(shared) -> None:
     _, vault, remote, ann, ben = shared
     for turn in range(3):
         for user, other in ((ann, ben), (ben, ann)):
-            user.cortex(vault, "capture", f"Decision: number {turn} of {user.uid}, because it is ours")
+            user.cortex(
+                vault, "capture", f"Decision: number {turn} of {user.uid}, because it is ours"
+            )
             other.cortex(vault, "normalize")
             assert f"Number {turn} of {user.uid}" in other.cortex(vault, "search", f"number {turn}")
-            user.cortex(vault, "save", f"Said by {user.uid} in turn {turn}", "--topic", "decision/both", "--body", f"as {user.uid} says")
-            assert "synced" in other.cortex(vault, "sync") or other.run("git", "status", "--porcelain", cwd=vault) == ""
+            user.cortex(
+                vault,
+                "save",
+                f"Said by {user.uid} in turn {turn}",
+                "--topic",
+                "decision/both",
+                "--body",
+                f"as {user.uid} says",
+            )
+            assert (
+                "synced" in other.cortex(vault, "sync")
+                or other.run("git", "status", "--porcelain", cwd=vault) == ""
+            )
         # Somebody elsewhere adds notes of a folder that is new here: git makes it in the next sync.
         away = ben.home / f"clone{turn}"
         ben.run("git", "clone", "-q", str(remote), str(away))
         note = away / f"records/pattern/from-away-{turn}.md"
         text = f"---\nid: from-away-{turn}\ntype: pattern\ntitle: From away {turn}\n---\nx\n"
-        ben.run(code=f"mkdir -p {note.parent} && printf %s '{text}' > {note} && cd {away} && git add . && git commit -qm away && git push -q")
+        ben.run(
+            code=f"mkdir -p {note.parent} && printf %s '{text}' > {note} && cd {away} && git add . && git commit -qm away && git push -q"
+        )
         (ann, ben)[turn % 2].cortex(vault, "sync")
         (ben, ann)[turn % 2].cortex(vault, "update", f"from-away-{turn}", "--add-tags", "seen")
     ann.cortex(vault, "sync")
@@ -158,14 +177,25 @@ def test_two_users_at_once_lose_no_event_and_make_none_twice(shared) -> None:
     each = 5
     cortex = f"{ann.python} -m cortex"
     work = 'for n in $(seq {each}); do {cortex} capture "Decision: $n of {uid}, because we are two" && {cortex} normalize && {cortex} heal || exit 1; done'
-    both = [user.start(code=work.format(each=each, cortex=cortex, uid=user.uid), cwd=vault) for user in (ann, ben)]
+    both = [
+        user.start(code=work.format(each=each, cortex=cortex, uid=user.uid), cwd=vault)
+        for user in (ann, ben)
+    ]
     for process in both:
         out, err = process.communicate(timeout=300)
         assert process.returncode == 0, out + err
     ann.cortex(vault, "normalize")
-    assert (in_all(vault, "inbox/*/*.md"), in_all(vault, "events/*/*/*.md"), in_all(vault, "records/decision/*.md")) == (0, 2 * each, 2 * each)
+    assert (
+        in_all(vault, "inbox/*/*.md"),
+        in_all(vault, "events/*/*/*.md"),
+        in_all(vault, "records/decision/*.md"),
+    ) == (0, 2 * each, 2 * each)
     assert not_shared(vault) == []
-    assert sorted(os.listdir(vault / ".git/cortex-locks")) == ["heal.lock", "normalize.lock", "sync.lock"]
+    assert sorted(os.listdir(vault / ".git/cortex-locks")) == [
+        "heal.lock",
+        "normalize.lock",
+        "sync.lock",
+    ]
 
 
 def test_git_s_distrust_is_told_with_the_command_that_ends_it(shared) -> None:
@@ -185,18 +215,25 @@ def test_git_s_distrust_is_told_with_the_command_that_ends_it(shared) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("left", ["a plain pull", "a plain commit", "git not shared", "the folder not shared", "no git"])
+@pytest.mark.parametrize(
+    "left", ["a plain pull", "a plain commit", "git not shared", "the folder not shared", "no git"]
+)
 def test_doctor_says_what_keeps_the_group_out_and_its_command_mends_it(left, shared) -> None:
     _, vault, _, ann, ben = shared
     ann.cortex(vault, "capture", "Decision: first, because somebody must be")
     ann.cortex(vault, "sync")
     if left == "a plain pull":
-        ann.run(code="mkdir events/2020 records/pattern; echo x > records/pattern/one.md; chmod g-w records", cwd=vault)
+        ann.run(
+            code="mkdir events/2020 records/pattern; echo x > records/pattern/one.md; chmod g-w records",
+            cwd=vault,
+        )
         expected = "3 more cannot be used by the whole group"
     elif left == "a plain commit":
         ann.run(code="rm -f .git/COMMIT_EDITMSG; git commit -qm plain --allow-empty", cwd=vault)
         ben.cortex(vault, "capture", "Decision: in between, because git has left its message")
-        assert "cortex doctor says what the group may not use" in ben.cortex(vault, "sync", ok=False)
+        assert "cortex doctor says what the group may not use" in ben.cortex(
+            vault, "sync", ok=False
+        )
         expected = "COMMIT_EDITMSG: cannot be used by the whole group"
     elif left == "git not shared":
         ann.run(code="git config --unset core.sharedRepository; chmod -R g-ws .git", cwd=vault)
@@ -209,7 +246,9 @@ def test_doctor_says_what_keeps_the_group_out_and_its_command_mends_it(left, sha
         expected = "nothing keeps two users from normalizing at once"
     said = ann.cortex(vault, "doctor", ok=False)
     assert expected in said
-    hint = next(line for line in said.splitlines() if "chmod g+" in line or "git init --shared" in line).strip()
+    hint = next(
+        line for line in said.splitlines() if "chmod g+" in line or "git init --shared" in line
+    ).strip()
     ann.run(code=hint.partition(": ")[2] if hint.startswith("as ") else hint)
     said = ann.cortex(vault, "doctor", ok=False)
     assert "group" not in said, said
@@ -232,4 +271,6 @@ def test_a_vault_of_one_user_stays_theirs(shared) -> None:
     for opened in (False, True):
         if opened:
             ann.run("chmod", "-R", "go+rX", str(own))
-        assert "belongs to 12345, and you may not write into it" in ben.cortex(own, "doctor", ok=False)
+        assert "belongs to 12345, and you may not write into it" in ben.cortex(
+            own, "doctor", ok=False
+        )

@@ -17,12 +17,30 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def traced(vault, homes, tool, tmp_path) -> Run:
     """`cortex capture` in the vault under strace with these options."""
     strace = tool("strace")
-    if subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, timeout=60, check=False).returncode:
+    if subprocess.run(
+        [strace, "-o", "/dev/null", "true"], capture_output=True, timeout=60, check=False
+    ).returncode:
         pytest.skip("not run: strace was refused")
 
     def run(*options: str, id: str = "") -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "cortex", "capture", "Gotcha: the disk may refuse", "--vault", vault.root, *(["--id", id] if id else [])]
-        return subprocess.run([strace, "-f", "-qq", *options, *line], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+        line = [
+            sys.executable,
+            "-m",
+            "cortex",
+            "capture",
+            "Gotcha: the disk may refuse",
+            "--vault",
+            vault.root,
+            *(["--id", id] if id else []),
+        ]
+        return subprocess.run(
+            [strace, "-f", "-qq", *options, *line],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+        )
 
     return run
 
@@ -81,7 +99,9 @@ def test_too_many_open_files_is_a_message_too(traced, which, vault, look):
         assert look(vault.root) == before
 
 
-def test_a_file_system_without_unnamed_files_takes_the_capture_by_a_named_one(traced, which, vault, look):
+def test_a_file_system_without_unnamed_files_takes_the_capture_by_a_named_one(
+    traced, which, vault, look
+):
     number = which("openat", "O_TMPFILE")
     done = traced(*injecting(f"openat:error=EOPNOTSUPP:when={number}"), id=ID)
     assert (done.returncode, done.stdout) == (0, f"{ID}\n"), done.stderr
@@ -90,12 +110,22 @@ def test_a_file_system_without_unnamed_files_takes_the_capture_by_a_named_one(tr
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "linkat", "fsync:when=2"])
-def test_a_killed_capture_leaves_no_half_note_and_can_be_repeated(call, traced, vault, look, cortex, tmp_path):
+def test_a_killed_capture_leaves_no_half_note_and_can_be_repeated(
+    call, traced, vault, look, cortex, tmp_path
+):
     name, _, when = call.partition(":")
     killed = traced(*injecting(f"{name}:signal=KILL:{when or 'when=1'}"), id=ID)
     assert killed.returncode not in (0, 2)
     assert killed.stdout == ""
     assert not look(vault.root).temps
-    done = cortex("capture", "Gotcha: the disk may refuse", "--id", ID, "--vault", vault.root, cwd=str(tmp_path))
+    done = cortex(
+        "capture",
+        "Gotcha: the disk may refuse",
+        "--id",
+        ID,
+        "--vault",
+        vault.root,
+        cwd=str(tmp_path),
+    )
     assert (done.returncode, done.stdout) == (0, f"{ID}\n"), done.stderr
     assert look(vault.root).places(ID) == [f"inbox/pending/{ID}.md"]

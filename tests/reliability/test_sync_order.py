@@ -34,7 +34,9 @@ class Books:
     """The system as `cortex.vault.files` sees it, with what is not yet safe on disk."""
 
     def __init__(self) -> None:
-        self.names: dict[int, set[str]] = {}  # folder -> names made in it since its last sync; a dropped one may come back
+        self.names: dict[
+            int, set[str]
+        ] = {}  # folder -> names made in it since its last sync; a dropped one may come back
         self.contents: set[int] = set()  # files written since their last sync
         self.wrong: list[str] = []
         self.changes = 0
@@ -76,7 +78,9 @@ class Books:
         folder = os.fstat(dir_fd).st_ino
         open_ends = {key: value for key, value in self.names.items() if value and key != folder}
         if open_ends and not name.endswith(files.TEMP_SUFFIX):
-            self.wrong.append(f"{name} is let go while {sorted(set().union(*open_ends.values()))} may still be lost")
+            self.wrong.append(
+                f"{name} is let go while {sorted(set().union(*open_ends.values()))} may still be lost"
+            )
         os.unlink(name, dir_fd=dir_fd)
         if name in self.names.get(folder, set()):
             self.names[folder].discard(name)
@@ -99,7 +103,9 @@ class Books:
 
 
 def caller_of(start: int) -> Caller:
-    return Caller("/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent)
+    return Caller(
+        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent
+    )
 
 
 def inbox_of(root: str) -> Vault:
@@ -128,21 +134,31 @@ def seen_by(books: Books, monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
 
 
 @pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "named"])
-def test_a_capture_is_acknowledged_when_its_bytes_its_name_and_its_folders_are_safe(unnamed, ram, monkeypatch, homes, books):
+def test_a_capture_is_acknowledged_when_its_bytes_its_name_and_its_folders_are_safe(
+    unnamed, ram, monkeypatch, homes, books
+):
     if not unnamed:
         monkeypatch.setattr(files, "_TMPFILE", None)
     root = ram / "vault"
     root.mkdir()
-    seen_by(books, monkeypatch, lambda: capture(Vault(str(root)), caller_of(1), "Decision: sync the new folders"))
+    seen_by(
+        books,
+        monkeypatch,
+        lambda: capture(Vault(str(root)), caller_of(1), "Decision: sync the new folders"),
+    )
     books.settle("acknowledged")
     assert books.changes > 5
     assert not books.wrong
 
 
-def test_a_repeated_capture_makes_the_first_one_safe_before_it_says_so(ram, monkeypatch, homes, books):
+def test_a_repeated_capture_makes_the_first_one_safe_before_it_says_so(
+    ram, monkeypatch, homes, books
+):
     root = ram / "vault"
     root.mkdir()
-    again = lambda: capture(Vault(str(root)), caller_of(1), "once", id="20261120t164512z-aaaaaaaaab")
+    again = lambda: capture(
+        Vault(str(root)), caller_of(1), "once", id="20261120t164512z-aaaaaaaaab"
+    )
     seen_by(books, monkeypatch, again)
     for at in range(books.changes):
         books.crash_at = at
@@ -156,7 +172,9 @@ def test_a_repeated_capture_makes_the_first_one_safe_before_it_says_so(ram, monk
     assert not books.wrong
 
 
-def test_no_event_is_let_go_before_its_records_are_safe_whatever_run_made_them(ram, monkeypatch, homes, soak):
+def test_no_event_is_let_go_before_its_records_are_safe_whatever_run_made_them(
+    ram, monkeypatch, homes, soak
+):
     """A crash at every change of a run, in CI at every other one, then a run to the end: the first may have named what the
     second finds."""
     found: dict[str, int] = {}

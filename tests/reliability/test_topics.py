@@ -45,10 +45,22 @@ class Clone:
 
     def caller(self) -> Caller:
         number = next(self.ticks)
-        return Caller(str(self.root), f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z", lambda size: number.to_bytes(size, "big"), "test", silent)
+        return Caller(
+            str(self.root),
+            f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z",
+            lambda size: number.to_bytes(size, "big"),
+            "test",
+            silent,
+        )
 
     def save(self, title: str, text: str, **more: str) -> Saved:
-        return save(self.vault, self.caller(), title, body=text, **({"topic": TOPIC, "project": "shop"} | more))
+        return save(
+            self.vault,
+            self.caller(),
+            title,
+            body=text,
+            **({"topic": TOPIC, "project": "shop"} | more),
+        )
 
     def sync(self) -> None:
         done = sync(self.vault, self.caller())
@@ -57,7 +69,11 @@ class Clone:
     @property
     def path(self) -> Path:
         """The one file that is the topic's record."""
-        (found,) = [path for path in self.root.rglob("*.md") if ".git" not in path.parts and notes.read(path.read_bytes()).get("id") == ID]
+        (found,) = [
+            path
+            for path in self.root.rglob("*.md")
+            if ".git" not in path.parts and notes.read(path.read_bytes()).get("id") == ID
+        ]
         return found
 
     def note(self) -> notes.Note:
@@ -69,11 +85,18 @@ class Clone:
         self.path.write_text(text.replace(old, new))
 
     def held(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("*.md") if ".git" not in path.parts}
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in self.root.rglob("*.md")
+            if ".git" not in path.parts
+        }
 
     def texts(self) -> dict[str, str]:
         """Every text that history tells of, by its event, read with --at."""
-        return {text.event: history(self.vault, self.caller(), ID, at=text.event).text for text in history(self.vault, self.caller(), ID).texts}
+        return {
+            text.event: history(self.vault, self.caller(), ID, at=text.event).text
+            for text in history(self.vault, self.caller(), ID).texts
+        }
 
 
 def git(folder: Path, *words: str) -> None:
@@ -116,22 +139,32 @@ def meet(*clones: Clone) -> None:
         clone.sync()
     held = [clone.held() for clone in clones]
     assert all(one == held[0] for one in held)
-    assert not [path for path, data in held[0].items() if b"<<<<<<<" in data or path.startswith("inbox/")]
+    assert not [
+        path for path, data in held[0].items() if b"<<<<<<<" in data or path.startswith("inbox/")
+    ]
 
 
 @pytest.mark.parametrize("rebase", [False, True])
 @pytest.mark.parametrize("number", [2, 3])
-def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(number, rebase, clones):
+def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
+    number, rebase, clones
+):
     every = clones(number, rebase=rebase)
     saved = [
         clone.save(f"Title {place}", f"text {place}", tags=f"all,tag{place}", type=type_)
-        for place, (clone, type_) in enumerate(zip(every, ["decision", "pattern", "gotcha"], strict=False))
+        for place, (clone, type_) in enumerate(
+            zip(every, ["decision", "pattern", "gotcha"], strict=False)
+        )
     ]
     assert len({(one.id, one.path) for one in saved}) == 1
     meet(*every)
     note = every[0].note()
     last = number - 1
-    assert (note.get("title"), note.get("type"), note.text.strip()) == (f"Title {last}", ["", "pattern", "gotcha"][last], f"text {last}")
+    assert (note.get("title"), note.get("type"), note.text.strip()) == (
+        f"Title {last}",
+        ["", "pattern", "gotcha"][last],
+        f"text {last}",
+    )
     assert note.provenance()[0] == tuple(sorted(one.event for one in saved))
     assert note.texts("tags") == ("all", *(f"tag{place}" for place in range(number)))
     assert "merge_conflicts" not in note.fields
@@ -146,7 +179,10 @@ def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(orde
     every = clones(3, rebase=order[0] == 1)
     first = every[0].save("Begun", "begun", tags="a", confidence="0.5")
     meet(*every)
-    saved = [clone.save(f"Title {place}", f"text {place}", tags=f"t{place}") for place, clone in enumerate(every)]
+    saved = [
+        clone.save(f"Title {place}", f"text {place}", tags=f"t{place}")
+        for place, clone in enumerate(every)
+    ]
     meet(*(every[place] for place in order))
     assert every[0].path.read_text() == (
         f"---\nid: {ID}\ntype: decision\ntitle: Title 2\nstatus: active\nscope: project\nproject: shop\nbranch: main\ntopic: decision/storage\n"
@@ -168,8 +204,13 @@ def test_both_texts_are_in_the_answer_of_the_command(clones):
         ).stdout  # fmt: skip
 
     answer = json.loads(cortex("history", ID, "--json"))
-    assert {text["event"]: text["preview"] for text in answer["texts"]} == dict(zip(events, ["what one said", "what two said"], strict=True))
-    assert [cortex("history", ID, "--at", event) for event in events] == ["what one said\n", "what two said\n"]
+    assert {text["event"]: text["preview"] for text in answer["texts"]} == dict(
+        zip(events, ["what one said", "what two said"], strict=True)
+    )
+    assert [cortex("history", ID, "--at", event) for event in events] == [
+        "what one said\n",
+        "what two said\n",
+    ]
 
 
 # -- what else happens to the record before the clones hear of each other
@@ -235,7 +276,12 @@ def begun(folder: Path) -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "first"),
-    [(change, first) for number, change in enumerate(EVENTS) for first in (True, False) if SOAK or first == bool(number % 2)],
+    [
+        (change, first)
+        for number, change in enumerate(EVENTS)
+        for first in (True, False)
+        if SOAK or first == bool(number % 2)
+    ],
     ids=lambda value: value.__name__ if callable(value) else ["after", "before"][value],
 )
 def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first, ram, copied):
@@ -293,7 +339,9 @@ def test_long_apart_two_clones_say_it_again_and_again(clones):
     assert one.note().text.strip() == "clone1 2"
     texts = one.texts()
     assert said.items() <= texts.items()
-    assert {"clone0, by hand, 0", "clone0, by hand, 1"} <= set(texts.values())  # each stood when the next was saved
+    assert {"clone0, by hand, 0", "clone0, by hand, 1"} <= set(
+        texts.values()
+    )  # each stood when the next was saved
 
 
 def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeypatch):
@@ -304,12 +352,17 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     moved_by_hand(one)
     target = one.root / two.path.relative_to(two.root)
     target.write_bytes(other)
-    (one.root / path_of(saved[1].event)).write_bytes((two.root / path_of(saved[1].event)).read_bytes())
+    (one.root / path_of(saved[1].event)).write_bytes(
+        (two.root / path_of(saved[1].event)).read_bytes()
+    )
     real, refused = {name: getattr(files, name) for name in ("replace", "remove")}, []
 
     def writing(name: str) -> Callable[..., None]:
         def write(root, path, *rest):
-            with pytest.raises(Conflict), lock(os.path.join(one.vault.state(), "normalize.lock"), "inbox", wait=0.0):
+            with (
+                pytest.raises(Conflict),
+                lock(os.path.join(one.vault.state(), "normalize.lock"), "inbox", wait=0.0),
+            ):
                 pass
             refused.append((name, path))
             real[name](root, path, *rest)

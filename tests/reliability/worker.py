@@ -24,11 +24,15 @@ MEETING = "# Review {number}\n\n## Decisions\n\n- We keep one file {number}\n- W
 
 def text_of(number: int, n: int) -> str:
     """What process `number` captures as its `n`-th text: 1 to 6 KB, each its own."""
-    return f"Decision: number {n} of process {number}.\n" + f"line of {number}/{n}\n" * (50 + 37 * n % 300)
+    return f"Decision: number {n} of process {number}.\n" + f"line of {number}/{n}\n" * (
+        50 + 37 * n % 300
+    )
 
 
 def caller() -> Caller:
-    return Caller("/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+    return Caller(
+        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent
+    )
 
 
 def say(words: str) -> None:
@@ -59,9 +63,22 @@ def arrival(root: str, number: int, count: int) -> None:
     for n in range(count):
         event = f"20261120t{number // 60:02d}{number % 60:02d}{n:02d}z-aaaaaaaaaa"
         if n % 3 == 0:
-            capture(Vault(root), caller(), MEETING.format(number=f"{number}-{n}"), type="meeting", id=event)
+            capture(
+                Vault(root),
+                caller(),
+                MEETING.format(number=f"{number}-{n}"),
+                type="meeting",
+                id=event,
+            )
         elif n % 3 == 1:
-            capture(Vault(root), caller(), f"turn {n} of {number}", type="stop", session=f"s{number}", id=event)
+            capture(
+                Vault(root),
+                caller(),
+                f"turn {n} of {number}",
+                type="stop",
+                session=f"s{number}",
+                id=event,
+            )
         else:
             capture(Vault(root), caller(), text_of(number, n), id=event)
         say(event)
@@ -71,7 +88,9 @@ def cuts() -> None:
     from cortex.operations.inbox import normalize
 
     if "--no-folder-sync" in sys.argv:
-        files.Folder.sync = lambda self: None  # the control: a harness that finds no loss here would find none anywhere
+        files.Folder.sync = lambda self: (
+            None
+        )  # the control: a harness that finds no loss here would find none anywhere
     for line in sys.stdin:
         verb, root, number, count = line.split()
         try:
@@ -83,7 +102,9 @@ def cuts() -> None:
                 for problem in normalize(Vault(root), caller()).failed:
                     say(f"failed {problem.where}: {problem.message}")
         except Exception as error:
-            say(f"died {type(error).__name__}: {error}")  # the disk is gone: that is what this is about
+            say(
+                f"died {type(error).__name__}: {error}"
+            )  # the disk is gone: that is what this is about
         gc.collect()  # a process that ends closes what its errors still hold open
         say("end")
 
@@ -91,7 +112,9 @@ def cuts() -> None:
 if __name__ == "__main__":
     verb, *rest = sys.argv[1:]
     if verb == "capture":
-        captures(rest[0], int(rest[1]), int(rest[2]), pause=0.005)  # or all is over before a consumer has begun
+        captures(
+            rest[0], int(rest[1]), int(rest[2]), pause=0.005
+        )  # or all is over before a consumer has begun
     elif verb == "normalize":
         normalizes(rest[0])
     else:

@@ -35,7 +35,9 @@ def test_a_mark_is_counted_with_its_time(vault: Vault, caller: Caller) -> None:
     assert access.counts(vault) == {"a": Accessed(2, THEN + 26_088), "b": Accessed(1, THEN)}
 
 
-def test_what_was_put_before_a_session_unasked_is_logged_and_is_no_use(vault: Vault, caller: Caller, log: Path) -> None:
+def test_what_was_put_before_a_session_unasked_is_logged_and_is_no_use(
+    vault: Vault, caller: Caller, log: Path
+) -> None:
     access.mark(vault, caller._replace(source="hook"), "context", ["a"])
     access.mark(vault, caller, "brief", ["a"])
     assert access.counts(vault) == {}
@@ -56,7 +58,9 @@ def test_the_log_is_private_and_outside_the_vault(vault: Vault, caller: Caller, 
     assert log.read_text().split() == [str(THEN), "show", "test", "a"]
 
 
-@pytest.mark.parametrize("id_", ["notes/My day.md", "a\tb", "a\nb", "100%", "%09", "é", "\udc80", "a\r"])
+@pytest.mark.parametrize(
+    "id_", ["notes/My day.md", "a\tb", "a\nb", "100%", "%09", "é", "\udc80", "a\r"]
+)
 def test_any_id_comes_back(vault: Vault, caller: Caller, id_: str) -> None:
     access.mark(vault, caller, "show", [id_, "other"])
     (_, one), (_, other) = access.counts(vault).items()
@@ -68,7 +72,9 @@ def test_any_id_comes_back(vault: Vault, caller: Caller, id_: str) -> None:
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31)))
 def test_seconds_are_those_of_the_calendar(when: datetime) -> None:
     when = when.replace(microsecond=0)
-    assert access.seconds(f"{when.isoformat()}Z") == int((when - datetime(1970, 1, 1)).total_seconds())
+    assert access.seconds(f"{when.isoformat()}Z") == int(
+        (when - datetime(1970, 1, 1)).total_seconds()
+    )
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-11-20", "2026-1-2T3:4:5Z"])
@@ -89,13 +95,17 @@ def test_what_is_no_time_is_none(text: str) -> None:
         ("\x80\xff" * 100, {}),
     ],
 )
-def test_garbage_in_the_log_counts_nothing_and_spoils_no_other_line(vault: Vault, caller: Caller, log: Path, written: str, kept: dict) -> None:
+def test_garbage_in_the_log_counts_nothing_and_spoils_no_other_line(
+    vault: Vault, caller: Caller, log: Path, written: str, kept: dict
+) -> None:
     log.write_bytes(written.encode("latin-1"))
     access.mark(vault, caller, "show", ["good"])
     assert access.counts(vault) == {**kept, "good": Accessed(1, THEN)}
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"\0" * 999, b"a\tb\nc\td\n1\nx\ty", b"\n\n\n\n\n", b"s\na\n1\nNaN"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"\0" * 999, b"a\tb\nc\td\n1\nx\ty", b"\n\n\n\n\n", b"s\na\n1\nNaN"]
+)
 def test_garbage_in_the_summary_counts_nothing(vault: Vault, caller: Caller, data: bytes) -> None:
     Path(vault.state(), access.SUMMARY).write_bytes(data)
     access.mark(vault, caller, "show", ["good"])
@@ -103,22 +113,32 @@ def test_garbage_in_the_summary_counts_nothing(vault: Vault, caller: Caller, dat
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
-def test_what_lies_in_the_place_of_the_log_is_left_alone(vault: Vault, caller: Caller, log: Path, tmp_path: Path, kind: str) -> None:
+def test_what_lies_in_the_place_of_the_log_is_left_alone(
+    vault: Vault, caller: Caller, log: Path, tmp_path: Path, kind: str
+) -> None:
     (tmp_path / "target").write_text("")
-    {"folder": log.mkdir, "link": lambda: log.symlink_to(tmp_path / "target"), "pipe": lambda: os.mkfifo(log)}[kind]()
+    {
+        "folder": log.mkdir,
+        "link": lambda: log.symlink_to(tmp_path / "target"),
+        "pipe": lambda: os.mkfifo(log),
+    }[kind]()
     access.mark(vault, caller, "show", ["a"])
     assert access.counts(vault) == {}
     assert (tmp_path / "target").read_text() == ""
 
 
-def test_a_state_folder_that_takes_no_mark_stops_nobody(vault: Vault, caller: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_state_folder_that_takes_no_mark_stops_nobody(
+    vault: Vault, caller: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     access.mark(vault, caller, "show", ["a"])
     assert access.counts(vault) == {}
 
 
-def test_a_large_log_is_folded_and_counts_the_same(vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_log_is_folded_and_counts_the_same(
+    vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(access, "_FULL", 2000)
     wanted: dict[str, int] = {}
     for number in range(500):
@@ -136,7 +156,9 @@ def test_a_large_log_is_folded_and_counts_the_same(vault: Vault, caller: Caller,
 
 
 @pytest.mark.parametrize("stage", ["rename", "summary", "unlink"])
-def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(vault: Vault, caller: Caller, monkeypatch, stage: str) -> None:
+def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
+    vault: Vault, caller: Caller, monkeypatch, stage: str
+) -> None:
     for _ in range(100):
         access.mark(vault, caller, "show", ["a"])
 
@@ -153,7 +175,11 @@ def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(vault:
         elif stage == "summary":
             broken.setattr(access.store, "replace", die)
         else:
-            broken.setattr(access.os, "unlink", lambda path: die() if access._SEGMENT in str(path) else os.remove(path))
+            broken.setattr(
+                access.os,
+                "unlink",
+                lambda path: die() if access._SEGMENT in str(path) else os.remove(path),
+            )
         with pytest.raises(Killed):
             access.mark(vault, caller, "show", ["a"])
     assert access.counts(vault)["a"].count == 101
@@ -163,7 +189,9 @@ def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(vault:
     assert not list(Path(vault.state()).glob(f"{access._SEGMENT}*"))
 
 
-def test_who_marks_waits_while_the_log_gets_another_name_and_then_takes_the_new_one(vault: Vault, caller: Caller, log: Path) -> None:
+def test_who_marks_waits_while_the_log_gets_another_name_and_then_takes_the_new_one(
+    vault: Vault, caller: Caller, log: Path
+) -> None:
     access.mark(vault, caller, "show", ["a"])
     with log.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # as a fold does
@@ -177,7 +205,9 @@ def test_who_marks_waits_while_the_log_gets_another_name_and_then_takes_the_new_
     assert access.counts(vault)["a"].count == 2
 
 
-def test_a_fold_waits_for_who_is_writing(vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fold_waits_for_who_is_writing(
+    vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     access.mark(vault, caller, "show", ["a"])
     monkeypatch.setattr(access, "_FULL", 10)
     with log.open("ab") as writing:
@@ -208,7 +238,9 @@ for _ in range(number):
 
 
 def marker(vault: Vault, name: str, number: int) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", MARKER, vault.root, name, str(number)], stdout=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-c", MARKER, vault.root, name, str(number)], stdout=subprocess.PIPE
+    )
 
 
 def test_many_processes_mark_at_once_while_the_log_is_folded(vault: Vault) -> None:
@@ -220,7 +252,10 @@ def test_many_processes_mark_at_once_while_the_log_is_folded(vault: Vault) -> No
         seen = now
         time.sleep(0.02)
     assert [one.communicate(timeout=30)[0] for one in many] == [b""] * 4
-    assert {id_: one.count for id_, one in access.counts(vault).items()} == {"shared": 8000, **{f"p{number}": 2000 for number in range(4)}}
+    assert {id_: one.count for id_, one in access.counts(vault).items()} == {
+        "shared": 8000,
+        **{f"p{number}": 2000 for number in range(4)},
+    }
 
 
 def test_a_process_that_is_killed_leaves_what_it_marked(vault: Vault) -> None:
@@ -239,4 +274,9 @@ def test_a_process_that_is_killed_leaves_what_it_marked(vault: Vault) -> None:
 
 def test_marking_needs_the_standard_library_alone() -> None:
     code = "import sys; import cortex.vault.access; print([m for m in sys.modules if m in ('json', 'datetime', 'hashlib', 'sqlite3', 'yaml')])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

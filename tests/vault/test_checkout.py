@@ -38,7 +38,9 @@ def test_the_main_work_trees_name_counts_for_a_worktree_that_says_none(tmp_path,
     assert checkout.project_of(str(tmp_path / "f1")) == "other"
 
 
-def test_a_submodule_is_a_project_of_its_own_in_the_main_work_tree_and_in_a_worktree(tmp_path, main, git) -> None:
+def test_a_submodule_is_a_project_of_its_own_in_the_main_work_tree_and_in_a_worktree(
+    tmp_path, main, git
+) -> None:
     part = tmp_path / "part"
     part.mkdir()
     git(part, "init", "-q", "-b", "main")
@@ -48,7 +50,9 @@ def test_a_submodule_is_a_project_of_its_own_in_the_main_work_tree_and_in_a_work
     git(main, "commit", "-q", "-m", "sub")
     assert checkout.project_of(str(main / "sub")).startswith("sub-")
     git(main / "sub", "worktree", "add", "-q", str(tmp_path / "s1"))
-    assert checkout.project_of(str(tmp_path / "s1")).startswith("s1-")  # its common folder is no `.git`: where its main one is, is not told
+    assert checkout.project_of(str(tmp_path / "s1")).startswith(
+        "s1-"
+    )  # its common folder is no `.git`: where its main one is, is not told
 
 
 def test_a_worktree_of_a_bare_repository_is_named_by_itself(tmp_path, main, git) -> None:
@@ -58,7 +62,9 @@ def test_a_worktree_of_a_bare_repository_is_named_by_itself(tmp_path, main, git)
     assert checkout.project_of(str(tmp_path / "f2")).startswith("f2-")
 
 
-def test_a_worktree_of_a_repository_at_home_is_named_by_itself(tmp_path, main, git, monkeypatch) -> None:
+def test_a_worktree_of_a_repository_at_home_is_named_by_itself(
+    tmp_path, main, git, monkeypatch
+) -> None:
     git(main, "worktree", "add", "-q", "../f1")
     monkeypatch.setenv("HOME", str(main))
     assert checkout.project_of(str(main)) == ""
@@ -68,6 +74,10 @@ def test_a_worktree_of_a_repository_at_home_is_named_by_itself(tmp_path, main, g
 def test_without_a_worktree_no_further_file_is_read(main, monkeypatch) -> None:
     opened: list[str] = []
     real = os.open
-    monkeypatch.setattr(os, "open", lambda path, *rest, **at: (opened.append(str(path)), real(path, *rest, **at))[1])
+    monkeypatch.setattr(
+        os, "open", lambda path, *rest, **at: (opened.append(str(path)), real(path, *rest, **at))[1]
+    )
     checkout.project_of(str(main))
-    assert [path for path in opened if path.startswith(str(main))] == [str(main / name) for name in (".cortex-project", ".git/config")]
+    assert [path for path in opened if path.startswith(str(main))] == [
+        str(main / name) for name in (".cortex-project", ".git/config")
+    ]

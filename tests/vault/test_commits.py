@@ -41,7 +41,9 @@ def record(vault, name: str, body: str = "Text.", folder: str = "records/decisio
 
 def committed(vault, git) -> list[str]:
     """The paths of the last commit."""
-    return git(vault.root, "show", "--format=", "--name-only", "--no-renames", "HEAD").split("\n")[:-1]
+    return git(vault.root, "show", "--format=", "--name-only", "--no-renames", "HEAD").split("\n")[
+        :-1
+    ]
 
 
 def kept(vault, message: str = "") -> commits.Kept:
@@ -58,7 +60,11 @@ def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
     put(repository, "mine/other.md", "New.\n")
     os.remove(Path(root, ".gitattributes"))
     found = commits.changes(root)
-    assert found == [Change(".gitattributes", "D"), Change("cortex.toml", "M"), Change("records/decision/new-aaaaaa.md", "A")]
+    assert found == [
+        Change(".gitattributes", "D"),
+        Change("cortex.toml", "M"),
+        Change("records/decision/new-aaaaaa.md", "A"),
+    ]
     assert commits.others(root, found) == ["mine/note.md", "mine/other.md"]
     assert not commits.changes(str(Path(root).parent))  # no repository there
 
@@ -125,7 +131,11 @@ LEFT_OUT = {
     "conflict markers": ("records/x.md", RECORD.format(id="x", body=CONFLICT), "conflict markers"),
     "frontmatter that is not closed": ("records/x.md", "---\nid: x\ntitle: half", "frontmatter"),
     "frontmatter that cannot be read": ("records/x.md", "---\nid: [x\n---\n", "frontmatter"),
-    "markers in an event's frontmatter": ("events/2026/11/x.md", f"---\nid: x\n{CONFLICT}---\n\nText.\n", "frontmatter"),
+    "markers in an event's frontmatter": (
+        "events/2026/11/x.md",
+        f"---\nid: x\n{CONFLICT}---\n\nText.\n",
+        "frontmatter",
+    ),
     "nothing": ("sessions/2026/11/x.md", "", "empty"),
 }
 
@@ -144,12 +154,22 @@ def test_half_written_notes_are_named_and_the_rest_is_committed(repository, git,
 
 def test_a_text_about_markers_is_no_conflict(repository, git) -> None:
     event = "20261120t164512z-aaaaaaaaaa"
-    put(repository, f"events/2026/11/{event}.md", f"---\nid: {event}\n---\n\n## Raw Content\n\n{CONFLICT}")
-    put(repository, "records/x.md", f"---\nid: x\nprovenance:\n  events:\n    - {event}\n---\n\n{CONFLICT}")
+    put(
+        repository,
+        f"events/2026/11/{event}.md",
+        f"---\nid: {event}\n---\n\n## Raw Content\n\n{CONFLICT}",
+    )
+    put(
+        repository,
+        "records/x.md",
+        f"---\nid: x\nprovenance:\n  events:\n    - {event}\n---\n\n{CONFLICT}",
+    )
     assert not kept(repository).problems
     put(repository, "records/x.md", Path(repository.root, "records/x.md").read_text() + "More.\n")
     assert not kept(repository).problems
-    put(repository, "records/x.md", Path(repository.root, "records/x.md").read_text() + CONFLICT)  # and a real one
+    put(
+        repository, "records/x.md", Path(repository.root, "records/x.md").read_text() + CONFLICT
+    )  # and a real one
     assert kept(repository).problems
 
 
@@ -160,10 +180,22 @@ def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
     os.symlink("/etc/passwd", Path(root, "records/link.md"))
     os.symlink("/etc", Path(root, "sessions"))
     good = record(repository, "good-aaaaaa", folder="records")
-    wanted = [Change(path, "") for path in (hidden, "records/link.md", "sessions/passwd", "records/never.md", "../x.md", good)]
+    wanted = [
+        Change(path, "")
+        for path in (
+            hidden,
+            "records/link.md",
+            "sessions/passwd",
+            "records/never.md",
+            "../x.md",
+            good,
+        )
+    ]
     done = commits.keep(root, wanted)
     assert done.paths == (good,)
-    assert {problem.where for problem in done.problems} == {change.path for change in wanted} - {good}
+    assert {problem.where for problem in done.problems} == {change.path for change in wanted} - {
+        good
+    }
 
 
 def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -> None:
@@ -193,7 +225,10 @@ def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(reposi
     assert commits.others(root, commits.changes(root)) == ["mine/note.md"]
     assert kept(repository).paths == ("mine/x.md",)
     os.rename(Path(root, "mine/x.md"), Path(root, "records/back.md"))
-    assert commits.changes(root) == [Change("mine/x.md", "D", "records/back.md"), Change("records/back.md", "A", "mine/x.md")]
+    assert commits.changes(root) == [
+        Change("mine/x.md", "D", "records/back.md"),
+        Change("records/back.md", "A", "mine/x.md"),
+    ]
     assert set(kept(repository).paths) == {"mine/x.md", "records/back.md"}
 
 
@@ -245,7 +280,9 @@ def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> No
     assert Path(repository.root, "seen").read_text() == f"{path}\n"
 
 
-def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(repository, git, monkeypatch) -> None:
+def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(
+    repository, git, monkeypatch
+) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.useConfigOnly")
@@ -265,7 +302,9 @@ UNDER_WAY = {
 
 
 @pytest.mark.parametrize("case", UNDER_WAY)
-def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository, git, case) -> None:
+def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
+    repository, git, case
+) -> None:
     root = repository.root
     git(root, "branch", "other")
     for branch, text in (("main", "One."), ("other", "Two.")):
@@ -332,16 +371,22 @@ def test_many_commit_at_once_and_none_is_lost(repository, git) -> None:
         try:
             for name in names:
                 if name.startswith(writer):
-                    assert commits.commit(repository.root, [record(repository, name)], f"cortex: {name}")
+                    assert commits.commit(
+                        repository.root, [record(repository, name)], f"cortex: {name}"
+                    )
         except BaseException as error:
             troubles.append(error)
 
     def person() -> None:
         for count in range(8):
             put(repository, f"mine/{count}.md", "x\n")
-            os.system(f"cd '{repository.root}' && git add mine/{count}.md 2>/dev/null && git commit -qm mine -- mine/{count}.md 2>/dev/null")
+            os.system(
+                f"cd '{repository.root}' && git add mine/{count}.md 2>/dev/null && git commit -qm mine -- mine/{count}.md 2>/dev/null"
+            )
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in "abc"] + [threading.Thread(target=person)]
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in "abc"] + [
+        threading.Thread(target=person)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -350,5 +395,9 @@ def test_many_commit_at_once_and_none_is_lost(repository, git) -> None:
     tracked = git(repository.root, "ls-files", "records").split()
     assert sorted(tracked) == sorted(f"records/decision/{name}.md" for name in names)
     git(repository.root, "fsck", "--strict")
-    ours = [line for line in git(repository.root, "log", "--format=%s").splitlines() if line.startswith("cortex: ")]
+    ours = [
+        line
+        for line in git(repository.root, "log", "--format=%s").splitlines()
+        if line.startswith("cortex: ")
+    ]
     assert len(ours) == len(names)

@@ -40,10 +40,20 @@ def setting(git: Callable[..., str], root: Path, name: str) -> str:
 
 
 def effective(git: Callable[..., str], root: Path, *paths: str) -> list[str]:
-    return [line.rpartition(": ")[2] for line in git(root, "check-attr", "merge", "--", *paths).splitlines()]
+    return [
+        line.rpartition(": ")[2]
+        for line in git(root, "check-attr", "merge", "--", *paths).splitlines()
+    ]
 
 
-PROBES = ("briefings/a/main.md", "records/gotcha/x y.md", "sessions/2026/11/s.md", "events/2026/11/e.md", "inbox/pending/e.md", "own.md")
+PROBES = (
+    "briefings/a/main.md",
+    "records/gotcha/x y.md",
+    "sessions/2026/11/s.md",
+    "events/2026/11/e.md",
+    "inbox/pending/e.md",
+    "own.md",
+)
 OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unset", "cortex-record"]
 
 
@@ -57,11 +67,19 @@ def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
     assert drivers.registered(str(clone))
     assert not drivers.register(str(clone))
     program = f'"{sys.executable}" -I -S "{drivers.SCRIPT}"'
-    assert setting(git, clone, "merge.cortex-briefing.driver") == f"{program} briefing %O %A %B %L %P || true"
-    assert setting(git, clone, "merge.cortex-record.driver").startswith(f"{program} record %O %A %B %L %P; r=$?; ")
+    assert (
+        setting(git, clone, "merge.cortex-briefing.driver")
+        == f"{program} briefing %O %A %B %L %P || true"
+    )
+    assert setting(git, clone, "merge.cortex-record.driver").startswith(
+        f"{program} record %O %A %B %L %P; r=$?; "
+    )
     assert effective(git, clone, *PROBES) == OURS
     assert drivers.problems(str(clone)) == []
-    assert not (clone / ".git/info/attributes").exists() or b"cortex" not in (clone / ".git/info/attributes").read_bytes()
+    assert (
+        not (clone / ".git/info/attributes").exists()
+        or b"cortex" not in (clone / ".git/info/attributes").read_bytes()
+    )
 
 
 def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
@@ -79,7 +97,17 @@ def test_outside_a_repository_there_is_nothing_to_register(vault):
     assert drivers.problems(vault.root) == []
 
 
-ODD = ["plain", "with blank", "it's", 'say "x"', "50% off %O", "$HOME `id` \\n", "ünïc", "a;b #c", "two\nlines"]
+ODD = [
+    "plain",
+    "with blank",
+    "it's",
+    'say "x"',
+    "50% off %O",
+    "$HOME `id` \\n",
+    "ünïc",
+    "a;b #c",
+    "two\nlines",
+]
 
 
 @pytest.mark.parametrize("folder", ODD)
@@ -88,7 +116,9 @@ def test_the_program_may_lie_anywhere(folder, clone, tmp_path, git, monkeypatch)
     place = tmp_path / folder
     place.mkdir()
     os.symlink(sys.executable, place / "python")
-    (place / "driver.py").write_text("import sys\nopen(sys.argv[3], 'w').write('merged by %s\\n' % sys.argv[1])\n")
+    (place / "driver.py").write_text(
+        "import sys\nopen(sys.argv[3], 'w').write('merged by %s\\n' % sys.argv[1])\n"
+    )
     monkeypatch.setattr(sys, "executable", str(place / "python"))
     monkeypatch.setattr(drivers, "SCRIPT", str(place / "driver.py"))
     assert drivers.register(str(clone))
@@ -99,11 +129,14 @@ def test_the_program_may_lie_anywhere(folder, clone, tmp_path, git, monkeypatch)
     (place / "python").unlink()
     assert not drivers.registered(str(clone))
     assert [problem.message for problem in drivers.problems(str(clone))] == [
-        f"merge.{name}.driver runs {place}/python, which is gone" for name in ("cortex-briefing", "cortex-record")
+        f"merge.{name}.driver runs {place}/python, which is gone"
+        for name in ("cortex-briefing", "cortex-record")
     ]
 
 
-def diverged(root: Path, git: Callable[..., str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+def diverged(
+    root: Path, git: Callable[..., str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Two branches that changed one record's same line, and one briefing's."""
     for branch, text in (("side", "theirs"), ("main", "ours")):
         git(root, "checkout", "-q", *(("-b", branch) if branch == "side" else (branch,)))
@@ -112,7 +145,9 @@ def diverged(root: Path, git: Callable[..., str]) -> Callable[..., subprocess.Co
         (root / "briefings/x.md").write_text(f"{text}\n")
         git(root, "add", ".")
         git(root, "commit", "-qm", branch)
-    return lambda *words: subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+    return lambda *words: subprocess.run(
+        ["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_what_is_registered_merges_what_git_alone_does_not(clone, git):
@@ -124,7 +159,9 @@ def test_what_is_registered_merges_what_git_alone_does_not(clone, git):
             git(clone, "checkout", "-q", *(("-B", branch) if tags != "a, ours" else (branch,)))
             (clone / PATH).write_text(tagged.format(tags))
             git(clone, "commit", "-qam", tags)
-        return subprocess.run(["git", "merge", "-q", "side"], cwd=clone, capture_output=True, timeout=60, check=False).returncode
+        return subprocess.run(
+            ["git", "merge", "-q", "side"], cwd=clone, capture_output=True, timeout=60, check=False
+        ).returncode
 
     assert both("without") == 1
     git(clone, "merge", "--abort")
@@ -133,7 +170,9 @@ def test_what_is_registered_merges_what_git_alone_does_not(clone, git):
     assert "tags: [a, ours, theirs]" in (clone / PATH).read_text()
 
 
-def test_a_program_that_is_gone_drops_no_side_of_a_record_and_blocks_no_briefing(clone, git, tmp_path, monkeypatch):
+def test_a_program_that_is_gone_drops_no_side_of_a_record_and_blocks_no_briefing(
+    clone, git, tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
     (tmp_path / "gone").symlink_to("/bin/sh")
     drivers.register(str(clone))
@@ -159,7 +198,9 @@ def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp
     assert effective(git, other, *PROBES)[:4] == OURS[:4]
 
 
-def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_configuration(clone, git, tmp_path):
+def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_configuration(
+    clone, git, tmp_path
+):
     outer = tmp_path / "outer"
     git(tmp_path, "init", "-q", "outer")
     git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(clone), "notes")
@@ -177,7 +218,9 @@ def test_no_path_inside_a_worktree_is_stored(clone, git, tmp_path, monkeypatch):
     os.symlink(sys.executable, tree / "env/python")
     monkeypatch.setattr(sys, "executable", str(tree / "env/python"))
     drivers.register(str(clone))
-    assert f'"{os.path.realpath(sys.executable)}" -I -S' in setting(git, clone, "merge.cortex-record.driver")
+    assert f'"{os.path.realpath(sys.executable)}" -I -S' in setting(
+        git, clone, "merge.cortex-record.driver"
+    )
     shutil.rmtree(tree)
     assert drivers.registered(str(clone))
 
@@ -217,7 +260,9 @@ def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clon
     chance = random.Random(20261120)
     for _ in range(100 if soak else 8):
         mark = f"CORTEX_TEST={chance.random()}"
-        process = subprocess.Popen(["env", mark, sys.executable, "-c", LOOP, str(clone)], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            ["env", mark, sys.executable, "-c", LOOP, str(clone)], stderr=subprocess.DEVNULL
+        )
         time.sleep(chance.uniform(0.1, 0.3))
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -249,7 +294,10 @@ def soak() -> bool:
 
 def test_many_may_register_at_once(clone, git):
     once = "import sys; from cortex.vault import drivers; drivers.register(sys.argv[1])"
-    running = [subprocess.Popen([sys.executable, "-c", once, str(clone)], stderr=subprocess.PIPE) for _ in range(6)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", once, str(clone)], stderr=subprocess.PIPE)
+        for _ in range(6)
+    ]
     for process in running:
         _, complaint = process.communicate(timeout=60)
         assert process.returncode == 0, complaint.decode()
@@ -261,7 +309,9 @@ def test_many_may_register_at_once(clone, git):
 def test_another_gits_lock_is_waited_for_and_never_removed(clone, monkeypatch):
     lock = clone / ".git/config.lock"
     make_lock(lock)
-    holder = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(0.4); os.unlink({str(lock)!r})"])
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import os, time; time.sleep(0.4); os.unlink({str(lock)!r})"]
+    )
     assert drivers.register(str(clone))
     holder.wait()
     make_lock(lock)
@@ -278,14 +328,20 @@ STRANGE = {
     "a nested file": ("records/decision/.gitattributes", "* -merge\n"),
     "one note alone": ("records/.gitattributes", "one.md merge=union\n"),
     "an event to be merged": ("events/.gitattributes", "** merge\n"),
-    "a macro": (".gitattributes", "[attr]quiet merge=ours\nrecords/** quiet\nevents/** quiet\nsessions/** quiet\nbriefings/** quiet\n"),
+    "a macro": (
+        ".gitattributes",
+        "[attr]quiet merge=ours\nrecords/** quiet\nevents/** quiet\nsessions/** quiet\nbriefings/** quiet\n",
+    ),
 }
 
 
 PREFIXES = ["", 'q"t [x] *?', "-x", "#!", "back\\slash", "ünïc", "two\nlines", " "]
 
 
-@pytest.mark.parametrize(("case", "prefix"), [*((case, "my vault") for case in STRANGE), *(("all binary", prefix) for prefix in PREFIXES)])
+@pytest.mark.parametrize(
+    ("case", "prefix"),
+    [*((case, "my vault") for case in STRANGE), *(("all binary", prefix) for prefix in PREFIXES)],
+)
 def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tmp_path, git, vault):
     top = tmp_path / "code"
     root = top / prefix
@@ -299,7 +355,10 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     git(top, "add", ".")
     git(top, "commit", "-qm", "one")
     assert attributes.strange(str(root)), "the attributes are harmless"
-    assert next(p.hint for p in drivers.problems(str(root)) if p.where == ".gitattributes") == "cortex doctor --fix"
+    assert (
+        next(p.hint for p in drivers.problems(str(root)) if p.where == ".gitattributes")
+        == "cortex doctor --fix"
+    )
     assert drivers.register(str(root))
     assert drivers.problems(str(root)) == []
     assert effective(git, root, *PROBES[:4], PATH) == [*OURS[:4], "cortex-record"]
@@ -310,7 +369,14 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
 
 @pytest.mark.parametrize(
     "before",
-    [b"", b"*.png binary\n", b"*.png binary", b"*.png binary\r\n# x\r\n", b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n", b"\xff\xfe odd\n"],
+    [
+        b"",
+        b"*.png binary\n",
+        b"*.png binary",
+        b"*.png binary\r\n# x\r\n",
+        b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n",
+        b"\xff\xfe odd\n",
+    ],
 )
 def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, clone, git):
     own = clone / ".git/info/attributes"
@@ -363,7 +429,10 @@ def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
     git(clone, "config", "merge.cortex-record.name", "left over")
     run = diverged(clone, git)
     assert "lacks command line" in run("merge", "side").stderr
-    assert drivers.problems(str(clone))[1].message == "merge.cortex-record has a name but no driver: git refuses every merge that needs it"
+    assert (
+        drivers.problems(str(clone))[1].message
+        == "merge.cortex-record has a name but no driver: git refuses every merge that needs it"
+    )
     assert drivers.register(str(clone))
     assert "lacks command line" not in run("merge", "side").stderr
     drivers.unregister(str(clone))
@@ -371,13 +440,19 @@ def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
     assert "no driver" in drivers.problems(str(clone))[0].message  # also for who wants no drivers
 
 
-@pytest.mark.parametrize("command", ["touch PWN", '"/bin/sh" -I -S "/bin/sh" record %O %A %B %L %P', "bd merge %A %O %L %R"])
+@pytest.mark.parametrize(
+    "command",
+    ["touch PWN", '"/bin/sh" -I -S "/bin/sh" record %O %A %B %L %P', "bd merge %A %O %L %R"],
+)
 def test_a_command_that_is_not_ours_is_named_and_replaced(command, clone, git):
     drivers.register(str(clone))
     git(clone, "config", "merge.cortex-record.driver", command)
     assert not drivers.registered(str(clone))
     (problem,) = drivers.problems(str(clone))
-    assert problem.message == "merge.cortex-record.driver runs another command than Cortex's, or that of an older Cortex"
+    assert (
+        problem.message
+        == "merge.cortex-record.driver runs another command than Cortex's, or that of an older Cortex"
+    )
     assert drivers.register(str(clone))
     assert drivers.problems(str(clone)) == []
 
@@ -387,7 +462,10 @@ def test_attributes_that_no_clone_would_get_are_named(clone, git):
     git(clone, "rm", "-q", "--cached", ".gitattributes")
     git(clone, "commit", "-qm", "without")
     (problem,) = drivers.problems(str(clone))
-    assert (problem.where, problem.message) == (".gitattributes", "is not committed, so other clones merge without Cortex")
+    assert (problem.where, problem.message) == (
+        ".gitattributes",
+        "is not committed, so other clones merge without Cortex",
+    )
 
 
 @pytest.mark.parametrize(
@@ -405,7 +483,9 @@ def test_attributes_that_no_clone_would_get_are_named(clone, git):
 )
 def test_the_configuration_is_read_as_git_reads_it(text, tmp_path, git):
     (tmp_path / "config").write_text(text)
-    said = git(tmp_path, "config", "--file", "config", "-z", "--get", "merge.cortex-record.driver").removesuffix("\0")
+    said = git(
+        tmp_path, "config", "--file", "config", "-z", "--get", "merge.cortex-record.driver"
+    ).removesuffix("\0")
     assert drivers.configured(str(tmp_path)).commands["cortex-record"] == said
 
 

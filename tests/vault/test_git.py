@@ -59,13 +59,18 @@ def test_it_answers_what_git_prints_and_raises_what_git_complains_of(repository)
 def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
     feed = bounded._feed
 
-    def slowly(fd, view):  # a busy machine: git answers and ends while we have hardly let go of its input
+    def slowly(
+        fd, view
+    ):  # a busy machine: git answers and ends while we have hardly let go of its input
         left = feed(fd, view)
         time.sleep(0.1)
         return left
 
     monkeypatch.setattr(bounded, "_feed", slowly)
-    assert bounded.run(str(repository), shell("read line && echo $line"), stdin=b"the answer\n") == b"the answer\n"
+    assert (
+        bounded.run(str(repository), shell("read line && echo $line"), stdin=b"the answer\n")
+        == b"the answer\n"
+    )
 
 
 def test_a_folder_or_a_git_that_is_not_there_is_named(repository, tmp_path, monkeypatch):
@@ -80,9 +85,13 @@ def test_a_folder_or_a_git_that_is_not_there_is_named(repository, tmp_path, monk
 
 def test_more_than_a_pipe_holds_goes_in_and_comes_out(repository):
     data = os.urandom(3_000_000)
-    blob = bounded.run(str(repository), ["hash-object", "-w", "--stdin"], stdin=data).decode().strip()
+    blob = (
+        bounded.run(str(repository), ["hash-object", "-w", "--stdin"], stdin=data).decode().strip()
+    )
     assert bounded.run(str(repository), ["cat-file", "blob", blob]) == data
-    assert bounded.attempt(str(repository), shell("true"), stdin=data).code == 0  # a program that reads nothing of it
+    assert (
+        bounded.attempt(str(repository), shell("true"), stdin=data).code == 0
+    )  # a program that reads nothing of it
 
 
 TRAPS = {
@@ -104,7 +113,13 @@ def test_what_the_repositorys_configuration_names_does_not_run(setting, reposito
     git(repository, "config", setting, program)
     (repository / "note.md").write_text("two\n")
     words = TRAPS[setting]
-    subprocess.run(["git", *(word for word in words if not word.startswith("--no-"))], cwd=repository, capture_output=True, timeout=30, check=False)
+    subprocess.run(
+        ["git", *(word for word in words if not word.startswith("--no-"))],
+        cwd=repository,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
     assert mark.exists(), "the trap does not bite"
     mark.unlink()
     bounded.attempt(str(repository), words)
@@ -115,9 +130,13 @@ def test_what_the_repositorys_configuration_names_does_not_run(setting, reposito
 
 def test_no_url_is_a_command_and_no_hidden_repository_is_taken(repository, trap, git):
     program, mark = trap()
-    assert "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+    assert (
+        "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+    )
     git(repository, "config", "protocol.ext.allow", "always")
-    assert "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+    assert (
+        "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+    )
     hidden = repository / "notes"
     git(repository, "init", "-q", "--bare", "notes")
     git(hidden, "config", "core.fsmonitor", program)
@@ -130,12 +149,21 @@ def test_no_url_is_a_command_and_no_hidden_repository_is_taken(repository, trap,
     assert not mark.exists()
 
 
-def test_the_repository_is_the_one_of_the_folder_whatever_an_outer_git_says(repository, tmp_path, monkeypatch, git):
+def test_the_repository_is_the_one_of_the_folder_whatever_an_outer_git_says(
+    repository, tmp_path, monkeypatch, git
+):
     other = tmp_path / "other"
     git(tmp_path, "init", "-q", "other")
-    for variable, value in (("GIT_DIR", other / ".git"), ("GIT_WORK_TREE", other), ("GIT_INDEX_FILE", other / "index"), ("GIT_GLOB_PATHSPECS", 1)):
+    for variable, value in (
+        ("GIT_DIR", other / ".git"),
+        ("GIT_WORK_TREE", other),
+        ("GIT_INDEX_FILE", other / "index"),
+        ("GIT_GLOB_PATHSPECS", 1),
+    ):
         monkeypatch.setenv(variable, str(value))
-    assert bounded.run(str(repository), ["rev-parse", "--show-toplevel"]).decode().strip() == str(repository)
+    assert bounded.run(str(repository), ["rev-parse", "--show-toplevel"]).decode().strip() == str(
+        repository
+    )
     assert bounded.run(str(repository), ["ls-files", "--", "*.md"]) == b""  # a name, not a pattern
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
@@ -154,24 +182,49 @@ def test_a_persons_hooks_run_when_asked_for_with_patterns_of_their_own(repositor
         (repository / name).write_text("odd\n")
     git(repository, "--literal-pathspecs", "add", "--", odd, star)
     git(repository, "add", "-N", "note.md")
-    assert bounded.attempt(str(repository), ["commit", "-qm", "quiet", "--only", "--", star]).code == 0
+    assert (
+        bounded.attempt(str(repository), ["commit", "-qm", "quiet", "--only", "--", star]).code == 0
+    )
     assert not (repository / ".git/seen").exists()
-    assert bounded.attempt(str(repository), ["commit", "-qm", "loud", "--only", "--", odd], hooks=True).code == 0
+    assert (
+        bounded.attempt(
+            str(repository), ["commit", "-qm", "loud", "--only", "--", odd], hooks=True
+        ).code
+        == 0
+    )
     assert (repository / ".git/seen").read_text() == f"{odd}\n"
-    assert bounded.run(str(repository), ["show", "--format=", "--name-only", "HEAD"]).decode() == f"{odd}\n"
+    assert (
+        bounded.run(str(repository), ["show", "--format=", "--name-only", "HEAD"]).decode()
+        == f"{odd}\n"
+    )
     (repository / odd).write_text("again\n")
     from_file = ["commit", "-qm", "louder", "--pathspec-from-file=-", "--pathspec-file-nul"]
-    assert bounded.attempt(str(repository), from_file, stdin=odd.encode() + b"\0", hooks=True).code == 0
-    assert bounded.run(str(repository), ["show", "--format=", "--name-only", "HEAD"]).decode() == f"{odd}\n"
+    assert (
+        bounded.attempt(str(repository), from_file, stdin=odd.encode() + b"\0", hooks=True).code
+        == 0
+    )
+    assert (
+        bounded.run(str(repository), ["show", "--format=", "--name-only", "HEAD"]).decode()
+        == f"{odd}\n"
+    )
     assert git(repository, "status", "--porcelain") == " M note.md\n"
 
 
 def test_a_commit_starts_no_housekeeping(repository, git):
-    for key, value in (("gc.auto", "6700"), ("maintenance.auto", "true"), ("gc.autoPackLimit", "1")):
+    for key, value in (
+        ("gc.auto", "6700"),
+        ("maintenance.auto", "true"),
+        ("gc.autoPackLimit", "1"),
+    ):
         git(repository, "config", key, value)
     git(repository, "config", "gc.autoDetach", "false")
     for number in range(3):
-        assert bounded.attempt(str(repository), ["commit", "-q", "--allow-empty", "-m", str(number)]).code == 0
+        assert (
+            bounded.attempt(
+                str(repository), ["commit", "-q", "--allow-empty", "-m", str(number)]
+            ).code
+            == 0
+        )
         git(repository, "repack", "-q")
     packs = repository / ".git/objects/pack"
     assert len(list(packs.glob("*.pack"))) == 3
@@ -194,7 +247,9 @@ def children() -> list[str]:
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 
 
-needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="not run: there is no /proc here")
+needs_proc = pytest.mark.skipif(
+    not os.path.exists("/proc/self/task"), reason="not run: there is no /proc here"
+)
 
 
 @needs_proc
@@ -219,7 +274,11 @@ def test_git_is_asked_to_end_before_it_is_ended_so_that_it_takes_its_lock_away(r
     (repository / "note.md").write_text("changed\n")
     lock, seen = repository / ".git/index.lock", repository.parent / "seen"
     with pytest.raises(CortexError):
-        bounded.attempt(str(repository), ["-c", f"filter.slow.clean=test -e {lock} && touch {seen}; sleep 60", "add", "note.md"], timeout=0.5)
+        bounded.attempt(
+            str(repository),
+            ["-c", f"filter.slow.clean=test -e {lock} && touch {seen}; sleep 60", "add", "note.md"],
+            timeout=0.5,
+        )
     assert seen.exists()
     assert not lock.exists()
 
@@ -228,7 +287,9 @@ def test_git_is_asked_to_end_before_it_is_ended_so_that_it_takes_its_lock_away(r
 def test_a_grandchild_that_keeps_the_pipes_is_not_waited_for_and_lives_on(repository, tmp_path):
     pid = tmp_path / "pid"
     began = time.monotonic()
-    ran = bounded.attempt(str(repository), shell(f"sleep 30 & echo $! > {pid}; echo done"), timeout=20)
+    ran = bounded.attempt(
+        str(repository), shell(f"sleep 30 & echo $! > {pid}; echo done"), timeout=20
+    )
     assert (ran.code, ran.output) == (0, b"done\n")
     assert time.monotonic() - began < 20
     kept = int(pid.read_text())
@@ -286,13 +347,17 @@ def test_the_environment_says_how_long_to_wait(repository, server, monkeypatch):
 
 def test_whoever_says_something_now_and_then_is_heard_to_the_end(repository):
     began = time.monotonic()
-    ran = bounded.talk(str(repository), shell("for i in 1 2 3 4 5 6; do echo $i >&2; sleep 0.2; done"), silence=0.6)
+    ran = bounded.talk(
+        str(repository), shell("for i in 1 2 3 4 5 6; do echo $i >&2; sleep 0.2; done"), silence=0.6
+    )
     assert ran.code == 0
     assert time.monotonic() - began > 1.0
     assert ran.complaint.split() == list("123456")
 
 
-def test_what_went_over_the_wire_arrives_and_progress_does_not_clutter_the_complaint(repository, tmp_path, git):
+def test_what_went_over_the_wire_arrives_and_progress_does_not_clutter_the_complaint(
+    repository, tmp_path, git
+):
     git(tmp_path, "init", "-q", "--bare", "remote.git")
     git(repository, "remote", "add", "origin", str(tmp_path / "remote.git"))
     ran = bounded.talk(str(repository), ["push", "origin", "HEAD:refs/heads/main"])
@@ -305,7 +370,9 @@ def test_what_went_over_the_wire_arrives_and_progress_does_not_clutter_the_compl
 
 
 @pytest.mark.parametrize("how", ["global", "included", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT"])
-def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(how, repository, trap, tmp_path, monkeypatch, git):
+def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(
+    how, repository, trap, tmp_path, monkeypatch, git
+):
     program, mark = trap()
     other = tmp_path / "other.sh"
     other.write_text(f"#!/bin/sh\ntouch {tmp_path}/the-repositorys\nexit 1\n")
@@ -315,7 +382,13 @@ def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(how, rep
         git(repository, "config", "--global", "core.sshCommand", program)
     elif how == "included":
         (tmp_path / "more").write_text(f"[core]\n\tsshCommand = {program}\n")
-        git(repository, "config", "--global", f"includeIf.gitdir:{repository}/.path", str(tmp_path / "more"))
+        git(
+            repository,
+            "config",
+            "--global",
+            f"includeIf.gitdir:{repository}/.path",
+            str(tmp_path / "more"),
+        )
     elif how == "GIT_SSH_COMMAND":
         monkeypatch.setenv(how, program)
     else:
@@ -356,7 +429,10 @@ def test_an_option_or_an_expression_is_no_name(name):
         bounded.ref_name(name)
 
 
-@pytest.mark.parametrize("name", ["main", "feature/x-1", "ünïc", "a.b", "origin", "dependabot/pip/x-1.2", "user@host", "x{y}"])
+@pytest.mark.parametrize(
+    "name",
+    ["main", "feature/x-1", "ünïc", "a.b", "origin", "dependabot/pip/x-1.2", "user@host", "x{y}"],
+)
 def test_a_name_is_a_name_as_git_sees_it(name, repository, git):
     assert bounded.ref_name(name) == name
     git(repository, "check-ref-format", f"refs/heads/{name}")

@@ -57,7 +57,10 @@ def place_of(root: Path) -> damage.Place:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("at", "crash"), [(AFTER_BOOT, "from before the machine was started"), (NEXT_DAY, "older than a day")])
+@pytest.mark.parametrize(
+    ("at", "crash"),
+    [(AFTER_BOOT, "from before the machine was started"), (NEXT_DAY, "older than a day")],
+)
 def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, kept) -> None:
     path = lock_at(kept, name)
     (problem,) = git_locks.problems(str(kept), at)
@@ -97,7 +100,10 @@ def test_a_lock_from_the_future_is_named_and_stays(kept) -> None:
     path = lock_at(kept, "index.lock")
     at = Clock(WRITTEN - 5_000, WRITTEN - 6_000)
     (problem,) = git_locks.problems(str(kept), at)
-    assert (problem.message.partition(" and ")[0], problem.hint) == ("is dated in the future", f"rm {path}")
+    assert (problem.message.partition(" and ")[0], problem.hint) == (
+        "is dated in the future",
+        f"rm {path}",
+    )
     assert repair.repair(str(kept), at) == []
 
 
@@ -121,7 +127,9 @@ def test_a_path_that_a_shell_would_split_is_quoted(tmp_path, caller, git) -> Non
     assert not path.exists()
 
 
-needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="not run: this system does not show open files")
+needs_proc = pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"), reason="not run: this system does not show open files"
+)
 
 
 @needs_proc
@@ -146,7 +154,12 @@ def test_a_lock_that_a_process_has_open_stays_however_old_it_is(kept) -> None:
 def test_while_a_git_is_at_work_here_no_lock_is_moved(tree, kept) -> None:
     """It may hold a lock that it has closed, while an editor or a hook runs. Another worktree's git counts as well."""
     path = lock_at(kept, "index.lock")
-    with subprocess.Popen(["git", "hash-object", "--stdin"], cwd=kept.parent / tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as at_work:
+    with subprocess.Popen(
+        ["git", "hash-object", "--stdin"],
+        cwd=kept.parent / tree,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as at_work:
         deadline = time.monotonic() + 20
         while not git_locks.git_at_work(place_of(kept)) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -190,7 +203,13 @@ print(problem.message, problem.hint, sep="|")
 print(repair.repair(root, Clock(*{tuple(NEXT_DAY)!r})))
 """
     hidden = ['mount -t tmpfs tmpfs /proc && exec "$@"', "sh", sys.executable, "-c", script]
-    done = subprocess.run([tool("unshare"), "--mount", "sh", "-c", *hidden], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [tool("unshare"), "--mount", "sh", "-c", *hidden],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip(f"not run: a mount of its own was refused: {done.stderr.strip()}")
     booted, problem, mended = done.stdout.splitlines()
@@ -201,7 +220,9 @@ print(repair.repair(root, Clock(*{tuple(NEXT_DAY)!r})))
     assert path.exists()
 
 
-def test_a_lock_of_another_user_is_moved_only_if_the_machine_was_started_since(kept, as_user) -> None:
+def test_a_lock_of_another_user_is_moved_only_if_the_machine_was_started_since(
+    kept, as_user
+) -> None:
     """Whether that user's processes have it open cannot be seen; none outlives a boot."""
     root = str(kept)
     for parent in kept.parents:
@@ -211,7 +232,11 @@ def test_a_lock_of_another_user_is_moved_only_if_the_machine_was_started_since(k
     lock_at(kept, "index.lock")
 
     def look() -> list[tuple[str, str]]:
-        return [(one.message, one.hint) for at in (NEXT_DAY, AFTER_BOOT) for one in git_locks.problems(root, at)]
+        return [
+            (one.message, one.hint)
+            for at in (NEXT_DAY, AFTER_BOOT)
+            for one in git_locks.problems(root, at)
+        ]
 
     (day, day_hint), (_, boot_hint) = as_user(12_345, look)
     assert "it belongs to the user 0, whose processes cannot be looked into" in day
@@ -241,11 +266,18 @@ def test_doctor_fix_frees_a_sync(name, kept, caller, git, tmp_path) -> None:
     lock_at(kept, name, 0.0)
     (kept / "records").mkdir(exist_ok=True)
     (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
-    named = [problem for problem in doctor(vault, caller).problems if problem.where == f".git/{name}"]
+    named = [
+        problem for problem in doctor(vault, caller).problems if problem.where == f".git/{name}"
+    ]
     assert [problem.hint for problem in named] == ["cortex doctor --fix"]
     fixed = doctor(vault, caller, fix=True)
-    assert f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged" in fixed.fixed
-    assert [problem for problem in fixed.problems if problem.where.endswith((".lock", ".new"))] == []
+    assert (
+        f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged"
+        in fixed.fixed
+    )
+    assert [
+        problem for problem in fixed.problems if problem.where.endswith((".lock", ".new"))
+    ] == []
     assert sync(vault, caller).push == "pushed"
 
 
@@ -263,7 +295,9 @@ def test_in_a_repository_that_holds_more_a_lock_is_moved_too(tmp_path, caller, g
     assert not (top / ".git/index.lock").exists()
 
 
-def test_a_lock_that_another_git_took_meanwhile_stays(kept, monkeypatch: pytest.MonkeyPatch, git) -> None:
+def test_a_lock_that_another_git_took_meanwhile_stays(
+    kept, monkeypatch: pytest.MonkeyPatch, git
+) -> None:
     """Between the look and the move the old lock ended and a new one was taken."""
     path = lock_at(kept, "index.lock")
     found = git_locks.abandoned(place_of(kept), AFTER_BOOT)

@@ -16,7 +16,9 @@ from cortex.vault import files
 FULL_SYNC = 51  # the number of F_FULLFSYNC, which Linux refuses as a file system of macOS does that lacks it
 
 
-def test_a_file_system_without_the_full_flush_of_macos_is_synced_as_well_as_it_can_be(vault, caller, monkeypatch):
+def test_a_file_system_without_the_full_flush_of_macos_is_synced_as_well_as_it_can_be(
+    vault, caller, monkeypatch
+):
     monkeypatch.setattr(files, "_FULL_SYNC", FULL_SYNC)
     synced = []
     real = os.fsync
@@ -53,7 +55,9 @@ def test_a_socket_in_the_vault_is_named_as_what_it_is(vault, monkeypatch, number
             try:
                 return real(path, *rest, **options)
             except OSError as error:
-                raise (OSError(number, os.strerror(number)) if error.errno == errno.ENXIO else error) from None
+                raise (
+                    OSError(number, os.strerror(number)) if error.errno == errno.ENXIO else error
+                ) from None
 
         monkeypatch.setattr(os, "open", as_there)
         with pytest.raises(Invalid, match="is a socket"):

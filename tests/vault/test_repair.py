@@ -35,7 +35,11 @@ def files_of(root: Path) -> dict[str, tuple[bytes, int]]:
 def contents(root: Path) -> set[str]:
     """The contents of all git's files but branches and their logs, which grow, wherever they lie now."""
     found = (path for folder in root.glob(".git*") for path in folder.rglob("*") if path.is_file())
-    return {hashlib.sha256(path.read_bytes()).hexdigest() for path in found if not {"refs", "logs"} & set(path.parts)}
+    return {
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+        if not {"refs", "logs"} & set(path.parts)
+    }
 
 
 def write(root: Path, number: int) -> None:
@@ -137,18 +141,36 @@ CASES: dict[str, tuple[Callable, int | None]] = {
     "the branch is empty": (lambda root, git: empty(root / ".git/refs/heads/main"), 0),
     "the branch is gone": (lambda root, git: (root / ".git/refs/heads/main").unlink(), 0),
     "the branch is empty and its log short": (_branch_and_log, 0),
-    "the branch and all logs are gone": (lambda root, git: (empty(root / ".git/refs/heads/main"), shutil.rmtree(root / ".git/logs")), 0),
+    "the branch and all logs are gone": (
+        lambda root, git: (empty(root / ".git/refs/heads/main"), shutil.rmtree(root / ".git/logs")),
+        0,
+    ),
     "packed-refs is gone": (_packed_refs_gone, 0),
     "the newest commit is empty": (lambda root, git: empty(object_of(root, "HEAD", git)), 1),
     "the newest tree is empty": (lambda root, git: empty(object_of(root, "HEAD^{tree}", git)), 0),
     "the newest tree is garbage": (_garbage, 0),
-    "a tree below it is empty": (lambda root, git: empty(object_of(root, "HEAD:records/decision", git)), 0),
-    "the newest note is empty": (lambda root, git: empty(object_of(root, "HEAD:records/living.md", git)), 0),
+    "a tree below it is empty": (
+        lambda root, git: empty(object_of(root, "HEAD:records/decision", git)),
+        0,
+    ),
+    "the newest note is empty": (
+        lambda root, git: empty(object_of(root, "HEAD:records/living.md", git)),
+        0,
+    ),
     "all that is new is empty": (_every_newest_object, 1),
-    "an older text is empty": (lambda root, git: empty(object_of(root, "HEAD~1:records/living.md", git)), 2),
-    "the first commit is empty": (lambda root, git: empty(object_of(root, f"HEAD~{COMMITS - 1}", git)), None),
+    "an older text is empty": (
+        lambda root, git: empty(object_of(root, "HEAD~1:records/living.md", git)),
+        2,
+    ),
+    "the first commit is empty": (
+        lambda root, git: empty(object_of(root, f"HEAD~{COMMITS - 1}", git)),
+        None,
+    ),
     "the configuration is empty": (lambda root, git: empty(root / ".git/config"), 0),
-    "the configuration is garbage": (lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"), 0),
+    "the configuration is garbage": (
+        lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"),
+        0,
+    ),
     "the pack is cut": (_pack_cut, None),
     "the pack's index is cut": (_pack_index_cut, 0),
     "refs is gone": (lambda root, git: shutil.rmtree(root / ".git/refs"), 0),
@@ -169,14 +191,18 @@ def given_remote(kind: str, root: Path, git: Callable[..., str]) -> None:
     remote = root.parent / "remote.git"
     git(root.parent, "init", "-q", "--bare", str(remote))
     git(root, "remote", "add", "origin", str(remote))
-    git(root, "push", "-q", "-u", "origin", "HEAD~2:refs/heads/main" if kind == "behind" else "main")
+    git(
+        root, "push", "-q", "-u", "origin", "HEAD~2:refs/heads/main" if kind == "behind" else "main"
+    )
     if kind == "unreachable":
         remote.rename(root.parent / "elsewhere.git")
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("remote", "case"), GIVEN)
-def test_after_the_repair_git_works_and_every_note_is_as_it_was(remote, case, kept, git, monkeypatch):
+def test_after_the_repair_git_works_and_every_note_is_as_it_was(
+    remote, case, kept, git, monkeypatch
+):
     given_remote(remote, kept, git)
     monkeypatch.setenv("CORTEX_GIT_SILENCE", "5")
     ids = git(kept, "rev-list", "HEAD").split()
@@ -202,7 +228,9 @@ def test_after_the_repair_git_works_and_every_note_is_as_it_was(remote, case, ke
 def check_works(root: Path, git: Callable[..., str]) -> None:
     """Everything that a person does next, without a complaint of git."""
     for words in (("fsck",), ("status", "--porcelain")):
-        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False
+        )
         assert (done.returncode, "error" in done.stderr) == (0, False), done.stderr
     copy = root.parent / "copy"
     shutil.copytree(root, copy, symlinks=True)
@@ -227,7 +255,11 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
     assert repair.repair(str(kept))[-1] == "made .git anew; the old one is whole in .git.damaged-1"
     assert files_of(kept) == before
     assert contents(kept) >= held
-    assert sorted(path.name for path in kept.glob(".git*")) == [".git", ".git.damaged-1", ".gitattributes"]
+    assert sorted(path.name for path in kept.glob(".git*")) == [
+        ".git",
+        ".git.damaged-1",
+        ".gitattributes",
+    ]
     assert (kept / ".git/hooks/pre-commit").exists()
     check_works(kept, git)
     if remote == "with all":
@@ -238,7 +270,9 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
 
 
 @pytest.mark.parametrize("moment", ["git init", "first rename", "second rename"])
-def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(moment, kept, git, caller, monkeypatch):
+def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(
+    moment, kept, git, caller, monkeypatch
+):
     shutil.rmtree(kept / ".git/refs")
     (kept / ".git/refs").write_text("a file\n")
     before, held = files_of(kept), contents(kept)
@@ -260,7 +294,9 @@ def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(moment, 
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
         if moment == "git init":
-            patched.setattr("cortex.vault.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed))
+            patched.setattr(
+                "cortex.vault.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed)
+            )
         else:
             patched.setattr(os, "rename", killed)
         with pytest.raises(Killed):
@@ -290,7 +326,11 @@ def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
     log = (kept / ".git/logs/refs/heads/lost").read_bytes()
     empty(kept / ".git/objects" / lost[:2] / lost[2:])
     repair.repair(str(kept))
-    assert [path.read_bytes() for path in (kept / ".git/cortex-damaged").rglob("lost*") if path.is_file()] == [log]
+    assert [
+        path.read_bytes()
+        for path in (kept / ".git/cortex-damaged").rglob("lost*")
+        if path.is_file()
+    ] == [log]
 
 
 def test_a_sound_repository_is_left_alone(kept, git):
@@ -299,7 +339,9 @@ def test_a_sound_repository_is_left_alone(kept, git):
     assert damage.examine(str(kept)) == []
     assert repair.repair(str(kept)) == []
     after = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
-    assert {path for path in before if before[path] != after.get(path)} <= {str(kept / ".git/index")}
+    assert {path for path in before if before[path] != after.get(path)} <= {
+        str(kept / ".git/index")
+    }
 
 
 def test_where_there_is_no_repository_or_no_commit_there_is_nothing_to_mend(vault, git):
@@ -319,7 +361,8 @@ def test_what_was_cut_off_goes_on_being_there(kept, git):
     listed = subprocess.run(
         ["git", "cat-file", "-t", tip],
         cwd=kept,
-        env=os.environ | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(kept / ".git/cortex-damaged/objects")},
+        env=os.environ
+        | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(kept / ".git/cortex-damaged/objects")},
         capture_output=True,
         text=True,
         check=True,
@@ -353,7 +396,10 @@ def test_what_was_staged_is_in_the_work_tree(kept, git):
     git(kept, "add", ".")
     empty(kept / ".git/index")
     repair.repair(str(kept))
-    assert git(kept, "status", "--porcelain").splitlines() == [" M records/living.md", "?? records/decision/0/note-60.md"]
+    assert git(kept, "status", "--porcelain").splitlines() == [
+        " M records/living.md",
+        "?? records/decision/0/note-60.md",
+    ]
 
 
 def test_an_object_that_nothing_needs_costs_no_history(kept, git):
@@ -377,8 +423,9 @@ def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(na
         with pytest.raises(CortexError, match="is in the way"):
             repair.repair(str(kept), alive)
         assert lock.exists()
-    assert f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged" in repair.repair(
-        str(kept), Clock(written + 60, written + 30)
+    assert (
+        f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged"
+        in repair.repair(str(kept), Clock(written + 60, written + 30))
     )
     assert not lock.exists()
     check_works(kept, git)
@@ -394,7 +441,9 @@ def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp
 def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
     if not os.path.isdir("/proc/self"):
         pytest.skip("not run: there is no /proc here")
-    running = subprocess.Popen(["git", "cat-file", "--batch"], cwd=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    running = subprocess.Popen(
+        ["git", "cat-file", "--batch"], cwd=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     empty(kept / ".git/refs/heads/main")
     with pytest.raises(CortexError, match=r"git \(process \d+\) is at work"):
         repair.repair(str(kept))
@@ -419,7 +468,9 @@ def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
     assert (top / ".git/refs/heads/main").read_bytes() == b""
     (top / ".git/refs/heads/main").write_text(f"{head}\n")
     empty(top / ".git/index")
-    assert repair.repair(str(root)) == ["made the index anew from HEAD; every change shows as not staged"]
+    assert repair.repair(str(root)) == [
+        "made the index anew from HEAD; every change shows as not staged"
+    ]
     assert git(top, "status", "--porcelain") == ""
 
 
@@ -427,15 +478,26 @@ def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
     other = tmp_path / "other"
     git(kept, "worktree", "add", "-q", str(other), "-b", "other")
     empty(kept / ".git/worktrees/other/index")
-    assert [problem.where for problem in damage.examine(str(other))] == ["../vault/.git/worktrees/other/index"]
-    assert repair.repair(str(other)) == ["made the index anew from HEAD; every change shows as not staged"]
+    assert [problem.where for problem in damage.examine(str(other))] == [
+        "../vault/.git/worktrees/other/index"
+    ]
+    assert repair.repair(str(other)) == [
+        "made the index anew from HEAD; every change shows as not staged"
+    ]
     assert git(other, "status", "--porcelain") == git(kept, "status", "--porcelain") == ""
     empty(other / ".git")
-    assert [problem.message for problem in damage.examine(str(other))] == ["does not say where the repository is"]
+    assert [problem.message for problem in damage.examine(str(other))] == [
+        "does not say where the repository is"
+    ]
 
 
 def test_refs_of_another_format_are_not_taken_for_damage(tmp_path, git):
-    done = subprocess.run(["git", "init", "-q", "--ref-format=reftable", "x"], cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "init", "-q", "--ref-format=reftable", "x"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
         pytest.skip("not run: this git knows one format of refs")
     (tmp_path / "x/cortex.toml").write_text("")

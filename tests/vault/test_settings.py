@@ -23,7 +23,9 @@ def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
 
 
 def test_a_team_has_words_of_its_own(tmp_path):
-    said = loaded(tmp_path, '[extract]\ndecision = ["we agreed to", "ADR:"]\ngotcha = ["watch out:"]\n')
+    said = loaded(
+        tmp_path, '[extract]\ndecision = ["we agreed to", "ADR:"]\ngotcha = ["watch out:"]\n'
+    )
     assert said.phrases == (("decision", ("we agreed to", "ADR:")), ("gotcha", ("watch out:",)))
     assert said.problems == ()
 

@@ -52,7 +52,13 @@ class Watcher:
         self.vault = vault
         self.log = log
         with log.open("ab") as file:
-            self.process = subprocess.Popen([*before, *COMMAND, *words], cwd=vault.root, stdout=file, stderr=file, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                [*before, *COMMAND, *words],
+                cwd=vault.root,
+                stdout=file,
+                stderr=file,
+                stdin=subprocess.DEVNULL,
+            )
 
     @property
     def said(self) -> str:
@@ -91,7 +97,9 @@ def watch(vault: Vault, tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
     started: list[Watcher] = []
 
     def start(*words: str, before: tuple[str, ...] = ()) -> Watcher:
-        started.append(Watcher(vault, tmp_path / f"watch-{len(started)}.log", *words, before=before))
+        started.append(
+            Watcher(vault, tmp_path / f"watch-{len(started)}.log", *words, before=before)
+        )
         return started[-1]
 
     yield start
@@ -110,7 +118,9 @@ def repository(vault: Vault, git: Callable[..., str]) -> Vault:
 
 def ask_watch(vault: Vault, *words: str) -> subprocess.CompletedProcess[str]:
     """`cortex watch --status` and the like."""
-    return subprocess.run([*COMMAND, *words], cwd=vault.root, capture_output=True, text=True, timeout=90, check=False)
+    return subprocess.run(
+        [*COMMAND, *words], cwd=vault.root, capture_output=True, text=True, timeout=90, check=False
+    )
 
 
 def note(vault: Vault, path: str, text: str) -> Path:
@@ -122,7 +132,13 @@ def note(vault: Vault, path: str, text: str) -> Path:
 
 def rss(pid: int) -> int:
     """Resident memory in kB."""
-    return int(next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")).split()[1])
+    return int(
+        next(
+            line
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+            if line.startswith("VmRSS")
+        ).split()[1]
+    )
 
 
 def old(path: Path, seconds: float = 10.0) -> None:

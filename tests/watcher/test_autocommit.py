@@ -17,7 +17,9 @@ from cortex.vault.merging import Begun
 from cortex.watcher import autocommit
 from tests.watcher.conftest import note, old, until
 
-RECORD = "---\nid: use-flock-aaaaaa\ntype: decision\ntitle: Use flock\nstatus: active\n---\n\nBecause.\n"
+RECORD = (
+    "---\nid: use-flock-aaaaaa\ntype: decision\ntitle: Use flock\nstatus: active\n---\n\nBecause.\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,10 @@ RECORD = "---\nid: use-flock-aaaaaa\ntype: decision\ntitle: Use flock\nstatus: a
         ("records/decision/a.md", ""),
         ("records/decision/a.md", "only the body so far\n"),
         ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
-        ("records/decision/a.md", "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n"),
+        (
+            "records/decision/a.md",
+            "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n",
+        ),
         ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
         ("notes/a.md", "---\ntitle: x\n"),
         ("notes/a.md", "---\nti"),
@@ -44,21 +49,40 @@ def test_what_is_half_written_is_not_whole(path, text) -> None:
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [("records/decision/a.md", RECORD), ("notes/a.md", ""), ("notes/a.md", "no frontmatter\n"), ("notes/a.md", "---\n\n# after a rule\n")],
+    [
+        ("records/decision/a.md", RECORD),
+        ("notes/a.md", ""),
+        ("notes/a.md", "no frontmatter\n"),
+        ("notes/a.md", "---\n\n# after a rule\n"),
+    ],
 )
 def test_what_is_finished_is_whole(path, text) -> None:
     autocommit.check_whole(path, text.encode())
 
 
 def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
-    for path, text in [("records/a.md", RECORD), ("records/b.md", "---\nid: b\n"), ("records/c.md", RECORD), ("records/d.md", "")]:
+    for path, text in [
+        ("records/a.md", RECORD),
+        ("records/b.md", "---\nid: b\n"),
+        ("records/c.md", RECORD),
+        ("records/d.md", ""),
+    ]:
         note(vault, path, text)
     os.mkfifo(f"{vault.root}/records/e.md")
-    changed = [Change(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")] + [Change("gone/g.md", "D"), Change("records/h.md", "D")]
-    now = max(os.lstat(Path(vault.root, path)).st_ctime for path in ("records/a.md", "records/b.md", "records/c.md", "records/d.md", "records/e.md"))
+    changed = [Change(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")] + [
+        Change("gone/g.md", "D"),
+        Change("records/h.md", "D"),
+    ]
+    now = max(
+        os.lstat(Path(vault.root, path)).st_ctime
+        for path in ("records/a.md", "records/b.md", "records/c.md", "records/d.md", "records/e.md")
+    )
 
     def names(found) -> tuple[str, str, str]:
-        return tuple("".join(Path(getattr(one, "path", "") or one.where).stem for one in some) for some in found)
+        return tuple(
+            "".join(Path(getattr(one, "path", "") or one.where).stem for one in some)
+            for some in found
+        )
 
     assert names(autocommit.sort(vault.root, changed, now)) == ("g", "abcdefh", "")
     assert names(autocommit.sort(vault.root, changed, now + 10)) == ("acgh", "f", "bde")
@@ -68,7 +92,9 @@ def _log(git, vault) -> list[str]:
     return git(vault.root, "log", "--format=%s").splitlines()
 
 
-def test_ours_are_committed_and_a_persons_staged_file_stays_staged(repository, caller, watch, git) -> None:
+def test_ours_are_committed_and_a_persons_staged_file_stays_staged(
+    repository, caller, watch, git
+) -> None:
     note(repository, "draft.md", "mine, not yet\n")
     git(repository.root, "add", "draft.md")
     watch("--quiet=1").ready()
@@ -92,7 +118,9 @@ def test_a_half_written_note_waits_until_it_is_whole(repository, watch, git) -> 
     until(lambda: watcher.standing().held == ())
 
 
-def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository, watch, git) -> None:
+def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
+    repository, watch, git
+) -> None:
     root = repository.root
     git(root, "switch", "-qc", "other")
     note(repository, "mine.md", "a\n")
@@ -110,8 +138,12 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository
     assert Path(root, "briefings").exists()
 
 
-@pytest.mark.parametrize(("settings", "commits"), [("", False), ("[sync]\nautocommit = true\n", True)])
-def test_inside_a_repository_of_code_it_commits_only_when_told_to(vault, watch, git, settings, commits) -> None:
+@pytest.mark.parametrize(
+    ("settings", "commits"), [("", False), ("[sync]\nautocommit = true\n", True)]
+)
+def test_inside_a_repository_of_code_it_commits_only_when_told_to(
+    vault, watch, git, settings, commits
+) -> None:
     top = os.path.dirname(vault.root)
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write(settings)
@@ -133,7 +165,9 @@ def test_inside_a_repository_of_code_it_commits_only_when_told_to(vault, watch, 
 def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
     watcher = watch("--quiet=600").ready()
     note(repository, "records/decision/use-flock-aaaaaa.md", RECORD)
-    until(lambda: watcher.standing().notes > 1 and watcher.standing().waiting)  # the briefings of it are there
+    until(
+        lambda: watcher.standing().notes > 1 and watcher.standing().waiting
+    )  # the briefings of it are there
     time.sleep(autocommit.SETTLED)
     assert len(_log(git, repository)) == 1
     watcher.signal(signal.SIGTERM)
@@ -141,7 +175,9 @@ def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
     assert len(_log(git, repository)) == 2
 
 
-def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(repository, caller, watch, git, cortex) -> None:
+def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(
+    repository, caller, watch, git, cortex
+) -> None:
     lock = Path(repository.root, ".git/index.lock")
     lock.touch()
     os.utime(lock, (0, 0))
@@ -150,17 +186,25 @@ def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(reposi
     until(lambda: "index.lock was left by a git that is gone" in watcher.said)
     assert "; cortex doctor --fix" in watcher.said
     fixed = cortex("doctor", "--fix", cwd=repository.root)
-    assert "moved index.lock, a lock from before the machine was started, to .git/cortex-damaged" in fixed.stdout + fixed.stderr
+    assert (
+        "moved index.lock, a lock from before the machine was started, to .git/cortex-damaged"
+        in fixed.stdout + fixed.stderr
+    )
     until(lambda: len(_log(git, repository)) > 1, 60)
 
 
-def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(repository, caller, watch, git) -> None:
+def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(
+    repository, caller, watch, git
+) -> None:
     path = "records/decision/theirs-aaaaaa.md"
     ours = git(repository.root, "rev-parse", "HEAD").strip()
     note(repository, path, RECORD)
     git(repository.root, "add", ".")
     git(repository.root, "commit", "-qm", "theirs")
-    merging.remember(repository.root, Begun("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"))
+    merging.remember(
+        repository.root,
+        Begun("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"),
+    )
     Path(repository.root, path).unlink()
     watch("--quiet=1").ready()
     capture(repository, caller, "Decision: look before a commit")

@@ -31,7 +31,9 @@ def test_fields_come_out_as_they_went_in(fields) -> None:
     assert int.from_bytes(data[:4], "big") == len(data) - 4
 
 
-@given(st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.integers(min_value=1, max_value=10))
+@given(
+    st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.integers(min_value=1, max_value=10)
+)
 def test_a_message_that_is_cut_is_none(fields, cut) -> None:
     body = wire.packed(fields)[4:]
     short = wire.unpacked(body[:-cut])
@@ -86,13 +88,24 @@ def test_another_user_is_sent_away(folder, opened) -> None:
     )
     words = [sys.executable, "-c", code, f"{folder}/watch.sock", wire.packed([VERSION, b"x"]).hex()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.stdout == "b''\n" or "ConnectionResetError" in done.stderr or "BrokenPipeError" in done.stderr
+    assert (
+        done.stdout == "b''\n"
+        or "ConnectionResetError" in done.stderr
+        or "BrokenPipeError" in done.stderr
+    )
     assert wire.exchange("/v", [b"x"], 1, 1) == [wire.DONE, b"x"]
 
 
 @pytest.mark.parametrize(
     "junk",
-    [b"", b"\0", b"GET / HTTP/1.1\r\n\r\n", b"\xff\xff\xff\xff", b"\0\0\0\x05\0\0\xff\xffx", b"\0\1\0\1" + bytes(70_000)],
+    [
+        b"",
+        b"\0",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\x05\0\0\xff\xffx",
+        b"\0\1\0\1" + bytes(70_000),
+    ],
 )
 def test_junk_is_not_answered_and_hurts_nobody(folder, opened, junk) -> None:
     with _knock(folder) as link:
@@ -199,7 +212,9 @@ junk
 def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
     assert reach.kind_of(path, MOUNTS) == kind
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    assert reach.blind(path, str(tmp_path / "mountinfo")) == (kind if kind in ("nfs4", "cifs", "fuse.sshfs") else "")
+    assert reach.blind(path, str(tmp_path / "mountinfo")) == (
+        kind if kind in ("nfs4", "cifs", "fuse.sshfs") else ""
+    )
 
 
 def test_hints_wait_for_quiet_but_not_for_ever(monkeypatch) -> None:

@@ -68,7 +68,9 @@ def _top_folder_renamed(folder: Path) -> None:
 
 SAVES = {
     "in place": lambda folder: (folder / "a.md").write_text("in place\n"),
-    "appended": lambda folder: (folder / "a.md").write_text((folder / "a.md").read_text() + "more\n"),
+    "appended": lambda folder: (folder / "a.md").write_text(
+        (folder / "a.md").read_text() + "more\n"
+    ),
     "vim": _as_vim_does,
     "temporary file": _by_renaming,
     "from outside": _from_outside,
@@ -92,7 +94,9 @@ def test_every_way_to_save_is_seen_by_an_event(vault, watch) -> None:
         before = stamps(vault)
         save(folder)
         assert stamps(vault) != before, name
-        until(lambda: is_fresh(vault), 25)  # below the half minute after which a scan comes without any hint
+        until(
+            lambda: is_fresh(vault), 25
+        )  # below the half minute after which a scan comes without any hint
     assert watcher.standing().how == "events"
     assert "Warning" not in watcher.said
 
@@ -100,9 +104,17 @@ def test_every_way_to_save_is_seen_by_an_event(vault, watch) -> None:
 def test_hidden_folders_cost_no_watch(repository, watch) -> None:
     note(repository, "notes/a.md", "a\n")
     pid = watch().ready().process.pid
-    info = [Path(f"/proc/{pid}/fdinfo/{fd}") for fd in os.listdir(f"/proc/{pid}/fd") if "inotify" in os.readlink(f"/proc/{pid}/fd/{fd}")]
+    info = [
+        Path(f"/proc/{pid}/fdinfo/{fd}")
+        for fd in os.listdir(f"/proc/{pid}/fd")
+        if "inotify" in os.readlink(f"/proc/{pid}/fd/{fd}")
+    ]
     watches = sum(one.read_text().count("inotify wd") for one in info)
-    folders = sum(1 for place, below, _ in os.walk(repository.root) if not below.sort() and "/.git" not in place)
+    folders = sum(
+        1
+        for place, below, _ in os.walk(repository.root)
+        if not below.sort() and "/.git" not in place
+    )
     assert watches == folders
 
 
@@ -164,7 +176,9 @@ def test_memory_does_not_grow_with_changes(vault, watch) -> None:
     assert churn(100_000 if SOAK else 4_000) < warm + 4_000, "kB"
 
 
-@pytest.mark.parametrize("broken", ["---\nid: [\n---\n", "---\n", "\xff\x00", "---\nid: a\n<<<<<<< ours\n"])
+@pytest.mark.parametrize(
+    "broken", ["---\nid: [\n---\n", "---\n", "\xff\x00", "---\nid: a\n<<<<<<< ours\n"]
+)
 def test_one_bad_note_stops_nothing(vault, caller, watch, broken) -> None:
     note(vault, "notes/bad.md", broken)
     note(vault, "inbox/pending/20261120t164512z-aaaaaaaaaa.md", broken)
@@ -197,7 +211,9 @@ def test_a_lock_that_a_killed_git_left_is_waited_for_once(repository, watch) -> 
     assert not is_fresh(repository)
     until(lambda: is_fresh(repository))
     waited = []
-    while min(waited, default=5.0) > 4.0:  # a busy machine may be as slow as a wait for the lock, but not each time
+    while (
+        min(waited, default=5.0) > 4.0
+    ):  # a busy machine may be as slow as a wait for the lock, but not each time
         assert len(waited) < 5
         note(repository, f"notes/b{len(waited)}.md", "b\n")
         began = time.monotonic()

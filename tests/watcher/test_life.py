@@ -40,7 +40,9 @@ def test_it_says_what_it_does_how_it_stands_and_ends_when_told(vault, watch) -> 
     assert ask_watch(vault, "--status").returncode == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name
+)
 def test_a_signal_ends_it_in_order(vault, watch, number) -> None:
     watcher = watch().ready()
     watcher.signal(number)
@@ -53,7 +55,10 @@ def test_one_that_does_not_answer_is_ended_by_a_signal(vault, watch) -> None:
     watcher = watch().ready()
     os.unlink(os.path.join(vault.state(), "watch.sock"))
     assert ask_watch(vault, "--stop").returncode == 0
-    assert watcher.ended(1) in (0, 1)  # by the signal, or for want of its socket: both are ends in order
+    assert watcher.ended(1) in (
+        0,
+        1,
+    )  # by the signal, or for want of its socket: both are ends in order
 
 
 def test_a_number_in_a_file_that_nobody_holds_is_no_process(vault, watch) -> None:
@@ -68,7 +73,9 @@ def test_a_number_in_a_file_that_nobody_holds_is_no_process(vault, watch) -> Non
         other.wait()
 
 
-@pytest.mark.parametrize("left", ["of a killed one", "a file", "a dangling link", "somebody else's"])
+@pytest.mark.parametrize(
+    "left", ["of a killed one", "a file", "a dangling link", "somebody else's"]
+)
 def test_what_a_killed_watcher_left_is_replaced(vault, watch, left) -> None:
     path = Path(vault.state(), "watch.sock")
     if left == "of a killed one":
@@ -143,13 +150,25 @@ def test_polling_when_asked_to(vault, watch) -> None:
     assert (watcher.standing().how, "--poll" in watcher.standing().why) == ("polling", True)
 
 
-@pytest.mark.parametrize(("limit", "why"), [("max_inotify_watches", "max_user_watches"), ("max_inotify_instances", "max_user_instances")])
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [("max_inotify_watches", "max_user_watches"), ("max_inotify_instances", "max_user_instances")],
+)
 def test_polling_when_the_kernel_gives_no_more_watches(vault, watch, limit, why) -> None:
     for number in range(30):
         note(vault, f"notes/{number}/a.md", "a\n")
     for folder in ("inbox", "records"):
-        shutil.rmtree(os.path.join(vault.root, folder))  # so that only a folder inside a folder gets no watch
-    limited = ("unshare", "-Ur", "sh", "-c", f'echo {8 if "watches" in limit else 0} > /proc/sys/user/{limit} && exec "$@"', "sh")
+        shutil.rmtree(
+            os.path.join(vault.root, folder)
+        )  # so that only a folder inside a folder gets no watch
+    limited = (
+        "unshare",
+        "-Ur",
+        "sh",
+        "-c",
+        f'echo {8 if "watches" in limit else 0} > /proc/sys/user/{limit} && exec "$@"',
+        "sh",
+    )
     if subprocess.run([*limited, "true"], capture_output=True, check=False).returncode:
         pytest.skip("not run: no user namespaces here")
     watcher = watch(before=limited)
@@ -181,5 +200,11 @@ def test_a_unit_is_one_that_systemd_reads(vault, tmp_path) -> None:
     path = tmp_path / "cortex.service"
     path.write_text(units.unit("systemd", vault.root))
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
-    done = subprocess.run(["systemd-analyze", "--user", "verify", str(path)], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["systemd-analyze", "--user", "verify", str(path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr == ""

@@ -15,7 +15,11 @@ from cortex.vault import reminded
 from tests.operations.test_remind import ASKED, LEDGER, OTHERS, record
 from tests.watcher.conftest import note, until
 
-MORE = record("journal-size-aaaaaa", "The journal of the ledger has 64 MB", "é — <b>a larger one</b> takes long to replay \u2028 after a crash.")
+MORE = record(
+    "journal-size-aaaaaa",
+    "The journal of the ledger has 64 MB",
+    "é — <b>a larger one</b> takes long to replay \u2028 after a crash.",
+)
 PROMPTS = [
     ASKED, "thanks", "", "-", "--", "--help", "--json", "-n5", "*", f"{ASKED} --session x", "\x00 ledger journal replay", "\ud800 ledger journal replay",
     f"{'log line of the server ' * 5000}\n{ASKED}", "журнал ledger journal replay", "日本 " * 4000, "é" * 10**6, f"{ASKED}\r\n\ttabs",
@@ -32,8 +36,12 @@ def watched(vault_from, watch):
 def test_the_watcher_calls_to_mind_what_the_asker_would(watched, caller) -> None:
     told = []
     for prompt in PROMPTS:
-        alone = remind(watched, caller._replace(source="hook"), prompt, project="app", branch="main").text
-        assert remote.remind(watched.root, prompt, caller.cwd, project="app", branch="main") == alone, prompt[:60]
+        alone = remind(
+            watched, caller._replace(source="hook"), prompt, project="app", branch="main"
+        ).text
+        assert (
+            remote.remind(watched.root, prompt, caller.cwd, project="app", branch="main") == alone
+        ), prompt[:60]
         told.append(bool(alone))
     assert sum(told) >= 6
     assert remote.remind(watched.root, ASKED, caller.cwd, project="\ud800") == ""
@@ -50,8 +58,14 @@ def test_the_session_of_a_watcher_is_that_of_the_asker(watched, caller) -> None:
 
 
 def test_the_watcher_knows_what_was_written_a_moment_ago(watched, caller) -> None:
-    note(watched, "records/decision/zebra-aaaaaa.md", "---\nid: zebra-aaaaaa\ntype: decision\ntitle: Zebras feed the quokka\n---\n")
-    assert "zebra-aaaaaa" in remote.remind(watched.root, "do zebras feed the quokka?", caller.cwd, project="app")
+    note(
+        watched,
+        "records/decision/zebra-aaaaaa.md",
+        "---\nid: zebra-aaaaaa\ntype: decision\ntitle: Zebras feed the quokka\n---\n",
+    )
+    assert "zebra-aaaaaa" in remote.remind(
+        watched.root, "do zebras feed the quokka?", caller.cwd, project="app"
+    )
 
 
 def test_without_a_watcher_nobody_answers(vault_from, caller) -> None:
@@ -66,7 +80,9 @@ def test_a_watcher_that_is_asked_leaves_the_vault_as_it_is(watched, caller) -> N
     assert {path: path.stat().st_mtime_ns for path in Path(watched.root).rglob("*")} == before
 
 
-def test_a_briefing_is_the_same_by_the_watcher_and_by_the_command(watched, cortex, monkeypatch, tmp_path) -> None:
+def test_a_briefing_is_the_same_by_the_watcher_and_by_the_command(
+    watched, cortex, monkeypatch, tmp_path
+) -> None:
     words = ["brief", "--project", "app", "--branch", "main", "--print"]
     reply = until(lambda: remote.ask(watched.root, words, watched.root, paint=False))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
@@ -84,8 +100,23 @@ print(*sorted(sys.modules))
 
 
 def test_asking_imports_next_to_nothing(watched) -> None:
-    command = [sys.executable, "-I", "-S", "-c", ASKING, str(Path(remote.__file__).parents[3]), watched.root, ASKED]
-    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=60, check=True)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        ASKING,
+        str(Path(remote.__file__).parents[3]),
+        watched.root,
+        ASKED,
+    ]
+    done = subprocess.run(
+        command, env=os.environ, capture_output=True, text=True, timeout=60, check=True
+    )
     spared = {"socket", "json", "whoosh", "yaml", "sqlite3", "tomllib", "hashlib", "argparse", "datetime", "subprocess", "tempfile", "inspect", "dataclasses", "pathlib"}  # fmt: skip
     assert spared.isdisjoint(done.stdout.split())
-    assert not {name for name in done.stdout.split() if name.startswith(("cortex.operations", "cortex.projections"))}
+    assert not {
+        name
+        for name in done.stdout.split()
+        if name.startswith(("cortex.operations", "cortex.projections"))
+    }

@@ -83,7 +83,17 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 
 @pytest.mark.parametrize(
     "words",
-    [["capture", "x"], ["search"], ["search", "--nope", "x"], ["search", "-"], ["search", "--help"], ["normalize"], ["watch"], [], ["--json"]],
+    [
+        ["capture", "x"],
+        ["search"],
+        ["search", "--nope", "x"],
+        ["search", "-"],
+        ["search", "--help"],
+        ["normalize"],
+        ["watch"],
+        [],
+        ["--json"],
+    ],
 )
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
@@ -116,7 +126,12 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
 
 
 def _command(vault, *words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "cortex", *words], cwd=vault.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-m", "cortex", *words],
+        cwd=vault.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watch) -> None:
@@ -125,7 +140,12 @@ def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watc
     expected = _command(vault, "search", "zebra").communicate()
     for _ in range(100 if SOAK else 5):
         watcher = watch()
-        until(lambda: places.vault_path("state", vault.root) and Path(vault.state(), "watch.sock").exists())
+        until(
+            lambda: (
+                places.vault_path("state", vault.root)
+                and Path(vault.state(), "watch.sock").exists()
+            )
+        )
         asking = [_command(vault, "search", "zebra") for _ in range(2)]
         try:
             asking[0].wait(chance.uniform(0.01, 0.15))
@@ -159,7 +179,11 @@ def test_the_own_vault_is_that_of_who_asks(vault, watch, caller, tmp_path, monke
         with monkeypatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
             assert _command(vault, *words).communicate() == held
-        return [line.split()[-1].rpartition("/")[2].partition(".")[0] for line in held[0].decode().splitlines() if ".md:" in line]
+        return [
+            line.split()[-1].rpartition("/")[2].partition(".")[0]
+            for line in held[0].decode().splitlines()
+            if ".md:" in line
+        ]
 
     assert found("search", "zebra") == ["ours"]
     assert found("search", "zebra", "--whose", "both") == ["ours", "first"]
@@ -178,14 +202,30 @@ def test_a_thin_search_needs_next_to_nothing(vault, watch) -> None:
     note(vault, "notes/a.md", "# Zebra\n")
     watch().ready()
     code = "import sys; from cortex.interfaces.cli import main, remote; assert remote.relay(['search', 'zebra']) == 0; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=vault.root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=vault.root, capture_output=True, text=True, check=True
+    )
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "notes/a.md" in done.stdout
-    assert not loaded & {"socket", "hashlib", "json", "argparse", "subprocess", "sqlite3", "whoosh", "select", "yaml", "git", "cortex.projections"}
+    assert not loaded & {
+        "socket",
+        "hashlib",
+        "json",
+        "argparse",
+        "subprocess",
+        "sqlite3",
+        "whoosh",
+        "select",
+        "yaml",
+        "git",
+        "cortex.projections",
+    }
 
 
 def test_the_name_of_a_vaults_folder_is_the_one_of_hashlib() -> None:
     import hashlib
 
     for root in ("/v", "/", "/home/é\udcff/vault"):
-        assert places.vault_path("state", root).endswith("-" + hashlib.sha256(os.fsencode(root)).hexdigest()[:12])
+        assert places.vault_path("state", root).endswith(
+            "-" + hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+        )

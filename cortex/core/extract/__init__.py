@@ -15,7 +15,9 @@ LAYERS = {
 """The layers, the surest first: what two of them find is the find of the first."""
 
 
-def candidates(text: str, phrases: Phrases = (), *, tags_only: bool = False) -> tuple[Candidate, ...]:
+def candidates(
+    text: str, phrases: Phrases = (), *, tags_only: bool = False
+) -> tuple[Candidate, ...]:
     """What the layers find in an event's text, each claim once, in the order of its lines. `phrases` are a team's own words at the
     beginning of a line, by record type."""
     # Their patterns take 15 ms to compile, and few commands read an event.
@@ -27,7 +29,11 @@ def candidates(text: str, phrases: Phrases = (), *, tags_only: bool = False) -> 
     tagged = tags.spans(read)
     found = [one for _, _, one in tagged]
     if mark:
-        found += [one._replace(line=line) for line, asked in structural.asked(text) for _, _, one in tags.spans(prose(asked))]
+        found += [
+            one._replace(line=line)
+            for line, asked in structural.asked(text)
+            for _, _, one in tags.spans(prose(asked))
+        ]
     if not tags_only:
         found += structural.done(text)
         read = read.without((start, end) for start, end, _ in tagged) if tagged else read
@@ -36,9 +42,14 @@ def candidates(text: str, phrases: Phrases = (), *, tags_only: bool = False) -> 
         found += keyword.said(read, lines)
     held: dict[tuple[bool, str], int] = {}
     places = list(LAYERS)
-    for number, one in sorted(enumerate(found), key=lambda pair: (places.index(pair[1].layer), -pair[1].confidence, pair[0])):
+    for number, one in sorted(
+        enumerate(found),
+        key=lambda pair: (places.index(pair[1].layer), -pair[1].confidence, pair[0]),
+    ):
         held.setdefault((one.layer == STRUCTURAL, digest(one.text)), number)
-    return tuple(sorted((found[number] for number in sorted(held.values())), key=lambda one: one.line))
+    return tuple(
+        sorted((found[number] for number in sorted(held.values())), key=lambda one: one.line)
+    )
 
 
 def is_record(one: Candidate) -> bool:

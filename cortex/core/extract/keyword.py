@@ -63,8 +63,12 @@ _OPENING = re.compile(
     r"(?:so(?! far)|and|but|then|therefore|thus|hence|ok|okay|done|noted|also|great|good|right|finally|in the end|ultimately|btw)[,:]? +",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"(?:should|do|does|shall|can|could|would|which|what|how|whether|is|are)\b[^\n]*\?[\s\"')*_]*")
-_NEEDED = re.compile(r"(?:needed|required|pending|tbd|still open|open question|to be (?:made|decided|determined))\b")
+_QUESTION = re.compile(
+    r"(?:should|do|does|shall|can|could|would|which|what|how|whether|is|are)\b[^\n]*\?[\s\"')*_]*"
+)
+_NEEDED = re.compile(
+    r"(?:needed|required|pending|tbd|still open|open question|to be (?:made|decided|determined))\b"
+)
 
 
 def marked(read: Prose, phrases: Phrases = ()) -> list[tuple[int, int, Candidate]]:
@@ -84,10 +88,17 @@ def marked(read: Prose, phrases: Phrases = ()) -> list[tuple[int, int, Candidate
             found += _one(read, mark.start(), mark.end() - 1, type_, confidence)
     for mark in _TIL.finditer(low) if "til " in low else ():
         at = mark.start("word") - 1
-        if len(found) < MOST and read.text.startswith("TIL", at) and _BEFORE_WORD.fullmatch(mark["lead"]) and not read.is_code(mark.start()):
+        if (
+            len(found) < MOST
+            and read.text.startswith("TIL", at)
+            and _BEFORE_WORD.fullmatch(mark["lead"])
+            and not read.is_code(mark.start())
+        ):
             found += _one(read, mark.start(), mark.end() - 1, "learning", _UNMARKED)
     taken = {start for start, _, _ in found}
-    for start, end, type_, confidence in _headed(read, low) if any(word in read.low for word in _HEADINGS) else ():
+    for start, end, type_, confidence in (
+        _headed(read, low) if any(word in read.low for word in _HEADINGS) else ()
+    ):
         if len(found) < MOST and start not in taken:
             found += _one(read, start, end, type_, confidence)
             taken.add(start)
@@ -119,20 +130,29 @@ def said(read: Prose, taken: Sequence[tuple[int, int, Candidate]]) -> list[Candi
         inside = held[0] if held and held[0][0] <= start < held[0][1] else None
         if inside and not read.low[inside[0] : start].rstrip().endswith((".", "!", "?")):
             continue
-        one = None if read.is_code(start) else _phrase(read, max(start, last if start > end else start), end)
+        one = (
+            None
+            if read.is_code(start)
+            else _phrase(read, max(start, last if start > end else start), end)
+        )
         if one and not (inside and inside[2].type == one.type):
             found.append(one)
     return found
 
 
-def _one(read: Prose, start: int, end: int, type_: str, confidence: float, *, whole: bool = False) -> Iterator[tuple[int, int, Candidate]]:
+def _one(
+    read: Prose, start: int, end: int, type_: str, confidence: float, *, whole: bool = False
+) -> Iterator[tuple[int, int, Candidate]]:
     """The candidate of a line whose marker ends at `end`; of the team's own words, the `whole` line."""
     stop = read.end(end)
     if stop == end or not read.low[end:stop].strip():
         return
     text = tidy(read.text[start if whole else end : stop])
     low = read.low[end:stop].strip(" \t*_")
-    if sum(map(str.isalnum, text)) < LEAST or ((NOTHING.fullmatch(low) or PLACEHOLDER.fullmatch(read.text[end:stop].strip(" \t*_"))) and not whole):
+    if sum(map(str.isalnum, text)) < LEAST or (
+        (NOTHING.fullmatch(low) or PLACEHOLDER.fullmatch(read.text[end:stop].strip(" \t*_")))
+        and not whole
+    ):
         return
     asked = _QUESTION.fullmatch(low) or low.rstrip(" *_\"')").endswith("?") or _NEEDED.match(low)
     text, reason = parted(text, type_)
@@ -142,7 +162,13 @@ def _one(read: Prose, start: int, end: int, type_: str, confidence: float, *, wh
         reason, stop = tidy(read.text[following.end() : last]), last
     text = _ITEM.sub("", text, count=1) if whole else text
     if text:
-        yield start, stop, Candidate(KEYWORD, type_, text, HEDGED if asked else confidence, read.line(start), reason)
+        yield (
+            start,
+            stop,
+            Candidate(
+                KEYWORD, type_, text, HEDGED if asked else confidence, read.line(start), reason
+            ),
+        )
 
 
 def _headed(read: Prose, low: str) -> Iterator[tuple[int, int, str, float]]:
@@ -153,12 +179,19 @@ def _headed(read: Prose, low: str) -> Iterator[tuple[int, int, str, float]]:
         if not _BEFORE_WORD.fullmatch(lead):
             continue
         singular = heading["word"] in ONE_BELOW
-        if singular and not ("#" in lead or lead.endswith(("**", "__")) or ":" in heading[0][len(lead) :]):
+        if singular and not (
+            "#" in lead or lead.endswith(("**", "__")) or ":" in heading[0][len(lead) :]
+        ):
             continue  # a word on a line of its own, or the label of a column
         at = heading.end() - 1
         below = _paragraph(read, at) if singular else None
         if below and not read.low[below : read.end(below)].rstrip(" *_").endswith(":"):
-            yield below, below, type_, HEDGED if unsettled(read.low[below : read.end(below)]) else HEADED
+            yield (
+                below,
+                below,
+                type_,
+                HEDGED if unsettled(read.low[below : read.end(below)]) else HEADED,
+            )
         else:
             for start, end in _items(read, read.end(below) if below else at):
                 yield start, end, type_, LISTED
@@ -172,7 +205,11 @@ def _paragraph(read: Prose, at: int) -> int | None:
         at = len(read.low) if at < 0 else at
         line = read.low[start:at]
         if line.strip():
-            return None if _ITEM.match(line) or _NO_PARAGRAPH.match(line) or line.startswith(("    ", "\t")) else start
+            return (
+                None
+                if _ITEM.match(line) or _NO_PARAGRAPH.match(line) or line.startswith(("    ", "\t"))
+                else start
+            )
         if start >= len(read.low) or read.text[start:at].strip():  # code stood there
             return None
     return None
@@ -203,7 +240,11 @@ def _items(read: Prose, at: int) -> Iterator[tuple[int, int]]:
 
 def _beginnings(read: Prose, phrases: Phrases) -> Iterator[tuple[int, int, str]]:
     """The lines that begin with a team's own words: where, where these end, and the type that they tell."""
-    types = {" ".join(word.lower().split()): type_ for type_, words in reversed(phrases) for word in words}
+    types = {
+        " ".join(word.lower().split()): type_
+        for type_, words in reversed(phrases)
+        for word in words
+    }
     types.pop("", None)
     if not types or not any(word in read.low for word in types):
         return
@@ -231,20 +272,31 @@ def _sentence(read: Prose, at: int) -> tuple[int, int]:
 
 
 def _abbreviation(low: str, dot: int) -> bool:
-    return low[dot] == "." and low[max(0, dot - 3) : dot + 1] in ("e.g.", "i.e.", " vs.", "etc.") and low[dot + 2 : dot + 3].islower()
+    return (
+        low[dot] == "."
+        and low[max(0, dot - 3) : dot + 1] in ("e.g.", "i.e.", " vs.", "etc.")
+        and low[dot + 2 : dot + 3].islower()
+    )
 
 
 def _phrase(read: Prose, start: int, end: int) -> Candidate | None:
     """The surest that a sentence tells."""
     low = read.low[start:end].replace("\n", " ")
-    with_code = "".join(there if sign == MASKED else sign for sign, there in zip(low, read.text[start:end], strict=True)).lower()
+    with_code = "".join(
+        there if sign == MASKED else sign
+        for sign, there in zip(low, read.text[start:end], strict=True)
+    ).lower()
     line_start = read.low.rfind("\n", 0, start) + 1
     line = read.low[line_start:start] + low
     best: tuple[float, str, int] | None = None
     for rule in RULES:
         if rule.word in low and (found := rule.pattern.search(low)):
             before = low[: found.start()]
-            hedge = hedged(_ITEM.sub("", before, count=1) if start == line_start else before, low[found.start() :], ours=rule.ours)
+            hedge = hedged(
+                _ITEM.sub("", before, count=1) if start == line_start else before,
+                low[found.start() :],
+                ours=rule.ours,
+            )
             sure = rule.because if REASON.search(low, found.start()) else rule.confidence
             if not sure:
                 continue
@@ -264,8 +316,19 @@ def _phrase(read: Prose, start: int, end: int) -> Candidate | None:
     if line.lstrip().startswith((">", "|")):  # somebody else's words, or a cell of a table
         confidence = min(confidence, HEDGED)
     text = tidy(_ITEM.sub("", read.text[start:end].lstrip(), count=1).lstrip("#>*- "))
-    text = text[opening.end() :] if (opening := _OPENING.match(text)) and len(text) > opening.end() else text
+    text = (
+        text[opening.end() :]
+        if (opening := _OPENING.match(text)) and len(text) > opening.end()
+        else text
+    )
     text, reason = parted(text, type_)
     if sum(map(str.isalnum, text)) < LEAST:
         return None
-    return Candidate(KEYWORD, type_, text, confidence, read.line(start + len(read.text[start:end]) - len(read.text[start:end].lstrip())), reason)
+    return Candidate(
+        KEYWORD,
+        type_,
+        text,
+        confidence,
+        read.line(start + len(read.text[start:end]) - len(read.text[start:end].lstrip())),
+        reason,
+    )

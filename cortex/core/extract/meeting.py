@@ -14,7 +14,17 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from cortex.core.extract.wording import AND, CHECKBOX, LABEL, NOTHING, Names, people_in, task_of, tidy, valid
+from cortex.core.extract.wording import (
+    AND,
+    CHECKBOX,
+    LABEL,
+    NOTHING,
+    Names,
+    people_in,
+    task_of,
+    tidy,
+    valid,
+)
 
 LIMIT = 256 * 1024  # characters
 
@@ -110,14 +120,20 @@ def read_meeting(text: str) -> Meeting:
     """
     text = text[:LIMIT].removeprefix("\ufeff")
     front = text.find("\n---", 3, 8192) + 1 if text.startswith("---") else 0
-    text = _FRONT_KEY.sub("###### ", text[:front]) + _BARE_HEADING.sub("###### ", _BULLET.sub(r"\1- ", text[front:]))
+    text = _FRONT_KEY.sub("###### ", text[:front]) + _BARE_HEADING.sub(
+        "###### ", _BULLET.sub(r"\1- ", text[front:])
+    )
     blocks = list(_blocks(SyntaxTreeNode(_PARSER.parse(text))))
-    firsts = (block.lines or [item.lines[0] for item in block.items if item.lines] for block in blocks)
+    firsts = (
+        block.lines or [item.lines[0] for item in block.items if item.lines] for block in blocks
+    )
     fields = [_field(line) for lines in firsts for line, _ in lines]
     title = _title(fields, blocks)
     date = next((day for key, value in fields if key in _DATE_KEYS and (day := _day(value))), "")
     attendees = _attendees(fields, blocks)
-    names = frozenset(part for name in attendees for part in (name.casefold(), *name.casefold().split()))
+    names = frozenset(
+        part for name in attendees for part in (name.casefold(), *name.casefold().split())
+    )
     found = list(_found(blocks, names))
     actions = tuple(each for each in found if isinstance(each, Action))
     decisions = tuple(each for each in found if isinstance(each, Decision))
@@ -127,7 +143,12 @@ def read_meeting(text: str) -> Meeting:
 def _blocks(node: SyntaxTreeNode) -> Iterator[_Block]:
     for child in node.children:
         if child.type in ("heading", "paragraph"):
-            lines = [(line.strip(), number) for number, line in enumerate(child.children[0].content.split("\n"), (child.map or (0, 0))[0] + 1)]
+            lines = [
+                (line.strip(), number)
+                for number, line in enumerate(
+                    child.children[0].content.split("\n"), (child.map or (0, 0))[0] + 1
+                )
+            ]
             # A rule drawn under several lines makes no heading of them, though markdown says so.
             plain = child.type == "paragraph" or (child.markup == "-" and len(lines) > 1)
             yield _Block(0 if plain else int(child.tag[1]), lines, [])
@@ -160,7 +181,9 @@ def _title(fields: list[tuple[str, str]], blocks: list[_Block]) -> str:
             (heads if 0 < block.level < 6 else plain).append(line)
     if plain and _OPENING.match(plain[0]):
         heads = plain
-    title = next(iter([*(value for key, value in fields if key == "title" and value), *heads, *plain]), "")
+    title = next(
+        iter([*(value for key, value in fields if key == "title" and value), *heads, *plain]), ""
+    )
     title = tidy(_OPENING.sub("", CHECKBOX.sub("", title, count=1), count=1))
     return title if len(title) <= 100 else title[:101].rpartition(" ")[0] or title[:100]
 
@@ -170,7 +193,13 @@ def _day(text: str) -> str:
     for pattern in _DATES:
         for match in re.finditer(pattern, text[:500]):
             month = match["m"].lower()
-            number = _MONTHS.index(month[:3]) + 1 if month[:3] in _MONTHS else int(month) if month.isdecimal() else 0
+            number = (
+                _MONTHS.index(month[:3]) + 1
+                if month[:3] in _MONTHS
+                else int(month)
+                if month.isdecimal()
+                else 0
+            )
             if day := valid(f"{match['y']}-{number:02}-{int(match['d']):02}"):
                 return day
     return ""
@@ -180,7 +209,12 @@ def _attendees(fields: list[tuple[str, str]], blocks: list[_Block]) -> tuple[str
     """From `Attendees: ...`, or from the paragraph or list below such a heading."""
     texts = [value for key, value in fields if value and _SECTION.get(key) == ATTENDEES][:1]
     for block, after in pairwise(blocks):
-        if not texts and not after.level and block.lines and _section(block.lines[-1][0]) == ATTENDEES:
+        if (
+            not texts
+            and not after.level
+            and block.lines
+            and _section(block.lines[-1][0]) == ATTENDEES
+        ):
             texts = [item.text() for item in after.items] or [line for line, _ in after.lines]
     names = [re.sub(r"\([^()]{0,80}\)", "", name) for text in texts for name in AND.split(text)]
     names = [CHECKBOX.sub("", name).strip(" .@*_[]`\"'") for name in names]
@@ -223,7 +257,9 @@ def _of_lines(lines: Lines, names: Names) -> Iterator[Action | Decision]:
 
 
 def _of_item(item: _Item, section: str, owner: str, names: Names) -> Iterator[Action | Decision]:
-    end = next((at for at, (line, _) in enumerate(item.lines) if at and LABEL.match(line)), len(item.lines))
+    end = next(
+        (at for at, (line, _) in enumerate(item.lines) if at and LABEL.match(line)), len(item.lines)
+    )
     text = " ".join(line for line, _ in item.lines[:end])
     box = CHECKBOX.match(text)
     done = bool(box and box[1] != " ")
@@ -231,7 +267,9 @@ def _of_item(item: _Item, section: str, owner: str, names: Names) -> Iterator[Ac
     below = [part for each in item.nested for part in _texts(each)]
     label = LABEL.match(text)
     nested = item.nested
-    bare = bool(names) or not text.rstrip("*_ ").endswith(":")  # a heading for items is `Anna`, or `Anna:`
+    bare = bool(names) or not text.rstrip("*_ ").endswith(
+        ":"
+    )  # a heading for items is `Anna`, or `Anna:`
     if nested and not box and (kind := _section(text)):
         section = kind
     elif nested and section == ACTION and (group := people_in(text.rstrip(":*_ "), names, bare)):

@@ -71,11 +71,25 @@ def _candidate(said: object) -> Candidate | None:
     """One element as a candidate; None when it is no memory."""
     if not isinstance(said, dict):
         return None
-    type_, text, reason, confidence = (said.get(key) for key in ("type", "text", "reason", "confidence"))
+    type_, text, reason, confidence = (
+        said.get(key) for key in ("type", "text", "reason", "confidence")
+    )
     type_ = type_.strip().lower() if isinstance(type_, str) else ""
     text = one_line(text)[:_LONGEST] if isinstance(text, str) else ""
-    if not is_type(type_) or len(text) < _LEAST or isinstance(confidence, bool) or not isinstance(confidence, int | float):
+    if (
+        not is_type(type_)
+        or len(text) < _LEAST
+        or isinstance(confidence, bool)
+        or not isinstance(confidence, int | float)
+    ):
         return None
     if not 0 <= confidence <= 1:  # nor is `NaN`
         return None
-    return Candidate(MODEL, type_, text, float(confidence), 0, one_line(reason)[:_LONGEST] if isinstance(reason, str) else "")
+    return Candidate(
+        MODEL,
+        type_,
+        text,
+        float(confidence),
+        0,
+        one_line(reason)[:_LONGEST] if isinstance(reason, str) else "",
+    )

@@ -11,8 +11,13 @@ from cortex.core.topic import segment
 TITLE_LIMIT = 60
 _LEAST_SIGNS, _LEAST_WORDS = 20, 4
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
-_LEARNINGS = re.compile(r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*", re.IGNORECASE)
-_HEADED = re.compile(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)  # without which there is no such heading
+_LEARNINGS = re.compile(
+    r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*",
+    re.IGNORECASE,
+)
+_HEADED = re.compile(
+    r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE
+)  # without which there is no such heading
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
@@ -84,7 +89,11 @@ def _items(lines: list[str]) -> tuple[list[str], list[str]]:
             current.append([item[3]])
         elif not line.strip():
             current = None
-        elif current is not None and line.startswith((" ", "\t")) and not _ITEM.fullmatch(line.lstrip()):
+        elif (
+            current is not None
+            and line.startswith((" ", "\t"))
+            and not _ITEM.fullmatch(line.lstrip())
+        ):
             current[-1].append(line.strip())
         else:
             current = None

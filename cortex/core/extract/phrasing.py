@@ -22,11 +22,17 @@ _MARKERS = {
         "decision",
         0.85,
     ): "decision|decided|decision made|final decision|key decision|design decision|architecture decision|agreed|entscheidung|decisión",
-    ("rejection", 0.85): "rejected|rejected approach|rejected alternative|rejected option|ruled out|not chosen|decided against|discarded",
+    (
+        "rejection",
+        0.85,
+    ): "rejected|rejected approach|rejected alternative|rejected option|ruled out|not chosen|decided against|discarded",
     ("bugfix", 0.75): "fixed|bug fixed|bugfix",
     ("bugfix", 0.7): "error resolved|resolved|issue resolved|solved",
     ("bugfix", 0.6): "fix|the fix|solution",
-    ("learning", 0.7): "learned|learnt|lesson|lessons|lesson learned|lesson learnt|til|learning|takeaway|key takeaway|insight|key insight",
+    (
+        "learning",
+        0.7,
+    ): "learned|learnt|lesson|lessons|lesson learned|lesson learnt|til|learning|takeaway|key takeaway|insight|key insight",
     ("preference", 0.8): "preference|user preference|user prefers|preferred style",
     ("gotcha", 0.75): "gotcha|caveat|pitfall|watch out|beware|trap",
     ("pattern", 0.75): "convention|code convention|naming convention|team convention|pattern",
@@ -57,9 +63,24 @@ _HEADED = {
 }
 MARKERS = {word: what for what, words in _MARKERS.items() for word in words.split("|")}
 ONE_BELOW = {word: type_ for type_, words in _HEADED.items() for word in words.split("|")}
-SECTIONS = ONE_BELOW | {word: type_ for type_, words in _SECTIONS.items() for word in words.split("|")}
+SECTIONS = ONE_BELOW | {
+    word: type_ for type_, words in _SECTIONS.items() for word in words.split("|")
+}
 DASHED = frozenset(
-    word for word in MARKERS if word not in ("fix", "the fix", "solution", "cause", "resolved", "solved", "pattern", "agreed", "insight")
+    word
+    for word in MARKERS
+    if word
+    not in (
+        "fix",
+        "the fix",
+        "solution",
+        "cause",
+        "resolved",
+        "solved",
+        "pattern",
+        "agreed",
+        "insight",
+    )
 )
 
 # Behind these words only a law tells a gotcha: `Important: never …`.
@@ -83,7 +104,9 @@ class Rule(NamedTuple):
     ours: bool  # who says it must be us, or nobody: "git chose" is told of another
 
 
-REASON = re.compile(r"\b(?:because|since|as it|as they|due to|given that|so that|in favou?r of)\b|[(–—] ?reason")
+REASON = re.compile(
+    r"\b(?:because|since|as it|as they|due to|given that|so that|in favou?r of)\b|[(–—] ?reason"
+)
 _USE = (
     r"(?:use|using|go with|going with|switch|adopt|keep|keeping|move|migrate|store|drop|replace|stick|standardi[sz]e|make|split|merge|remove|rename|deprecate"
     r"|support|ship|cache|pin|require|treat|return|default|rely|build on|write|put|leave|follow|avoid|skip|enforce|disallow|allow|wrap|introduce|reuse"
@@ -95,12 +118,18 @@ _KEEP = r"(?:using|(?<!\bi )used|keeping|(?<!\bi )kept|stored|storing)"
 _MEND = r"by (?!hand\b|(?:re-?)?(?:running|formatting|installing|starting|generating)\b)"
 _TEAM = r"(?:(?:the|our|your) (?:whole )?(?:user|team)|^(?:user|team))"
 _WILL = r"(?:'ll| will|'re going to|'m going to| am going to| are going to)"
-_WE_USE = rf"(?:(?:we|i)(?:{_WILL}| now)? (?:use|using|store|keep)|we(?:{_WILL}| now)? (?:write|put))"
+_WE_USE = (
+    rf"(?:(?:we|i)(?:{_WILL}| now)? (?:use|using|store|keep)|we(?:{_WILL}| now)? (?:write|put))"
+)
 _FOR = r"for (?!now\b|this\b|that\b|it\b|them\b|each\b|example\b|the (?:rest|moment|time being|search|rename|lookup|edits?|review|investigation|example|install(?:ation)?|run|check|comparison|demo|change|fix|patch|cleanup|summary|answer|commit)\b).{3}"
 
 
-def _rule(word: str, type_: str, confidence: float, pattern: str, *, because: float = 0, ours: bool = True) -> Rule:
-    return Rule(word, type_, confidence, max(because, confidence), re.compile(rf"\b{pattern}"), ours)
+def _rule(
+    word: str, type_: str, confidence: float, pattern: str, *, because: float = 0, ours: bool = True
+) -> Rule:
+    return Rule(
+        word, type_, confidence, max(because, confidence), re.compile(rf"\b{pattern}"), ours
+    )
 
 
 RULES = (
@@ -198,7 +227,9 @@ RULES = (
 )  # fmt: skip
 _EVERY = dict.fromkeys(rule.word for rule in RULES)
 # Of which one stands in every sentence that tells something: those that hold another one are found by it.
-WORDS = tuple(word for word in _EVERY if not any(other in word for other in _EVERY if other != word))
+WORDS = tuple(
+    word for word in _EVERY if not any(other in word for other in _EVERY if other != word)
+)
 
 # What stands right before a phrase that we say of ourselves.
 _BEFORE = re.compile(
@@ -246,7 +277,9 @@ def hedged(before: str, after: str, *, ours: bool) -> bool:
     if not ours:
         return False
     near = before[-60:]
-    return bool(before.strip(" \t>*#_-")) and (not _BEFORE.search(near) or bool(_OTHER_TEAM.search(near)))
+    return bool(before.strip(" \t>*#_-")) and (
+        not _BEFORE.search(near) or bool(_OTHER_TEAM.search(near))
+    )
 
 
 def unsettled(paragraph: str) -> bool:

@@ -19,11 +19,15 @@ _BLOCK = re.compile(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memory|`{3}|~
 _LIST = re.compile(r"[ \t>]{0,40}(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _LABEL = re.compile(r"[ \t>]{0,40}(?:\*\*|__)?[a-z][a-z' /-]{1,30}(?:\*\*|__)?:")
 _BECAUSE = re.compile(
-    r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]|\. ?(?:reason|rationale|why):? ", re.IGNORECASE
+    r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]|\. ?(?:reason|rationale|why):? ",
+    re.IGNORECASE,
 )
-_SINCE = re.compile(r",? (?:since|so that|as (?:it|they)(?! (?:is|are|was|were|stands?)\b)) ", re.IGNORECASE)
+_SINCE = re.compile(
+    r",? (?:since|so that|as (?:it|they)(?! (?:is|are|was|were|stands?)\b)) ", re.IGNORECASE
+)
 PLACEHOLDER = re.compile(
-    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}|…|(?:some |your |the )?(?:text|type|content|fact)(?: here)?|[\W_]*)[.\s]*", re.IGNORECASE
+    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}|…|(?:some |your |the )?(?:text|type|content|fact)(?: here)?|[\W_]*)[.\s]*",
+    re.IGNORECASE,
 )
 """What stands in a template where somebody is to write something."""
 
@@ -80,7 +84,10 @@ class Prose(NamedTuple):
             if _LIST.match(line):
                 return False
             if line.strip() and not line.startswith(("    ", "\t")):
-                blank = self.low[start : self._line_end(start)].strip() == "" or self.low[before:start].strip() == ""
+                blank = (
+                    self.low[start : self._line_end(start)].strip() == ""
+                    or self.low[before:start].strip() == ""
+                )
                 return blank or self.low[start - 1 : start + 1] == "\n\n"
             start = before
         return True
@@ -93,10 +100,20 @@ class Prose(NamedTuple):
         """Whether a paragraph goes on behind this line end."""
         before = self.low[self.low.rfind("\n", 0, newline) + 1 : newline].rstrip()
         after = self.low[newline + 1 : self._line_end(newline + 1)]
-        if not before.strip() or not after.strip() or before.lstrip().startswith(("#", "|")) or _BLOCK.match(after) or _LABEL.match(after):
+        if (
+            not before.strip()
+            or not after.strip()
+            or before.lstrip().startswith(("#", "|"))
+            or _BLOCK.match(after)
+            or _LABEL.match(after)
+        ):
             return False
         first = self.text[newline + 1 :][:80].lstrip(" \t>")[:1]
-        return first.islower() or first == "(" or (len(before) >= _WRAPPED and not before.endswith(_END))
+        return (
+            first.islower()
+            or first == "("
+            or (len(before) >= _WRAPPED and not before.endswith(_END))
+        )
 
 
 def prose(text: str) -> Prose:
@@ -129,7 +146,9 @@ def parted(text: str, type_: str) -> tuple[str, str]:
     if not at or at.start() < LEAST or len(text) - at.end() < LEAST:
         return text, ""
     reason = text[at.end() :].strip()
-    return text[: at.start()].rstrip(" ,;:(–—-"), reason.removesuffix(".").removesuffix(")") if "(" in at[0] else reason
+    return text[: at.start()].rstrip(" ,;:(–—-"), reason.removesuffix(".").removesuffix(
+        ")"
+    ) if "(" in at[0] else reason
 
 
 def _without_fences(text: str) -> str:

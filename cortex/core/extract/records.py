@@ -15,11 +15,20 @@ from cortex.core.topic import normal, segment
 TITLE_LIMIT = 80
 
 
-def found_in(text: str, begun: Record, phrases: Phrases, *, tags_only: bool, plan: bool) -> list[Record]:
+def found_in(
+    text: str, begun: Record, phrases: Phrases, *, tags_only: bool, plan: bool
+) -> list[Record]:
     """What is to be kept of an event's text, each a record that begins as `begun`; of a `plan` only if it is the session's own."""
     phrases = [one for one in phrases if is_type(one[0])]
-    wanted = [one for one in candidates(text, phrases, tags_only=tags_only) if is_record(one) and (plan or one.layer != STRUCTURAL)]
-    return [_plan(text, one, begun) if one.layer == STRUCTURAL else record_of(one, begun) for one in wanted]
+    wanted = [
+        one
+        for one in candidates(text, phrases, tags_only=tags_only)
+        if is_record(one) and (plan or one.layer != STRUCTURAL)
+    ]
+    return [
+        _plan(text, one, begun) if one.layer == STRUCTURAL else record_of(one, begun)
+        for one in wanted
+    ]
 
 
 def record_of(one: Candidate, begun: Record) -> Record:

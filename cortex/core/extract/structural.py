@@ -18,12 +18,25 @@ def done(text: str) -> list[Candidate]:
     if told.plan:
         steps = "; ".join(f"[{'x' if step.done else ' '}] {step.text}" for step in told.plan)
         found.append(_one("plan", steps, lines.get("Plan:", 1)))
-    found += [_one("progress", f"done: {step.text}", lines.get(f"- [x] {step.text}", 1)) for step in told.plan if step.done]
-    found += [_one("progress", f"changed {name}", lines.get(f"- {name}", 1)) for name in told.changed]
+    found += [
+        _one("progress", f"done: {step.text}", lines.get(f"- [x] {step.text}", 1))
+        for step in told.plan
+        if step.done
+    ]
+    found += [
+        _one("progress", f"changed {name}", lines.get(f"- {name}", 1)) for name in told.changed
+    ]
     failures = [one for one in told.ran if failed(one)]
     return [
         *found,
-        *(_one("progress", f"failed: {one.line}: {one.outcome}", lines.get(f"- `{one.line}` {one.outcome}", 1)) for one in failures),
+        *(
+            _one(
+                "progress",
+                f"failed: {one.line}: {one.outcome}",
+                lines.get(f"- `{one.line}` {one.outcome}", 1),
+            )
+            for one in failures
+        ),
     ]
 
 
@@ -35,7 +48,12 @@ def asked(text: str) -> list[tuple[int, str]]:
 
 def _lines(text: str) -> dict[str, int]:
     first = text.count("\n", 0, text.index(MARK))
-    return {line: number for number, line in reversed(list(enumerate(text[text.index(MARK) :].split("\n"), start=first + 1)))}
+    return {
+        line: number
+        for number, line in reversed(
+            list(enumerate(text[text.index(MARK) :].split("\n"), start=first + 1))
+        )
+    }
 
 
 def _one(type_: str, text: str, line: int) -> Candidate:

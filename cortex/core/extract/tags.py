@@ -16,7 +16,9 @@ from cortex.core.text import one_line
 
 _PERMANENT = ("permanent", "pinned", "pin")
 # The inside holds brackets one deep, and lines that are not blank.
-_TAG = re.compile(r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)|\[[^\[\]\n]{0,100}\]){0,800})\]")
+_TAG = re.compile(
+    r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)|\[[^\[\]\n]{0,100}\]){0,800})\]"
+)
 _BARE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
 _LINE_BEGINS = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
 _WORDS = re.compile(r"[\s,/+&|;]+")
@@ -33,7 +35,12 @@ def spans(read: Prose) -> list[tuple[int, int, Candidate]]:
     while at >= 0 and len(found) < _MOST:
         tag = _TAG.match(read.low, at) or _bare(read, at)
         end = tag.end() if tag else at + len(OPENING)
-        if tag and read.text[at - 1 : at] not in ("[", "\\", '"', "“", "'", "!") and read.text[end : end + 1] != "(" and not read.is_code(at):
+        if (
+            tag
+            and read.text[at - 1 : at] not in ("[", "\\", '"', "“", "'", "!")
+            and read.text[end : end + 1] != "("
+            and not read.is_code(at)
+        ):
             stop = _stop(read, end)
             if one := _candidate(read, at, tag, stop):
                 used = end if one[0] else stop
@@ -56,7 +63,9 @@ def _bare(read: Prose, at: int) -> re.Match[str] | None:
     """A tag without its colon, where it begins a line."""
     before = read.low[max(0, at - 40) : at].rpartition("\n")
     begins = (before[1] or at <= 40) and _LINE_BEGINS.fullmatch(before[2])
-    return _BARE.match(read.low, at) if begins and read.text.startswith(OPENING.upper(), at) else None
+    return (
+        _BARE.match(read.low, at) if begins and read.text.startswith(OPENING.upper(), at) else None
+    )
 
 
 def _stop(read: Prose, end: int) -> int:
@@ -70,7 +79,9 @@ def _stop(read: Prose, end: int) -> int:
     return stop if following < 0 else following
 
 
-def _candidate(read: Prose, at: int, tag: re.Match[str], stop: int) -> tuple[bool, Candidate] | None:
+def _candidate(
+    read: Prose, at: int, tag: re.Match[str], stop: int
+) -> tuple[bool, Candidate] | None:
     """Whether the text stands within the tag, and the find; None for a tag that says nothing."""
     bare = tag.re is _BARE
     inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
@@ -78,13 +89,24 @@ def _candidate(read: Prose, at: int, tag: re.Match[str], stop: int) -> tuple[boo
     behind = tidy(behind[found.end() :] if (found := _BEHIND.match(behind)) else behind)
     words = [word for word in _WORDS.split(inside.lower().strip()) if word]
     known = [type_named(word) in RECORD_TYPES or word in _PERMANENT for word in words]
-    listed = bool(words) and known[0] and len(words) <= 6 and ("," in inside or all(known)) and all(map(_NAME.fullmatch, words))
+    listed = (
+        bool(words)
+        and known[0]
+        and len(words) <= 6
+        and ("," in inside or all(known))
+        and all(map(_NAME.fullmatch, words))
+    )
     pinned = any(word in _PERMANENT for word in words)
-    if bare and (not (listed or not words) or " " not in behind or sum(map(str.isalnum, behind)) < LEAST):
+    if bare and (
+        not (listed or not words) or " " not in behind or sum(map(str.isalnum, behind)) < LEAST
+    ):
         return None
     listed = listed or bare
     if listed and (behind or len(words) == 1):
-        text, tags = behind, tuple(word for word, is_known in zip(words, known, strict=True) if not is_known)
+        text, tags = (
+            behind,
+            tuple(word for word, is_known in zip(words, known, strict=True) if not is_known),
+        )
         type_ = next((type_named(word) for word in words if type_named(word) in RECORD_TYPES), "")
     else:
         text, tags, type_, pinned = tidy(inside), (), "", False
@@ -97,4 +119,6 @@ def _candidate(read: Prose, at: int, tag: re.Match[str], stop: int) -> tuple[boo
         text = text[lead.end() :] if lead and type_ else text
         type_ = type_ or ("note" if pinned else "learning")
     text, reason = parted(text, type_)
-    return not (listed and behind), Candidate(TAG, type_, text, 1.0, read.line(at), reason, pinned, tags)
+    return not (listed and behind), Candidate(
+        TAG, type_, text, 1.0, read.line(at), reason, pinned, tags
+    )

@@ -19,7 +19,9 @@ _LABELS_AND_VERBS = """
     tuesday update upgrade upload urgent use version wait want wednesday what when where why write
 """
 _NOT_NAMES = frozenset(_LABELS_AND_VERBS.split())
-NOTHING = frozenset(("none", "n/a", "na", "nothing", "no", "nil", "tbd", "keine", "aucune", "aucun", "ninguna"))
+NOTHING = frozenset(
+    ("none", "n/a", "na", "nothing", "no", "nil", "tbd", "keine", "aucune", "aucun", "ninguna")
+)
 
 CHECKBOX = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
 LABEL = re.compile(
@@ -34,10 +36,18 @@ _DUE = re.compile(  # U+1F4C5, a calendar, is the due mark of the Obsidian Tasks
 )
 # As the Obsidian Tasks plugin writes them into a task: when it was done, dropped, planned, begun and made, and its priority.
 _CLOSED = re.compile(rf"[\u2705\u274c]\ufe0f?[ ]{{0,3}}{_ISO}")
-_SIGNS = re.compile(rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO}|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?")
-_OWNER = re.compile(r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})(?:[, ]{0,3}[\])]|$)")
-_MENTION = re.compile(r"`[^`]{0,200}`|(?<![\w@/.])@([^\W\d_][\w'’-]{0,40}(?:\.\w[\w'’-]{0,40})?)(?![\w/@])")
-_LEAD = re.compile(r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]|[ ]to[ ](?=[^\WA-Z\d_]))")
+_SIGNS = re.compile(
+    rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO}|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?"
+)
+_OWNER = re.compile(
+    r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})(?:[, ]{0,3}[\])]|$)"
+)
+_MENTION = re.compile(
+    r"`[^`]{0,200}`|(?<![\w@/.])@([^\W\d_][\w'’-]{0,40}(?:\.\w[\w'’-]{0,40})?)(?![\w/@])"
+)
+_LEAD = re.compile(
+    r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]|[ ]to[ ](?=[^\WA-Z\d_]))"
+)
 _PARENTHESIS = re.compile(r"\(([^()]{1,80})\)[ .]{0,3}$")
 AND = re.compile(r"[ ]{0,3}(?:[,;&+/]|\b(?:and|und|et|y)\b)[ ]{0,3}")
 _WORD = re.compile(r"[^\W\d_][\w'’.-]{0,40}")
@@ -87,7 +97,12 @@ def plain(text: str) -> str:
 
 def _readings(texts: list[str]) -> tuple[str, str]:
     lead, last = _LEAD.match(texts[0].strip()), _PARENTHESIS.search(texts[0][-90:])
-    names = (part.strip(" *_[]`@").casefold() for found in (lead, last) if found for part in AND.split(found[1]))
+    names = (
+        part.strip(" *_[]`@").casefold()
+        for found in (lead, last)
+        if found
+        for part in AND.split(found[1])
+    )
     return _task_of(texts, frozenset())[0], _task_of(texts, frozenset(names))[0]
 
 
@@ -113,7 +128,11 @@ def _take_owner(text: str, names: Names) -> tuple[str, str]:
     if field := _OWNER.search(text):
         owner = tidy(field[1])
         text = f"{text[: field.start()]} {text[field.end() :]}".strip()
-    if (lead := _LEAD.match(text)) and (person := people_in(lead[1], names)) and owner in ("", person):
+    if (
+        (lead := _LEAD.match(text))
+        and (person := people_in(lead[1], names))
+        and owner in ("", person)
+    ):
         return text[lead.end() :], person
     if not owner and (mention := _MENTION.match(text)) and mention[1]:
         return text[mention.end() :], mention[1]
@@ -139,9 +158,17 @@ def _take_parenthesis(text: str, owner: str, due: str, names: Names) -> tuple[st
         parts = re.split(r"[ ]{0,3}[,;][ ]{0,3}", match[1].strip(" ,;")) if match else []
         days = [part for part in parts if valid(part)]
         people = ", ".join(part for part in parts if part not in days)
-        if not match or len(days) > 1 - bool(due) or (people and (owner or not people_in(people, names))):
+        if (
+            not match
+            or len(days) > 1 - bool(due)
+            or (people and (owner or not people_in(people, names)))
+        ):
             break
-        text, owner, due = text[: -len(match[0])], owner or people_in(people, names), due or "".join(days)
+        text, owner, due = (
+            text[: -len(match[0])],
+            owner or people_in(people, names),
+            due or "".join(days),
+        )
     return text, owner, due
 
 
@@ -155,7 +182,9 @@ def people_in(candidate: str, names: Names, strict: bool = False) -> str:
         name = part.strip(" *_[]`")
         mention, name = name.startswith("@"), name.removeprefix("@")
         looks = name[:1].isupper() and not name.isupper() and name.casefold() not in _NOT_NAMES
-        if name.casefold() not in names and not (_WORD.fullmatch(name) and (mention or (looks and not strict))):
+        if name.casefold() not in names and not (
+            _WORD.fullmatch(name) and (mention or (looks and not strict))
+        ):
             return ""
         people.append(name)
     return ", ".join(people)

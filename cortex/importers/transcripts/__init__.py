@@ -22,14 +22,18 @@ READERS: dict[str, tuple[str, str]] = {
 def read(host: str, lines: list[bytes], root: str, since: str = "") -> Read:
     """What some lines of a host's transcript tell; see the `read` of the host's module. `KeyError` for a host without one."""
     module, function = READERS[host]
-    answer: Callable[[list[bytes], str, str], Read] = getattr(import_module(f"cortex.{module}"), function)
+    answer: Callable[[list[bytes], str, str], Read] = getattr(
+        import_module(f"cortex.{module}"), function
+    )
     return answer(lines, root, since)
 
 
 def session_of(host: str, line: bytes, before: str, expected: str) -> str:
     """The session that a line of a host's transcript is of, `before` being that of the line before, empty for none. A line whose bytes
     seem to name another session than the `expected` one is parsed. Empty where a host's lines name no session."""
-    function: Callable[[bytes, str, str], str] | None = getattr(import_module(f"cortex.{READERS[host][0]}"), "session_of", None)
+    function: Callable[[bytes, str, str], str] | None = getattr(
+        import_module(f"cortex.{READERS[host][0]}"), "session_of", None
+    )
     return function(line, before, expected) if function else ""
 
 

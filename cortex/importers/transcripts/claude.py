@@ -17,9 +17,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONG = 64 * 1024  # bytes; a longer line that is only a tool's answer is not parsed
-_EDITS = {"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
+_EDITS = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+}
 _SHELLS = ("Bash", "PowerShell")
-_NOT_TYPED = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<user-memory-input>", "Caveat: The messages below")
+_NOT_TYPED = (
+    "<local-command-",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+    "<user-memory-input>",
+    "Caveat: The messages below",
+)
 _SESSION = b'"sessionId"'
 _INTERRUPTED = "[Request interrupted"
 _MOST_SEEN = 200_000  # ids of lines; as many stand in a transcript of 400 MB
@@ -57,15 +69,28 @@ class ClaudeReader(Telling):
         for line in lines:
             if b'"isSidechain"' in line and not self.main:
                 aside = b'"isSidechain":true' in line or b'"isSidechain": true' in line
-                self.main = self.main or (not aside and (b'"assistant"' in line or b'"user"' in line))
+                self.main = self.main or (
+                    not aside and (b'"assistant"' in line or b'"user"' in line)
+                )
                 self.named_aside = self.named_aside or (aside and b'"agentId"' in line)
-            if b'"parentUuid"' in line and b'"user"' in line and b'"tool_result"' not in line and len(line) < _LONG * 16:
+            if (
+                b'"parentUuid"' in line
+                and b'"user"' in line
+                and b'"tool_result"' not in line
+                and len(line) < _LONG * 16
+            ):
                 self._glance_at(line)
         self.aside = self.named_aside and not self.main
 
     def _glance_at(self, line: bytes) -> None:
         told = object_of(line)
-        if not told or told.get("type") != "user" or told.get("isSidechain") or told.get("isMeta") or told.get("isCompactSummary"):
+        if (
+            not told
+            or told.get("type") != "user"
+            or told.get("isSidechain")
+            or told.get("isMeta")
+            or told.get("isCompactSummary")
+        ):
             return
         parent, own = told.get("parentUuid"), told.get("uuid")
         if isinstance(parent, str) and isinstance(own, str) and parent and _typed(_content(told)):
@@ -89,7 +114,12 @@ class ClaudeReader(Telling):
     def _line(self, told: dict[str, Any]) -> None:
         type_, id_ = told.get("type"), _text(told.get("uuid"))
         if type_ in ("ai-title", "summary", "custom-title"):
-            self.title = _text(told.get("aiTitle")) or _text(told.get("customTitle")) or _text(told.get("summary")) or self.title
+            self.title = (
+                _text(told.get("aiTitle"))
+                or _text(told.get("customTitle"))
+                or _text(told.get("summary"))
+                or self.title
+            )
         if id_:
             if id_ in self.seen or self._taken_back(id_, told.get("parentUuid")):
                 return
@@ -101,7 +131,11 @@ class ClaudeReader(Telling):
         if not self.moment(told.get("timestamp")):
             return
         agent = _text(told.get("agentId"))
-        self.chain = self._chain(id_, told.get("parentUuid"), agent) if told.get("isSidechain") is True and not self.aside else ""
+        self.chain = (
+            self._chain(id_, told.get("parentUuid"), agent)
+            if told.get("isSidechain") is True and not self.aside
+            else ""
+        )
         self.agent = self.agent or (agent if self.aside else "")
         self.cwd = _text(told.get("cwd")) or self.cwd
         self.branch = _branch(told.get("gitBranch"), self.branch)
@@ -114,7 +148,12 @@ class ClaudeReader(Telling):
 
     def _chain(self, id_: str, parent: object, agent: str) -> str:
         """The side chain of a line: the agent that it names, or where its parents begin."""
-        chain = agent or (self.chains.get(parent, "") if isinstance(parent, str) else "") or id_ or "aside"
+        chain = (
+            agent
+            or (self.chains.get(parent, "") if isinstance(parent, str) else "")
+            or id_
+            or "aside"
+        )
         if id_ and len(self.chains) < _MOST_SEEN:
             self.chains[id_] = chain
         return chain
@@ -169,11 +208,17 @@ class ClaudeReader(Telling):
         elif name in _SHELLS:
             self.ask(given.get("command"), call)
         elif name == "TodoWrite" and isinstance(given.get("todos"), list):
-            todos = (step(one.get("content"), one.get("status") == "completed") for one in given["todos"] if isinstance(one, dict))
+            todos = (
+                step(one.get("content"), one.get("status") == "completed")
+                for one in given["todos"]
+                if isinstance(one, dict)
+            )
             self.planned([one for one in todos if one], call)
         elif name == "ExitPlanMode" and isinstance(given.get("plan"), str):
             self.planned(steps_in(given["plan"]), call)
-        elif name == "TaskCreate" and (one := step(given.get("subject") or given.get("description"), done=False)):
+        elif name == "TaskCreate" and (
+            one := step(given.get("subject") or given.get("description"), done=False)
+        ):
             self.creating[call or str(len(self.creating))] = one
             if len(self.creating) > _MOST_TASKS:
                 self.creating.pop(next(iter(self.creating)))
@@ -187,7 +232,10 @@ class ClaudeReader(Telling):
         elif id_ in self.tasks:
             held = self.tasks[id_]
             named = step(given.get("subject"), done=False)
-            self.tasks[id_] = Step(named.text if named else held.text, status == "completed" if isinstance(status, str) else held.done)
+            self.tasks[id_] = Step(
+                named.text if named else held.text,
+                status == "completed" if isinstance(status, str) else held.done,
+            )
         else:
             return
         self.planned(list(self.tasks.values()), call)
@@ -213,13 +261,20 @@ class ClaudeReader(Telling):
         if call in self.creating:
             created = self.creating.pop(call)
             task = result.get("task") if isinstance(result, dict) else None
-            id_ = str(task["id"]) if isinstance(task, dict) and "id" in task else _number(text_of(part.get("content"))) or str(len(self.tasks) + 1)
+            id_ = (
+                str(task["id"])
+                if isinstance(task, dict) and "id" in task
+                else _number(text_of(part.get("content"))) or str(len(self.tasks) + 1)
+            )
             if not failed and len(self.tasks) < _MOST_TASKS:
                 self.tasks[id_] = created
                 self.planned(list(self.tasks.values()), "")
             return
         if call in self.calls:
-            ended = not (isinstance(result, dict) and (result.get("backgroundTaskId") or result.get("interrupted") is True))
+            ended = not (
+                isinstance(result, dict)
+                and (result.get("backgroundTaskId") or result.get("interrupted") is True)
+            )
             self.answer(call, failed, text_of(part.get("content")), known=ended)
 
     def _steered(self, told: dict[str, Any], id_: str) -> None:
@@ -228,7 +283,11 @@ class ClaudeReader(Telling):
         if told.get("type") == "queue-operation":
             text = told.get("content") if told.get("operation") == "remove" else None
         else:
-            text = attached.get("prompt") if isinstance(attached, dict) and attached.get("type") == "queued_command" else None
+            text = (
+                attached.get("prompt")
+                if isinstance(attached, dict) and attached.get("type") == "queued_command"
+                else None
+            )
         text = _typed(text)
         if text and text not in self.steered:
             if len(self.steered) < _MOST_TASKS:
@@ -238,9 +297,19 @@ class ClaudeReader(Telling):
     def _long(self, line: bytes) -> bool:
         """Whether a long line is only the answer of a tool that succeeded; then its bytes say all that is needed."""
         start = line.find(b'"tool_use_id":"')
-        if start < 0 or line.count(b'"tool_use_id":"') > 1 or b'"is_error":true' in line or b'"type":"text"' in line or b'"role":"user"' not in line:
+        if (
+            start < 0
+            or line.count(b'"tool_use_id":"') > 1
+            or b'"is_error":true' in line
+            or b'"type":"text"' in line
+            or b'"role":"user"' not in line
+        ):
             return False
-        if b'"type":"user"' not in line or b'"type":"tool_result"' not in line or not line.rstrip().endswith(b"}"):
+        if (
+            b'"type":"user"' not in line
+            or b'"type":"tool_result"' not in line
+            or not line.rstrip().endswith(b"}")
+        ):
             return False
         call = _between(line, b'"tool_use_id":"')
         if call in self.creating or b'"backgroundTaskId"' in line or b'"interrupted":true' in line:
@@ -263,7 +332,9 @@ def session_of(line: bytes, before: str, expected: str) -> str:
     at = line.find(_SESSION)
     if at < 0:
         return before
-    if line[at + len(_SESSION) :].startswith((f':"{expected}"'.encode(), f': "{expected}"'.encode())):
+    if line[at + len(_SESSION) :].startswith(
+        (f':"{expected}"'.encode(), f': "{expected}"'.encode())
+    ):
         return expected
     told = object_of(line)
     return (_text(told.get("sessionId")) if told else "") or before
@@ -283,7 +354,13 @@ def _content(told: dict[str, Any]) -> object:
 def _typed(content: object) -> str:
     """What a person typed, of a message that may be something else: a tool's answer, or what the host says in their name."""
     if isinstance(content, list):
-        texts = [part["text"] for part in content if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)]
+        texts = [
+            part["text"]
+            for part in content
+            if isinstance(part, dict)
+            and part.get("type") == "text"
+            and isinstance(part.get("text"), str)
+        ]
         content = "\n".join(text for text in texts if not text.startswith(_INTERRUPTED))
     if not isinstance(content, str):
         return ""

@@ -21,12 +21,22 @@ _NOT_TYPED = (
     "<environment_context", "<user_instructions", "<INSTRUCTIONS", "# AGENTS.md instructions", "<permissions", "<turn_aborted", "<skill",
     "<subagent_notification", "<user_shell_command", "<collaboration_mode", "<personality", "<recommended_plugins", "<apps_instructions",
 )  # fmt: skip
-_SHELLS = ("shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec")
+_SHELLS = (
+    "shell",
+    "shell_command",
+    "exec_command",
+    "local_shell",
+    "container.exec",
+    "unified_exec",
+)
 _ITEMS = (
     "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "local_shell_call_output", "custom_tool_call",
     "custom_tool_call_output", "web_search_call",
 )  # fmt: skip
-_WHERE = (("Current working directory: ", "\n"), ("<cwd>", "</cwd>"))  # in what the host says in the person's name
+_WHERE = (
+    ("Current working directory: ", "\n"),
+    ("<cwd>", "</cwd>"),
+)  # in what the host says in the person's name
 _PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 _EXITS = ("process exited with code ", "exit code: ")
 _MOST_TURNS = 1_000_000
@@ -119,9 +129,13 @@ class CodexReader(Telling):
     def _context(self, item: dict[str, Any]) -> None:
         """Where the session is. A rollout that was forked tells its parent's beginning behind its own: the first counts."""
         if not self.session:
-            self.session = next((item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), "")
+            self.session = next(
+                (item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), ""
+            )
             source = item.get("source")
-            self.aside = item.get("thread_source") == "subagent" or (isinstance(source, dict) and "subagent" in source)
+            self.aside = item.get("thread_source") == "subagent" or (
+                isinstance(source, dict) and "subagent" in source
+            )
             if self.aside:
                 self.agent, self.parent = self.session, _parent(item, source)
         self.cwd = item["cwd"] if isinstance(item.get("cwd"), str) else self.cwd
@@ -135,13 +149,22 @@ class CodexReader(Telling):
         assert isinstance(call, str)
         if type_ == "message" and item.get("role") in ("assistant", "user"):
             id_ = item.get("id")
-            self._message("response_item", item["role"] == "assistant", text_of(item.get("content")), id_ if isinstance(id_, str) else "")
+            self._message(
+                "response_item",
+                item["role"] == "assistant",
+                text_of(item.get("content")),
+                id_ if isinstance(id_, str) else "",
+            )
         elif type_ == "local_shell_call":
             action = item.get("action")
             if isinstance(action, dict):
                 self._command(action.get("command"), action.get("working_directory"), call)
         elif type_ in ("function_call", "custom_tool_call"):
-            self._called(item.get("name"), item.get("arguments") if type_ == "function_call" else item.get("input"), call)
+            self._called(
+                item.get("name"),
+                item.get("arguments") if type_ == "function_call" else item.get("input"),
+                call,
+            )
         elif type_ in ("function_call_output", "custom_tool_call_output"):
             self._answered(call, item.get("output"))
 
@@ -166,11 +189,25 @@ class CodexReader(Telling):
             self.prompt(text, id_)
 
     def _called(self, name: object, given: object, call: str) -> None:
-        held = object_of(given.encode("utf-8", "replace")) if isinstance(given, str) and given.lstrip().startswith("{") else given
+        held = (
+            object_of(given.encode("utf-8", "replace"))
+            if isinstance(given, str) and given.lstrip().startswith("{")
+            else given
+        )
         if isinstance(held, dict) and name in _SHELLS:
-            self._command(held.get("command") if "command" in held else held.get("cmd"), held.get("workdir"), call)
-        elif name == "update_plan" and isinstance(held, dict) and isinstance(held.get("plan"), list):
-            steps = (step(one.get("step"), one.get("status") == "completed") for one in held["plan"] if isinstance(one, dict))
+            self._command(
+                held.get("command") if "command" in held else held.get("cmd"),
+                held.get("workdir"),
+                call,
+            )
+        elif (
+            name == "update_plan" and isinstance(held, dict) and isinstance(held.get("plan"), list)
+        ):
+            steps = (
+                step(one.get("step"), one.get("status") == "completed")
+                for one in held["plan"]
+                if isinstance(one, dict)
+            )
             self.planned([one for one in steps if one], call)
         elif name == "apply_patch":
             patch = held.get("input") or held.get("patch") if isinstance(held, dict) else given
@@ -193,7 +230,12 @@ class CodexReader(Telling):
             return
         for line in patch.splitlines():
             if start := next((mark for mark in _PATCHED if line.startswith(mark)), ""):
-                self.edit(absolute(line[len(start) :].strip(), workdir if isinstance(workdir, str) else ""), call)
+                self.edit(
+                    absolute(
+                        line[len(start) :].strip(), workdir if isinstance(workdir, str) else ""
+                    ),
+                    call,
+                )
 
     def _answered(self, call: str, output: object) -> None:
         text, code = output_of(output)
@@ -206,14 +248,22 @@ def session_of(line: bytes, before: str, _expected: str) -> str:
         return before
     told = object_of(line)
     item = told.get("payload") if told and told.get("type") == "session_meta" else None
-    return next((item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), "") if isinstance(item, dict) else ""
+    return (
+        next((item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), "")
+        if isinstance(item, dict)
+        else ""
+    )
 
 
 def _parent(item: dict[str, Any], source: object) -> str:
     """The session that began this one; empty where the line does not say."""
     begun = source.get("subagent") if isinstance(source, dict) else None
     thread = begun.get("thread_spawn") if isinstance(begun, dict) else None
-    found = thread.get("parent_thread_id") if isinstance(thread, dict) else item.get("parent_thread_id") or item.get("forked_from_id")
+    found = (
+        thread.get("parent_thread_id")
+        if isinstance(thread, dict)
+        else item.get("parent_thread_id") or item.get("forked_from_id")
+    )
     return found if isinstance(found, str) else ""
 
 
@@ -235,7 +285,11 @@ def output_of(output: object) -> tuple[str, str]:
         about = output.get("metadata")
         code = about.get("exit_code") if isinstance(about, dict) else output.get("exit_code")
         inner = output["output"] if "output" in output else output.get("content")
-        text, told = output_of(inner) if isinstance(inner, str) and not inner.lstrip().startswith("{") else (text_of(inner), "")
+        text, told = (
+            output_of(inner)
+            if isinstance(inner, str) and not inner.lstrip().startswith("{")
+            else (text_of(inner), "")
+        )
         if isinstance(code, int) and not isinstance(code, bool):
             return text, str(code)
         return text, "1" if output.get("success") is False else told
@@ -243,8 +297,13 @@ def output_of(output: object) -> tuple[str, str]:
     head, found, rest = text.partition("Output:\n")
     for line in head.lower().splitlines()[:12] if found or len(head) < 4000 else ():
         for mark in _EXITS:
-            if line.startswith(mark) and (number := line[len(mark) :].strip().rstrip(".").lstrip("-")).isdigit():
+            if (
+                line.startswith(mark)
+                and (number := line[len(mark) :].strip().rstrip(".").lstrip("-")).isdigit()
+            ):
                 return rest if found else text, number
-    if text.startswith(("apply_patch verification failed", "failed to apply patch", "execution error", "Error:")):
+    if text.startswith(
+        ("apply_patch verification failed", "failed to apply patch", "execution error", "Error:")
+    ):
         return text, "1"
     return text, ""

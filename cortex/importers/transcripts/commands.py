@@ -28,14 +28,36 @@ _WRAPPERS = "sudo time env nohup exec command npx bunx pnpx timeout nice xvfb-ru
 _BEFORE = frozenset(_WRAPPERS.split())
 _PYTHON = ("python", "python3", "py")
 _MOST = 4000  # characters of a command that are looked at for programs
-_TELLING = ("error", "fail", "not found", "no such", "denied", "cannot", "unknown", "invalid", "fatal", "panic", "exception")
-_REFUSED = ("the user doesn't want to", "[request interrupted", "requested permissions", "user rejected", "permission to use")
+_TELLING = (
+    "error",
+    "fail",
+    "not found",
+    "no such",
+    "denied",
+    "cannot",
+    "unknown",
+    "invalid",
+    "fatal",
+    "panic",
+    "exception",
+)
+_REFUSED = (
+    "the user doesn't want to",
+    "[request interrupted",
+    "requested permissions",
+    "user rejected",
+    "permission to use",
+)
 _LINES, _LOOKED_AT = 200, 20_000  # of what a command printed, for the reason
 
 
 def command_of(command: str, failed: bool, output: str = "", code: str = "") -> Command | None:
     """The command as one that is worth telling; None when it is not. Failures always are, unless nobody let it run."""
-    if not command.strip() or (not failed and not noteworthy(command)) or (failed and refused(output)):
+    if (
+        not command.strip()
+        or (not failed and not noteworthy(command))
+        or (failed and refused(output))
+    ):
         return None
     line = shorten(one_clean_line(command), LONGEST_COMMAND)
     return Command(line, f"failed: {why(output, code)}".rstrip(": ") if failed else "ok")
@@ -58,11 +80,21 @@ def _says(words: list[str]) -> bool:
     while words:
         name = words[0].rpartition("/")[2]
         assigned = "=" in name and not name.startswith("-")
-        if name in _ALONE or (name in _SECOND and any(word in _SECOND[name] for word in words[1:4])):
+        if name in _ALONE or (
+            name in _SECOND and any(word in _SECOND[name] for word in words[1:4])
+        ):
             return True
         if name in ("npm", "yarn", "pnpm", "bun", "deno") and "run" in words[1:3]:
-            return any(part in word for word in words[2:4] for part in ("test", "lint", "build", "check"))
-        if not (assigned or name in _BEFORE or name in _PYTHON or name.rstrip("smh").isdigit() or (name.startswith("python3.") and len(name) < 12)):
+            return any(
+                part in word for word in words[2:4] for part in ("test", "lint", "build", "check")
+            )
+        if not (
+            assigned
+            or name in _BEFORE
+            or name in _PYTHON
+            or name.rstrip("smh").isdigit()
+            or (name.startswith("python3.") and len(name) < 12)
+        ):
             return False
         words = words[1:]
     return False
@@ -74,8 +106,15 @@ def why(output: str, code: str = "") -> str:
     if lines and lines[0].lower().removeprefix("error: ").startswith("exit code "):
         said = lines[0].lower().removeprefix("error: ").split()[2]
         code, lines = code or (said if said.isalnum() else ""), lines[1:]
-    lines = [line.replace("<tool_use_error>", "").replace("</tool_use_error>", "") for line in lines if line.strip("=-_* ")]
+    lines = [
+        line.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+        for line in lines
+        if line.strip("=-_* ")
+    ]
     telling = [line for line in lines if not line.startswith(("Traceback (", "$ ", "> "))]
-    line = next((one for one in telling if any(word in one.lower() for word in _TELLING)), telling[0] if telling else "")
+    line = next(
+        (one for one in telling if any(word in one.lower() for word in _TELLING)),
+        telling[0] if telling else "",
+    )
     exit_ = f"exit code {code[:8]}" if code else ""
     return shorten(", ".join(part for part in (exit_, one_clean_line(line)) if part), LONGEST_WHY)

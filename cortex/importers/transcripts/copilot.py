@@ -54,7 +54,9 @@ class CopilotReader(Telling):
         elif type_ == "assistant.message":
             self.say(data.get("content"), _text(data.get("messageId")) or id_)
         elif type_ == "tool.execution_start":
-            self._called(_text(data.get("toolName")), data.get("arguments"), _text(data.get("toolCallId")))
+            self._called(
+                _text(data.get("toolName")), data.get("arguments"), _text(data.get("toolCallId"))
+            )
         elif type_ == "tool.execution_complete":
             self._answered(data)
         elif type_ == "session.compaction_complete":
@@ -75,16 +77,27 @@ class CopilotReader(Telling):
         if name in _SHELLS:
             self.ask(held.get("command"), call)
         elif name in _EDITS:
-            self.edit(next((held[key] for key in _PATHS if isinstance(held.get(key), str)), ""), call)
+            self.edit(
+                next((held[key] for key in _PATHS if isinstance(held.get(key), str)), ""), call
+            )
 
     def _answered(self, data: dict[str, Any]) -> None:
         result, error = data.get("result"), data.get("error")
         output = result.get("content") if isinstance(result, dict) else result
         failed = data.get("success") is False
         text = error.get("message") if failed and isinstance(error, dict) else text_of(output)
-        words = text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ") if isinstance(text, str) else ""
+        words = (
+            text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ")
+            if isinstance(text, str)
+            else ""
+        )
         code = words if words.isdecimal() and len(words) < 4 else ""
-        self.answer(data.get("toolCallId"), failed or code not in ("", "0"), text if isinstance(text, str) else "", code)
+        self.answer(
+            data.get("toolCallId"),
+            failed or code not in ("", "0"),
+            text if isinstance(text, str) else "",
+            code,
+        )
 
 
 def _text(value: object) -> str:

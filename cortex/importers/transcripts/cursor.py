@@ -42,7 +42,9 @@ class CursorReader(Telling):
                 self.skipped += 1
                 continue
             self.moment(told.get("timestamp"))
-            for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            for part in (
+                [{"type": "text", "text": content}] if isinstance(content, str) else content
+            ):
                 if isinstance(part, dict):
                     self._part(told.get("role"), part)
         return self.taken()
@@ -56,9 +58,22 @@ class CursorReader(Telling):
                 # The host puts what it attached around what the person typed.
                 _, found, rest = text.partition(_QUERY)
                 self.prompt(rest.partition(_QUERY_END)[0] if found else text, "")
-        elif part.get("type") == "tool_use" and role == "assistant" and isinstance(given, dict) and isinstance(name, str):
+        elif (
+            part.get("type") == "tool_use"
+            and role == "assistant"
+            and isinstance(given, dict)
+            and isinstance(name, str)
+        ):
             if name.lower() in _EDITS:
-                self.edit(next((given[key] for key in _PATHS if isinstance(given.get(key), str)), ""), "")
-            elif name.lower() in ("todowrite", "todo_write") and isinstance(given.get("todos"), list):
-                todos = (step(one.get("content"), one.get("status") == "completed") for one in given["todos"] if isinstance(one, dict))
+                self.edit(
+                    next((given[key] for key in _PATHS if isinstance(given.get(key), str)), ""), ""
+                )
+            elif name.lower() in ("todowrite", "todo_write") and isinstance(
+                given.get("todos"), list
+            ):
+                todos = (
+                    step(one.get("content"), one.get("status") == "completed")
+                    for one in given["todos"]
+                    if isinstance(one, dict)
+                )
                 self.planned([one for one in todos if one], "")

@@ -77,11 +77,24 @@ def glance(host: str, path: str) -> Glance:
         told = bool(begin.feed([line])) or told
         cwd, branch = cwd or begin.cwd, branch or begin.branch
     told = bool(end.feed(last_lines(path))) or told
-    session, agent = _named(host, path, begin.parent if begin.aside else "", begin.agent, begin.session or end.session)
+    session, agent = _named(
+        host, path, begin.parent if begin.aside else "", begin.agent, begin.session or end.session
+    )
     if not (told or begin.session or end.session or cwd or begin.first or end.first):
         session = ""
     last = max(begin.last, end.last)
-    return Glance(host, path, size, session, agent, cwd or end.cwd, branch or end.branch, begin.first or end.first, last, look.fault)
+    return Glance(
+        host,
+        path,
+        size,
+        session,
+        agent,
+        cwd or end.cwd,
+        branch or end.branch,
+        begin.first or end.first,
+        last,
+        look.fault,
+    )
 
 
 def _is_transcript(host: str, folder: str, name: str) -> bool:
@@ -104,5 +117,7 @@ def _named(host: str, path: str, parent: str, agent: str, session: str) -> tuple
     if stem.startswith(_AGENT) or agent:
         at = folders.index(_SUBAGENTS) - 1 if _SUBAGENTS in folders else -1
         within = folders[at] if at >= 0 and len(folders[at]) == _UUID else ""
-        return within or session or stem, stem.removeprefix(_AGENT) if stem.startswith(_AGENT) else agent
+        return within or session or stem, stem.removeprefix(_AGENT) if stem.startswith(
+            _AGENT
+        ) else agent
     return stem if len(stem) == _UUID else session or stem, ""

@@ -83,9 +83,21 @@ def read_all(reader: Reader, lines: list[bytes], root: str, since: str) -> Read:
     reader.since = since
     reader.glance(lines)
     pieces = [piece for piece in (*reader.feed(lines), *reader.rest()) if not piece.chain]
-    messages = tuple(Message(one.id, "assistant" if one.kind == SAID else "user", one.text) for one in pieces if one.kind in (SAID, PROMPT))
+    messages = tuple(
+        Message(one.id, "assistant" if one.kind == SAID else "user", one.text)
+        for one in pieces
+        if one.kind in (SAID, PROMPT)
+    )
     return Read(
-        stretch_of(pieces, root), reader.session, reader.cwd, reader.branch, reader.first, reader.last, messages, reader.title, reader.skipped
+        stretch_of(pieces, root),
+        reader.session,
+        reader.cwd,
+        reader.branch,
+        reader.first,
+        reader.last,
+        messages,
+        reader.title,
+        reader.skipped,
     )
 
 
@@ -108,14 +120,24 @@ def stretch_of(pieces: Iterable[Piece], root: str) -> Stretch:
             ran[piece.command] = None
         elif piece.kind == PLAN:
             plan = piece.plan
-    return Stretch(together(said), tuple(asked), tuple(changed)[:MOST_CHANGED], tuple(ran)[-MOST_COMMANDS:], plan)
+    return Stretch(
+        together(said),
+        tuple(asked),
+        tuple(changed)[:MOST_CHANGED],
+        tuple(ran)[-MOST_COMMANDS:],
+        plan,
+    )
 
 
 def asked_in(prompt: str) -> list[str]:
     """The lines of a person's own words that hold a memory tag."""
     if not is_tagged(prompt):
         return []
-    return [one_clean_line(line)[:LONGEST_ASKED] for line in clean(prompt).splitlines() if is_tagged(line)]
+    return [
+        one_clean_line(line)[:LONGEST_ASKED]
+        for line in clean(prompt).splitlines()
+        if is_tagged(line)
+    ]
 
 
 def one_clean_line(text: str) -> str:
@@ -155,16 +177,38 @@ def time_of(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e14:
         from datetime import UTC, datetime  # noqa: PLC0415  no host that is known writes numbers
 
-        return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(value) % 1000:03}Z"
+        return (
+            datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+            + f"{int(value) % 1000:03}Z"
+        )
     return ""
 
 
 def _is_time(head: str) -> bool:
     numbers = head[:4] + head[5:7] + head[8:10] + head[11:13] + head[14:16] + head[17:]
-    if not (numbers.isascii() and numbers.isdigit() and head[4] == head[7] == "-" and head[10] == "T" and head[13] == head[16] == ":"):
+    if not (
+        numbers.isascii()
+        and numbers.isdigit()
+        and head[4] == head[7] == "-"
+        and head[10] == "T"
+        and head[13] == head[16] == ":"
+    ):
         return False
-    month, day, hour, minute, second = int(head[5:7]), int(head[8:10]), int(head[11:13]), int(head[14:16]), int(head[17:])
-    return head[:4] >= "1970" and 1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60
+    month, day, hour, minute, second = (
+        int(head[5:7]),
+        int(head[8:10]),
+        int(head[11:13]),
+        int(head[14:16]),
+        int(head[17:]),
+    )
+    return (
+        head[:4] >= "1970"
+        and 1 <= month <= 12
+        and 1 <= day <= 31
+        and hour < 24
+        and minute < 60
+        and second < 60
+    )
 
 
 def _converted(value: str) -> str:

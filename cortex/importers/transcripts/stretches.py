@@ -44,11 +44,18 @@ class _Open:
         if not self.pieces:
             return True
         said = sum(len(piece.text) for piece in new if piece.kind == SAID)
-        if place != self.place or self.pieces[0].kind == SUMMARY or any(piece.kind == SUMMARY for piece in new):
+        if (
+            place != self.place
+            or self.pieces[0].kind == SUMMARY
+            or any(piece.kind == SUMMARY for piece in new)
+        ):
             return False
         if self.size and self.size + said > MOST_SAID:
             return False
-        return not (new[0].kind == PROMPT and (self.size >= _ENOUGH or _apart(self.pieces[-1].at, new[0].at)))
+        return not (
+            new[0].kind == PROMPT
+            and (self.size >= _ENOUGH or _apart(self.pieces[-1].at, new[0].at))
+        )
 
     def take(self, place: Place, new: list[Piece]) -> None:
         self.place = place
@@ -56,7 +63,9 @@ class _Open:
         self.size += sum(len(piece.text) for piece in new if piece.kind == SAID)
 
 
-def stretches(path: str, reader: Reader, start: Position, place_of: Callable[[Piece], Place]) -> Iterator[Told]:
+def stretches(
+    path: str, reader: Reader, start: Position, place_of: Callable[[Piece], Place]
+) -> Iterator[Told]:
     """The stretches behind `start`. What stands before it is read for what it says of the rest. In memory there is one part
     of the transcript and one stretch at a time, however long it is."""
     for lines, _ in _parts(path):
@@ -78,7 +87,9 @@ def stretches(path: str, reader: Reader, start: Position, place_of: Callable[[Pi
             opened.setdefault(chain, _Open()).take(place, new)
             behind = after
     for piece in reader.rest():
-        if piece.chain in opened and (not start.offset or place_of(piece) == opened[piece.chain].place):
+        if piece.chain in opened and (
+            not start.offset or place_of(piece) == opened[piece.chain].place
+        ):
             opened[piece.chain].take(opened[piece.chain].place, [piece])
         elif not start.offset:
             opened.setdefault(piece.chain, _Open()).take(place_of(piece), [piece])
@@ -118,6 +129,8 @@ def _apart(before: str, after: str) -> bool:
     from datetime import datetime  # noqa: PLC0415
 
     try:
-        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds() >= _PAUSE
+        return (
+            datetime.fromisoformat(after) - datetime.fromisoformat(before)
+        ).total_seconds() >= _PAUSE
     except ValueError:
         return False

@@ -14,7 +14,10 @@ from cortex.core.value import NamedTuple
 
 GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
 _HOW = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_HEAD, _FOOT = 1024, 256  # bytes at the beginning, and before the position, by which a file is known again
+_HEAD, _FOOT = (
+    1024,
+    256,
+)  # bytes at the beginning, and before the position, by which a file is known again
 
 
 class Position(NamedTuple):
@@ -137,7 +140,9 @@ def _read(fd: int, position: Position, held: os.stat_result, most: int, fault: s
     start, end, skipped = 0, data.rfind(b"\n") + 1, 0
     if inside:
         start = data.find(b"\n") + 1 or len(data)
-    if not end and (inside or len(data) == most):  # not one line ends here: it is too long, or its rest is
+    if not end and (
+        inside or len(data) == most
+    ):  # not one line ends here: it is too long, or its rest is
         end, skipped = len(data), 0 if inside else 1
         start = end
     lines, ends = _split(data, start, end, offset)

@@ -11,7 +11,19 @@ from cortex.core.redact import clean
 from cortex.core.stretch import Step
 from cortex.core.value import TYPE_CHECKING
 from cortex.importers.transcripts.commands import command_of, refused
-from cortex.importers.transcripts.piece import CHANGED, LONGEST_STEP, MOST_STEPS, PLAN, PROMPT, RAN, SAID, SUMMARY, Piece, one_clean_line, time_of
+from cortex.importers.transcripts.piece import (
+    CHANGED,
+    LONGEST_STEP,
+    MOST_STEPS,
+    PLAN,
+    PROMPT,
+    RAN,
+    SAID,
+    SUMMARY,
+    Piece,
+    one_clean_line,
+    time_of,
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,20 +36,26 @@ class Telling:
     """The state of reading one transcript. Its attributes are those of `piece.Reader`."""
 
     def __init__(self) -> None:
-        self.session = self.cwd = self.branch = self.first = self.last = self.title = self.since = ""
+        self.session = self.cwd = self.branch = self.first = self.last = self.title = self.since = (
+            ""
+        )
         self.skipped = 0
         self.aside = False
         self.parent = self.agent = ""
         self.at = self.chain = ""
         self.pieces: list[Piece] = []
-        self.calls: dict[str, tuple[str, list[Piece]]] = {}  # id of a call -> its command, else what it does
+        self.calls: dict[
+            str, tuple[str, list[Piece]]
+        ] = {}  # id of a call -> its command, else what it does
 
     def glance(self, lines: Sequence[bytes]) -> None:
         """Nothing later changes what was earlier, with most hosts."""
 
     def rest(self) -> list[Piece]:
         """Edits and plans whose answer never came count as done; a command without an outcome is not told."""
-        found = [piece for command, pieces in self.calls.values() if not command for piece in pieces]
+        found = [
+            piece for command, pieces in self.calls.values() if not command for piece in pieces
+        ]
         self.calls.clear()
         return found
 
@@ -83,9 +101,13 @@ class Telling:
     def planned(self, steps: Sequence[Step], call: str) -> None:
         """The agent has this plan now, unless the answer refuses it."""
         if steps:
-            self._wait(call, "", self._piece(PLAN, "", call)._replace(plan=tuple(steps[:MOST_STEPS])))
+            self._wait(
+                call, "", self._piece(PLAN, "", call)._replace(plan=tuple(steps[:MOST_STEPS]))
+            )
 
-    def answer(self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True) -> None:
+    def answer(
+        self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True
+    ) -> None:
         """A tool has answered. `known`: whether it ran to its end."""
         if not isinstance(call, str) or call not in self.calls:
             return
@@ -142,7 +164,9 @@ def steps_in(plan: str) -> list[Step]:
         head, _, rest = words.partition(" ")
         if words and not first and not words.startswith("```"):
             first = words.lstrip("# ")
-        if head in ("-", "*", "+") or (head[:-1].isdigit() and head[-1:] in (".", ")") and len(head) < 5):
+        if head in ("-", "*", "+") or (
+            head[:-1].isdigit() and head[-1:] in (".", ")") and len(head) < 5
+        ):
             done = rest.startswith(("[x] ", "[X] "))
             if one := step(rest[4:] if rest.startswith(("[x] ", "[X] ", "[ ] ")) else rest, done):
                 found.append(one)
@@ -157,7 +181,11 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+        return "\n".join(
+            part["text"]
+            for part in content
+            if isinstance(part, dict) and isinstance(part.get("text"), str)
+        )
     return ""
 
 

@@ -9,7 +9,13 @@ from __future__ import annotations
 from cortex.interfaces.cli.declaration import Declaration, Parameter
 
 GLOBAL = (
-    Parameter("vault", "str", "", True, "the vault; by default $CORTEX_VAULT, else the nearest one upwards"),
+    Parameter(
+        "vault",
+        "str",
+        "",
+        True,
+        "the vault; by default $CORTEX_VAULT, else the nearest one upwards",
+    ),
     Parameter("json", "bool", False, True, "answer with one JSON object"),
 )
 SHORT = {"number": "-n"}  # options that people type often enough to want one letter
@@ -42,7 +48,9 @@ def plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
         else:
             flag, equals, value = word.partition("=")
             option = options.get(flag)
-            if option is None and word[1] != "-" and word[:2] in options and word[2:].isdecimal():  # -n5
+            if (
+                option is None and word[1] != "-" and word[:2] in options and word[2:].isdecimal()
+            ):  # -n5
                 option, equals, value = options[word[:2]], "=", word[2:]
             if option is None and len(word) > 2 and word[1] != "-":
                 given.append(word)  # `-word` in a query means without it
@@ -65,7 +73,11 @@ def plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
         words_of_it = given[place:] if one is arguments[-1] else given[place : place + 1]
         if words_of_it:
             values[one.name] = " ".join(words_of_it)
-    return None if (given and not arguments) or any(values[one.name] is None for one in arguments) else values
+    return (
+        None
+        if (given and not arguments) or any(values[one.name] is None for one in arguments)
+        else values
+    )
 
 
 def _explained(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
@@ -75,7 +87,9 @@ def _explained(name: str, declared: Declaration, words: list[str]) -> dict[str, 
     parser = argparse.ArgumentParser(
         prog=f"cortex {name}",
         description=f"{declared.summary}\n\n{declared.description}".strip(),
-        epilog=f"example{'s' if len(declared.examples) > 1 else ''}:{examples}" if examples else None,
+        epilog=f"example{'s' if len(declared.examples) > 1 else ''}:{examples}"
+        if examples
+        else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -84,11 +98,22 @@ def _explained(name: str, declared: Declaration, words: list[str]) -> dict[str, 
         meaning = one.meaning.replace("%", "%%")
         if not one.is_option:
             many = ("*" if one.default is not None else "+") if one is arguments[-1] else None
-            parser.add_argument(one.name, nargs=many, default=one.default, help=meaning, metavar=one.name.upper())
+            parser.add_argument(
+                one.name, nargs=many, default=one.default, help=meaning, metavar=one.name.upper()
+            )
         elif one.type == "bool":
             parser.add_argument(*flags_of(one), dest=one.name, action="store_true", help=meaning)
         else:
             kind = int if one.type == "int" else str
-            parser.add_argument(*flags_of(one), dest=one.name, type=kind, default=one.default, help=meaning, metavar=one.name.upper())
+            parser.add_argument(
+                *flags_of(one),
+                dest=one.name,
+                type=kind,
+                default=one.default,
+                help=meaning,
+                metavar=one.name.upper(),
+            )
     values = vars(parser.parse_args(words))
-    return {key: " ".join(value) if isinstance(value, list) else value for key, value in values.items()}
+    return {
+        key: " ".join(value) if isinstance(value, list) else value for key, value in values.items()
+    }

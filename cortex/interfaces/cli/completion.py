@@ -14,7 +14,9 @@ from cortex.operations import VERBS
 def completion(argv: list[str]) -> int:
     """Print the script of the shell that is named."""
     if argv[:1] in (["--help"], ["-h"]):
-        print("usage: cortex completion bash|zsh|fish\n\nexample:\n  cortex completion bash > ~/.local/share/bash-completion/completions/cortex")
+        print(
+            "usage: cortex completion bash|zsh|fish\n\nexample:\n  cortex completion bash > ~/.local/share/bash-completion/completions/cortex"
+        )
         return 0
     if len(argv) != 1 or argv[0] not in _SCRIPTS:
         raise Invalid("which shell?", f"cortex completion {'|'.join(_SCRIPTS)}")
@@ -27,13 +29,20 @@ def _options() -> dict[str, list[tuple[str, str]]]:
     options = {}
     for name in VERBS:
         declared = declaration_of(verb(name))
-        own = [(flags_of(one)[-1], one.meaning) for one in (*declared.parameters, *GLOBAL) if one.is_option]
+        own = [
+            (flags_of(one)[-1], one.meaning)
+            for one in (*declared.parameters, *GLOBAL)
+            if one.is_option
+        ]
         options[name] = [*own, ("--help", "explain the verb")]
     return options
 
 
 def _bash(options: dict[str, list[tuple[str, str]]]) -> str:
-    cases = "\n".join(f'    {name}) words="{" ".join(flag for flag, _ in flags)}" ;;' for name, flags in options.items())
+    cases = "\n".join(
+        f'    {name}) words="{" ".join(flag for flag, _ in flags)}" ;;'
+        for name, flags in options.items()
+    )
     return f"""_cortex() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" words verb at=1
   while [ "$at" -lt "$COMP_CWORD" ]; do
@@ -58,7 +67,9 @@ complete -F _cortex cortex"""
 
 
 def _zsh(options: dict[str, list[tuple[str, str]]]) -> str:
-    verbs = " ".join(f"{_quoted(f'{name}:{declaration_of(verb(name)).summary}')}" for name in options)
+    verbs = " ".join(
+        f"{_quoted(f'{name}:{declaration_of(verb(name)).summary}')}" for name in options
+    )
     cases = "\n".join(
         f"    {name}) _arguments {' '.join(_quoted(f'{flag}[{_unbracketed(meaning)}]') for flag, meaning in flags)} '*:file:_files' ;;"
         for name, flags in options.items()
@@ -82,13 +93,19 @@ _cortex "$@" """.rstrip()
 def _fish(options: dict[str, list[tuple[str, str]]]) -> str:
     lines = []
     for name, flags in options.items():
-        lines.append(f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {_quoted(declaration_of(verb(name)).summary)}")
+        lines.append(
+            f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {_quoted(declaration_of(verb(name)).summary)}"
+        )
         lines += [
             f"complete -c cortex -n '__fish_seen_subcommand_from {name}' -l {flag.removeprefix('--')} -d {_quoted(meaning)}"
             for flag, meaning in flags
         ]
-    lines.append("complete -c cortex -n __fish_use_subcommand -f -a completion -d 'Print a completion script'")
-    lines.append("complete -c cortex -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'")
+    lines.append(
+        "complete -c cortex -n __fish_use_subcommand -f -a completion -d 'Print a completion script'"
+    )
+    lines.append(
+        "complete -c cortex -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'"
+    )
     return "\n".join(lines)
 
 
@@ -100,4 +117,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SCRIPTS: dict[str, Callable[[dict[str, list[tuple[str, str]]]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+_SCRIPTS: dict[str, Callable[[dict[str, list[tuple[str, str]]]], str]] = {
+    "bash": _bash,
+    "zsh": _zsh,
+    "fish": _fish,
+}

@@ -36,19 +36,37 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     positional = names[: code.co_argcount]
     values = function.__defaults__ or ()
-    defaults: dict[str, object] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+    defaults: dict[str, object] = dict(
+        zip(positional[len(positional) - len(values) :], values, strict=True)
+    )
     defaults |= function.__kwdefaults__ or {}
     lines = [line.strip() for line in (function.__doc__ or "").strip().splitlines()]
-    meanings = {found[1]: found[2] for line in lines if (found := _MEANING.fullmatch(line)) and found[1] in names}
-    prose = [line for line in lines[1:] if not line.startswith("Example: ") and line.partition(":")[0] not in meanings]
+    meanings = {
+        found[1]: found[2]
+        for line in lines
+        if (found := _MEANING.fullmatch(line)) and found[1] in names
+    }
+    prose = [
+        line
+        for line in lines[1:]
+        if not line.startswith("Example: ") and line.partition(":")[0] not in meanings
+    ]
     return Declaration(
         summary=lines[0] if lines else "",
         description="\n".join(prose).strip(),
         parameters=tuple(
-            Parameter(name, str(function.__annotations__.get(name, "str")), defaults.get(name), name not in positional, meanings.get(name, ""))
+            Parameter(
+                name,
+                str(function.__annotations__.get(name, "str")),
+                defaults.get(name),
+                name not in positional,
+                meanings.get(name, ""),
+            )
             for name in names
             if name not in SUPPLIED
         ),
-        examples=tuple(line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")),
+        examples=tuple(
+            line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")
+        ),
         supplied=tuple(name for name in SUPPLIED if name in names),
     )

@@ -19,7 +19,12 @@ from cortex.vault import checkout
 from cortex.vault.find import Vault, find_vault
 
 OK, NO, ERROR, INTERRUPTED = 0, 1, 2, 130
-_AS_IT_IS = ("doctor", "git", "merge", "history")  # verbs that look at the repository, or change its drivers themselves
+_AS_IT_IS = (
+    "doctor",
+    "git",
+    "merge",
+    "history",
+)  # verbs that look at the repository, or change its drivers themselves
 _STDIN_LIMIT = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -33,14 +38,18 @@ def console() -> None:
         traceback.print_exc()
         code = ERROR
     sys.stderr.flush()
-    os._exit(code)  # everything is written and closed; taking the interpreter apart would cost 10 ms more
+    os._exit(
+        code
+    )  # everything is written and closed; taking the interpreter apart would cost 10 ms more
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command and answer its exit code: 0 yes, 1 no (no hits, problems found), 2 an error, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no UTF-8 still gets an answer
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that knows no UTF-8 still gets an answer
     try:
         code = _run(list(argv))
         sys.stdout.flush()  # here, where a reader that went away is understood
@@ -53,7 +62,12 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        return _complain(CortexError(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", "cortex doctor"))
+        return _complain(
+            CortexError(
+                f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}",
+                "cortex doctor",
+            )
+        )
     return code
 
 
@@ -75,7 +89,13 @@ def _run(argv: list[str]) -> int:
     declared = declaration_of(function)
     values = arguments.read(name, declared, [*argv[:at], *argv[at + 1 :]])
     as_json, raw_vault = bool(values.pop("json")), str(values.pop("vault"))
-    caller = Caller(os.getcwd(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "cli", progress.bar())
+    caller = Caller(
+        os.getcwd(),
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        os.urandom,
+        "cli",
+        progress.bar(),
+    )
     given = {key: _stdin() if value == "-" else value for key, value in values.items()}
     if "vault" in declared.supplied:
         given["vault"] = vault = find_vault(raw_vault, caller.cwd, os.environ)
@@ -100,7 +120,9 @@ def _complete(vault: Vault) -> None:
     """Make a fresh clone whole: git copies no configuration, so it does not know our merge drivers yet."""
     from cortex.vault import agent_settings, drivers  # noqa: PLC0415  once for each clone
 
-    with suppress(CortexError, OSError):  # the command does its work without; `cortex doctor` names what is missing
+    with suppress(
+        CortexError, OSError
+    ):  # the command does its work without; `cortex doctor` names what is missing
         if drivers.register(vault.root):
             sys.stderr.write(
                 "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
@@ -117,11 +139,15 @@ def verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb
 
 def _stdin() -> str:
     if sys.stdin is None or sys.stdin.isatty():
-        raise Invalid("- reads standard input, and nothing is piped into it", "cat notes.txt | cortex capture -")
+        raise Invalid(
+            "- reads standard input, and nothing is piped into it",
+            "cat notes.txt | cortex capture -",
+        )
     data = sys.stdin.buffer.read(_STDIN_LIMIT + 1)
     if len(data) > _STDIN_LIMIT:
         raise Invalid(
-            f"standard input holds more than {_STDIN_LIMIT:,} bytes", "pipe less into it; a note of that size is a file to copy into the vault"
+            f"standard input holds more than {_STDIN_LIMIT:,} bytes",
+            "pipe less into it; a note of that size is a file to copy into the vault",
         )
     return data.decode("utf-8", "surrogateescape")
 

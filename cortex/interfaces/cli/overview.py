@@ -22,7 +22,10 @@ GROUPS = {
 # Commands that are no verbs: they answer a shell, and the host of an agent.
 _OTHERS = (
     ("completion", "Print a completion script for bash, zsh or fish."),
-    ("hook", "What an agent's host calls on an event of a session; `cortex hooks install` wires it."),
+    (
+        "hook",
+        "What an agent's host calls on an event of a session; `cortex hooks install` wires it.",
+    ),
 )
 
 
@@ -42,7 +45,9 @@ def nearest(name: str) -> str:
     """What somebody may have meant who typed a verb that there is not."""
     from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
 
-    close = get_close_matches(name, VERBS, 1, 0.6) or [each for each in VERBS if each.startswith(name[:3])]
+    close = get_close_matches(name, VERBS, 1, 0.6) or [
+        each for each in VERBS if each.startswith(name[:3])
+    ]
     return f"did you mean cortex {close[0]}?" if close else "cortex --help"
 
 

@@ -27,7 +27,9 @@ def day(seconds: int) -> str:
         moment = time.gmtime(seconds)
     except (OverflowError, ValueError, OSError):
         return "no date"
-    return f"{moment.tm_year:04}-{moment.tm_mon:02}-{moment.tm_mday:02}"  # `%Y` of the year 1 is `1`
+    return (
+        f"{moment.tm_year:04}-{moment.tm_mon:02}-{moment.tm_mday:02}"  # `%Y` of the year 1 is `1`
+    )
 
 
 def count(number: int, noun: str) -> str:

@@ -18,9 +18,21 @@ from cortex.vault import wire
 from cortex.vault.find import Vault, default_vault, find_vault
 from cortex.vault.wire import Reply
 
-CARRIED = ("search", "show", "status", "brief", "remind")  # verbs that the watcher answers: none of them changes a note of its own accord
-_FIRST_SIGN, _WHOLE_ANSWER = 1.0, 10.0  # seconds that are waited for a watcher; then the command answers by itself
-_HOOK_ANSWER, _START_ANSWER = 1.5, 2.5  # the same, where somebody waits to be answered by an agent; a session that starts can wait longer
+CARRIED = (
+    "search",
+    "show",
+    "status",
+    "brief",
+    "remind",
+)  # verbs that the watcher answers: none of them changes a note of its own accord
+_FIRST_SIGN, _WHOLE_ANSWER = (
+    1.0,
+    10.0,
+)  # seconds that are waited for a watcher; then the command answers by itself
+_HOOK_ANSWER, _START_ANSWER = (
+    1.5,
+    2.5,
+)  # the same, where somebody waits to be answered by an agent; a session that starts can wait longer
 
 
 def relay(argv: Sequence[str]) -> int | None:
@@ -32,8 +44,12 @@ def relay(argv: Sequence[str]) -> int | None:
     cwd = os.getcwd()
     try:
         vault = find_vault(_named(argv), cwd, os.environ)
-        words = [f"--vault={vault.root}", *argv] if vault.named else argv  # what $CORTEX_VAULT says is told as the option says it
-        reply = ask(vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+        words = (
+            [f"--vault={vault.root}", *argv] if vault.named else argv
+        )  # what $CORTEX_VAULT says is told as the option says it
+        reply = ask(
+            vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        )
     except CortexError:
         return None  # explained by whoever answers instead
     if reply is None:
@@ -47,13 +63,22 @@ def relay(argv: Sequence[str]) -> int | None:
     return reply.code
 
 
-def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _WHOLE_ANSWER) -> Reply | None:
+def ask(
+    root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _WHOLE_ANSWER
+) -> Reply | None:
     """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
     time or not whole, or it is of another version. `Invalid` when its folder is not ours alone.
 
     The asker's own default vault goes with the question: the watcher may run in another environment."""
     try:
-        request = [wire.RUN, os.fsencode(root), os.fsencode(cwd), b"1" if paint else b"", os.fsencode(default_vault()), *map(os.fsencode, words)]
+        request = [
+            wire.RUN,
+            os.fsencode(root),
+            os.fsencode(cwd),
+            b"1" if paint else b"",
+            os.fsencode(default_vault()),
+            *map(os.fsencode, words),
+        ]
     except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
         return None
     fields = wire.exchange(root, request, _FIRST_SIGN, patience)
@@ -62,25 +87,44 @@ def ask(root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: flo
     return Reply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
 
 
-def remind(root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = "") -> str | None:
+def remind(
+    root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
+) -> str | None:
     """What the watcher of the vault at `root` says to a prompt, for a hook: the text that an agent is given, empty when nothing
     bears on the prompt. None when no watcher answers. A prompt of any size and content can be asked."""
     text = bounded(prompt)
     if text == "-":
         return ""
     named = (("session", session), ("project", project), ("branch", branch))
-    words = ["remind", *(f"--{name}={bounded(value)}" for name, value in named if value), "--", text]
+    words = [
+        "remind",
+        *(f"--{name}={bounded(value)}" for name, value in named if value),
+        "--",
+        text,
+    ]
     reply = ask(root, words, cwd, paint=False, patience=_HOOK_ANSWER)
-    return reply.output.decode("utf-8", "replace").removesuffix("\n") if reply is not None and reply.code in (0, 1) else None
+    return (
+        reply.output.decode("utf-8", "replace").removesuffix("\n")
+        if reply is not None and reply.code in (0, 1)
+        else None
+    )
 
 
 def briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
     """What the watcher of the vault at `root` says at the start of a session in `cwd`, frame included; as `remind`."""
     named = (("project", project), ("branch", branch))
     reply = ask(
-        root, ["brief", "--print", *(f"--{name}={bounded(value)}" for name, value in named if value)], cwd, paint=False, patience=_START_ANSWER
+        root,
+        ["brief", "--print", *(f"--{name}={bounded(value)}" for name, value in named if value)],
+        cwd,
+        paint=False,
+        patience=_START_ANSWER,
     )
-    return reply.output.decode("utf-8", "replace").removesuffix("\n") if reply is not None and reply.code in (0, 1) else None
+    return (
+        reply.output.decode("utf-8", "replace").removesuffix("\n")
+        if reply is not None and reply.code in (0, 1)
+        else None
+    )
 
 
 def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str) -> Reply | None:
@@ -106,7 +150,9 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: s
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     output, complaint, code = _Screen(paint=paint), "", 2
     try:
-        answered = function(caller=Caller(cwd, now, os.urandom, "cli", silent), vault=vault, **values)
+        answered = function(
+            caller=Caller(cwd, now, os.urandom, "cli", silent), vault=vault, **values
+        )
         if as_json:
             import json  # noqa: PLC0415
 
@@ -115,7 +161,9 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: s
             render.show(name, answered, output)
         code = render.exit_code(name, answered)
     except CortexError as error:
-        complaint = f"cortex: {visible(error.message)}\n" + (f"        {visible(error.hint)}\n" if error.hint else "")
+        complaint = f"cortex: {visible(error.message)}\n" + (
+            f"        {visible(error.hint)}\n" if error.hint else ""
+        )
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
     return Reply(_bytes(output.getvalue()), complaint.encode("utf-8", "backslashreplace"), code)
@@ -123,7 +171,9 @@ def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: s
 
 def _bytes(text: str) -> bytes:
     try:
-        return text.encode("utf-8", "surrogateescape")  # a note that is shown as it stands need not be UTF-8
+        return text.encode(
+            "utf-8", "surrogateescape"
+        )  # a note that is shown as it stands need not be UTF-8
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace")
 

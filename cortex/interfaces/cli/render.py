@@ -206,7 +206,11 @@ def _doctor(examined: Any) -> Iterable[str]:
     yield f"{count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
 
 
-_FOUND = {"current": "current", "updated": "brought up to date", "built": "missing, old or damaged, and was built anew"}
+_FOUND = {
+    "current": "current",
+    "updated": "brought up to date",
+    "built": "missing, old or damaged, and was built anew",
+}
 
 
 def _init(made: Any) -> Iterable[str]:
@@ -219,7 +223,9 @@ def _init(made: Any) -> Iterable[str]:
 
 
 def _shown(shown: Any) -> Iterable[str]:
-    yield visible(shown.text.removesuffix("\n"), lines=True)  # on a terminal alone: see _as_it_stands
+    yield visible(
+        shown.text.removesuffix("\n"), lines=True
+    )  # on a terminal alone: see _as_it_stands
     if shown.vault == "personal":
         yield f"{DIM}(personal) {visible(shown.file)}{OFF}"
     if shown.cut:
@@ -237,5 +243,7 @@ _TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
     "watch": lambda watched: map(visible, watched.lines()),
     "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
     "doctor": _doctor,
-    "rebuild": lambda rebuilt: [f"{count(rebuilt.notes, 'note')} indexed, {count(rebuilt.problems, 'problem')}"],
+    "rebuild": lambda rebuilt: [
+        f"{count(rebuilt.notes, 'note')} indexed, {count(rebuilt.problems, 'problem')}"
+    ],
 }

@@ -39,7 +39,11 @@ def _written(answer: Any) -> Iterable[str]:
     for path in answer.written:
         yield f"{'taken away' if gone else 'written'}: {visible(path)}"
     if not answer.written:
-        yield "nothing of cortex was there" if gone else "nothing written: the briefing is there as it is now"
+        yield (
+            "nothing of cortex was there"
+            if gone
+            else "nothing written: the briefing is there as it is now"
+        )
     yield from problem_lines(answer.problems, _PROBLEMS_NAMED)
 
 

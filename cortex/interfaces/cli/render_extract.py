@@ -17,7 +17,12 @@ def extract(answer: Any) -> Iterable[str]:
         if one.event != event and len(answer.events) > 1:
             yield f"{DIM}{visible(one.event)}{OFF}"
         event = one.event
-        marks = "".join([f" {DIM}pinned{OFF}" if one.pinned else "", *(f" {DIM}#{visible(tag)}{OFF}" for tag in one.tags)])
+        marks = "".join(
+            [
+                f" {DIM}pinned{OFF}" if one.pinned else "",
+                *(f" {DIM}#{visible(tag)}{OFF}" for tag in one.tags),
+            ]
+        )
         yield f"{BOLD if one.record else DIM}{one.confidence:.2f} {one.layer:10} {visible(one.type):10}{OFF} {visible(one.text)}{marks}"
         if one.reason:
             yield f"     {DIM}because{OFF} {visible(one.reason)}"
@@ -25,7 +30,11 @@ def extract(answer: Any) -> Iterable[str]:
     for id_ in answer.kept:
         yield f"saved {visible(id_)}"
     records = sum(one.record for one in answer.found)
-    yield f"{count(len(answer.found), 'find')}, {count(records, 'record')}" if answer.found else "nothing found"
+    yield (
+        f"{count(len(answer.found), 'find')}, {count(records, 'record')}"
+        if answer.found
+        else "nothing found"
+    )
     yield from problem_lines(answer.problems)
 
 

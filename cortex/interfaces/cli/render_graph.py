@@ -33,13 +33,21 @@ def graph(found: Any) -> Iterable[str]:
         if len(found.nodes) == 1 and not found.cut:
             yield f"{DIM}nothing is connected to it{OFF}"
     if found.cut and not found.mermaid:
-        told = "nothing but the note itself is" if len(found.nodes) == 1 else f"only the nearest {len(found.nodes)} are"
+        told = (
+            "nothing but the note itself is"
+            if len(found.nodes) == 1
+            else f"only the nearest {len(found.nodes)} are"
+        )
         yield f"{YELLOW}{told} shown{OFF}: --number shows more"
 
 
 def entities(found: Any) -> Iterable[str]:
     if found.name and not found.entities:
-        yield f"nothing named {visible(found.name)}" if found.hint else f"{visible(found.name)} mentions nothing by name"
+        yield (
+            f"nothing named {visible(found.name)}"
+            if found.hint
+            else f"{visible(found.name)} mentions nothing by name"
+        )
         if found.hint:
             yield f"  {visible(found.hint)}"
     elif not found.entities:
@@ -84,7 +92,11 @@ def _path(found: Any) -> Iterator[str]:
     beside = _beside(found)
     before = ""
     for node in found.nodes:
-        yield f"{'   ' * (node.depth - 1)}└─ {_kinds(beside[before][node.id])} {_named(node)}" if before else _named(node)
+        yield (
+            f"{'   ' * (node.depth - 1)}└─ {_kinds(beside[before][node.id])} {_named(node)}"
+            if before
+            else _named(node)
+        )
         before = node.id
 
 
@@ -109,7 +121,12 @@ def _named(node: Any) -> str:
     return f"{visible(node.title or node.id)}  {DIM}{visible(node.id)}{OFF}{status}"
 
 
-TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"relate": related, "unrelate": related, "graph": graph, "entities": entities}
+TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
+    "relate": related,
+    "unrelate": related,
+    "graph": graph,
+    "entities": entities,
+}
 NO: dict[str, Callable[[Any], bool]] = {
     "graph": lambda found: bool(found.to and not found.nodes),
     "entities": lambda found: bool(found.name and not found.entities),

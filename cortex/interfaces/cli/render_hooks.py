@@ -97,4 +97,6 @@ def _short(path: str) -> str:
 
 
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"hooks": hooks}
-NO: dict[str, Callable[[Any], bool]] = {"hooks": lambda answer: bool(answer.action == "status" and answer.problems)}
+NO: dict[str, Callable[[Any], bool]] = {
+    "hooks": lambda answer: bool(answer.action == "status" and answer.problems)
+}

@@ -10,13 +10,19 @@ from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_l
 from cortex.interfaces.cli.visible import visible
 
 _NOTHING = "nothing new"
-_MOST, _MOST_UNREAD = 40, 5  # sessions that are named, and transcripts with lines that could not be read
+_MOST, _MOST_UNREAD = (
+    40,
+    5,
+)  # sessions that are named, and transcripts with lines that could not be read
 _LONGEST_TITLE = 70
 _INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 
 
 def import_(answer: Any) -> Iterable[str]:
-    told = sorted((one for one in answer.sessions if one.outcome != _NOTHING), key=lambda one: (one.first, one.id))
+    told = sorted(
+        (one for one in answer.sessions if one.outcome != _NOTHING),
+        key=lambda one: (one.first, one.id),
+    )
     for one in told[:_MOST]:
         yield from _session(one, with_host=len(answer.hosts) > 1)
     if len(told) > _MOST:
@@ -37,14 +43,26 @@ def _session(one: Any, *, with_host: bool) -> Iterable[str]:
     title = f"{title[: _LONGEST_TITLE - 1]}…" if len(title) > _LONGEST_TITLE else title
     host = f"{visible(one.host)}  " if with_host else ""
     yield f"{_when(one.first, one.last)}  {host}{visible(one.project or 'no project')}  {BOLD}{title or f'session {visible(one.id)[:8]}'}{OFF}"
-    parts = [count(one.messages, "message"), *([count(one.agents, "subagent")] if one.agents else []), count(one.events, "event")]
+    parts = [
+        count(one.messages, "message"),
+        *([count(one.agents, "subagent")] if one.agents else []),
+        count(one.events, "event"),
+    ]
     yield f"  {DIM}{', '.join(parts)}  {visible(one.id)}{OFF}"
 
 
 def _sum(answer: Any, told: list[Any]) -> str:
-    messages, sessions, events = sum(one.messages for one in told), count(len(told), "session"), count(answer.events, "event")
+    messages, sessions, events = (
+        sum(one.messages for one in told),
+        count(len(told), "session"),
+        count(answer.events, "event"),
+    )
     if answer.stopped:
-        kept = f"{events} captured, and kept" if answer.events and not answer.dry_run else "nothing captured yet"
+        kept = (
+            f"{events} captured, and kept"
+            if answer.events and not answer.dry_run
+            else "nothing captured yet"
+        )
         return f"{YELLOW}stopped{OFF}: {kept}; the same command goes on from here"
     if told and answer.dry_run:
         return f"would capture {count(messages, 'message')} of {sessions} in {events}; without --dry-run it does"
@@ -85,4 +103,6 @@ def _short(path: str) -> str:
 
 
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"import": import_}
-NO: dict[str, Callable[[Any], int]] = {"import": lambda answer: _INTERRUPTED if answer.stopped else bool(answer.problems)}
+NO: dict[str, Callable[[Any], int]] = {
+    "import": lambda answer: _INTERRUPTED if answer.stopped else bool(answer.problems)
+}

@@ -71,7 +71,13 @@ def _context(answer: Any) -> Iterable[str]:
 
 def _actions(answer: Any) -> Iterable[str]:
     for one in answer.records:
-        due = f"{YELLOW}overdue since {visible(one.due)}{OFF}" if one.overdue else f"due {visible(one.due)}" if one.due else "no date"
+        due = (
+            f"{YELLOW}overdue since {visible(one.due)}{OFF}"
+            if one.overdue
+            else f"due {visible(one.due)}"
+            if one.due
+            else "no date"
+        )
         if one.status in DONE:
             due = visible(one.status) + (" (its task is ticked)" if one.ticked else "")
         owner = f"  {visible(one.owner)}" if one.owner else ""

@@ -30,14 +30,20 @@ def score(scored: Any) -> Iterable[str]:
         yield f"    {parts['days']:.1f} days untouched, half-life {parts['half_life']:.1f} days"
     else:
         yield "    does not decay"
-    yield f"  used {count(scored.uses, 'time')}" + (f", last {scored.last_use}" if scored.last_use else "")
+    yield f"  used {count(scored.uses, 'time')}" + (
+        f", last {scored.last_use}" if scored.last_use else ""
+    )
     yield f"  {visible(scored.lifecycle)}"
 
 
 def lifecycle(passed: Any) -> Iterable[str]:
     yield from _records(passed.records)
     done = "would be archived" if passed.dry_run else "archived"
-    yield f"{count(len(passed.records), 'record')} {done}" if passed.records else "nothing has lost its importance"
+    yield (
+        f"{count(len(passed.records), 'record')} {done}"
+        if passed.records
+        else "nothing has lost its importance"
+    )
     if passed.records and not passed.dry_run:
         yield f"  {DIM}cortex restore ID brings one back{OFF}"
     if passed.remaining:
@@ -71,7 +77,11 @@ def _line(name: str, value: float, before: str = "") -> str:
     return f"    {DIM}{before + name:<17}{OFF}{told}"
 
 
-TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"score": score, "lifecycle": lifecycle, "prune": prune}
+TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
+    "score": score,
+    "lifecycle": lifecycle,
+    "prune": prune,
+}
 NO: dict[str, Callable[[Any], bool]] = {
     "lifecycle": lambda passed: bool(passed.problems),
     "prune": lambda pruned: pruned.confirm or bool(pruned.done and pruned.kept),

@@ -35,10 +35,16 @@ def _session(answer: Any) -> Iterable[str]:
 
 def _line(one: Any) -> Iterable[str]:
     state = f"{YELLOW}{one.state}{OFF}" if one.state != "done" else "done"
-    when = f"{one.started[:16].replace('T', ' ')}" + (f" to {one.ended[:16].replace('T', ' ')}" if one.ended else "")
-    yield f"{BOLD}{visible(one.name)}{OFF}  {state}  {visible(when)}" + (f"  {DIM}{visible(one.closed)}{OFF}" if one.closed else "")
+    when = f"{one.started[:16].replace('T', ' ')}" + (
+        f" to {one.ended[:16].replace('T', ' ')}" if one.ended else ""
+    )
+    yield f"{BOLD}{visible(one.name)}{OFF}  {state}  {visible(when)}" + (
+        f"  {DIM}{visible(one.closed)}{OFF}" if one.closed else ""
+    )
     counts = f"{count(one.events, 'event')}, {count(one.prompts, 'prompt')}, {count(one.records, 'record')}"
-    yield f"  {DIM}{visible(one.project)}  {counts}{OFF}" + (f"  {visible(one.snippet)}" if one.snippet else "")
+    yield f"  {DIM}{visible(one.project)}  {counts}{OFF}" + (
+        f"  {visible(one.snippet)}" if one.snippet else ""
+    )
 
 
 def _shown(answer: Any) -> Iterable[str]:
@@ -48,9 +54,21 @@ def _shown(answer: Any) -> Iterable[str]:
         yield ""
         yield visible(answer.summary, lines=True)
     for heading, lines in (
-        ("prompts", [f"{visible(one.at[:16].replace('T', ' '))}  {visible(one.text)}" for one in answer.prompts]),
+        (
+            "prompts",
+            [
+                f"{visible(one.at[:16].replace('T', ' '))}  {visible(one.text)}"
+                for one in answer.prompts
+            ],
+        ),
         ("events", [visible(one) for one in answer.events]),
-        ("records", [f"{visible(one.title)}  {DIM}{visible(one.type)}  {visible(one.id)}{OFF}" for one in answer.records]),
+        (
+            "records",
+            [
+                f"{visible(one.title)}  {DIM}{visible(one.type)}  {visible(one.id)}{OFF}"
+                for one in answer.records
+            ],
+        ),
     ):
         if lines:
             yield ""
@@ -66,10 +84,23 @@ def _status(status: Any) -> Iterable[str]:
     topics = f", {count(status.topics, 'topic')}" if status.topics else ""
     yield f"  {count(status.notes, 'note')}, {count(status.sessions, 'session')}, {count(status.open_actions, 'open action')}{topics}"
     yield f"  {status.pending} waiting in the inbox, {len(status.failed) + status.more.get('failed', 0)} failed, {status.set_aside} set aside"
-    for name, counts in (("", status.types), ("projects: ", status.projects), ("status: ", status.statuses), ("open: ", status.open)):
+    for name, counts in (
+        ("", status.types),
+        ("projects: ", status.projects),
+        ("status: ", status.statuses),
+        ("open: ", status.open),
+    ):
         if len(counts) > (name not in ("", "open: ")):
-            more = status.more.get(name.removesuffix(": ") or "types", 0) if name != "status: " else status.more.get("statuses", 0)
-            yield f"  {name}" + ", ".join(f"{visible(key)} {number}" for key, number in counts.items()) + (f", {more} more" if more else "")
+            more = (
+                status.more.get(name.removesuffix(": ") or "types", 0)
+                if name != "status: "
+                else status.more.get("statuses", 0)
+            )
+            yield (
+                f"  {name}"
+                + ", ".join(f"{visible(key)} {number}" for key, number in counts.items())
+                + (f", {more} more" if more else "")
+            )
     for name in ("overdue", "stale", "recent"):
         notes = getattr(status, name)
         if notes:
@@ -92,4 +123,6 @@ def _status(status: Any) -> Iterable[str]:
 
 
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"session": _session, "status": _status}
-NO: dict[str, Callable[[Any], bool]] = {"session": lambda answer: getattr(answer, "outcome", "") == "captured"}
+NO: dict[str, Callable[[Any], bool]] = {
+    "session": lambda answer: getattr(answer, "outcome", "") == "captured"
+}

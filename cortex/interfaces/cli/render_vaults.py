@@ -14,12 +14,18 @@ _FEW = 10
 
 def promote(done: Any) -> Iterable[str]:
     where = f"{visible(done.vault)}/{visible(done.path)}"
-    yield f"promoted to {where}" if done.outcome == "created" else f"it is in your own vault already: {where}"
+    yield (
+        f"promoted to {where}"
+        if done.outcome == "created"
+        else f"it is in your own vault already: {where}"
+    )
     if done.events:
         yield f"  with {count(len(done.events), 'event')}"
     yield f"  here it is {done.source}: {visible(done.source_path)}"
     if done.links:
-        shown = ", ".join(visible(one) for one in done.links[:_FEW]) + ("…" if len(done.links) > _FEW else "")
+        shown = ", ".join(visible(one) for one in done.links[:_FEW]) + (
+            "…" if len(done.links) > _FEW else ""
+        )
         yield f"  it links to what only this vault has: {shown}"
     if done.outcome == "created" or done.source == "archived":
         yield f"  {DIM}undo: {'; '.join(visible(one) for one in done.undo)}{OFF}"
@@ -53,7 +59,9 @@ def _figures(one: Any) -> str:
 
 
 def _portrait(shown: Any) -> Iterable[str]:
-    yield f"{BOLD}{visible(shown.name)}{OFF}" + (f"  {DIM}changed {shown.changed[:10]}{OFF}" if shown.changed else "")
+    yield f"{BOLD}{visible(shown.name)}{OFF}" + (
+        f"  {DIM}changed {shown.changed[:10]}{OFF}" if shown.changed else ""
+    )
     yield f"  {_figures(shown)}"
     if shown.aliases:
         yield f"  merged into it: {', '.join(visible(one) for one in shown.aliases)}"
@@ -86,7 +94,9 @@ def _merged(merged: Any) -> Iterable[str]:
     source, target = (merged.a, merged.b) if merged.action == "merge" else (merged.b, merged.a)
     if merged.notes or merged.sessions or merged.alias:
         figures = f"{count(merged.notes, 'note')} and {count(merged.sessions, 'session')}"
-        yield f"{figures} of {visible(source)} {notes} {visible(target)}" + ("'s" if merged.action == "merge" else "")
+        yield f"{figures} of {visible(source)} {notes} {visible(target)}" + (
+            "'s" if merged.action == "merge" else ""
+        )
     else:
         yield f"nothing is left to {merged.action}"
     for page in merged.pages[:_FEW]:
@@ -101,7 +111,11 @@ def _merged(merged: Any) -> Iterable[str]:
     if len(merged.collisions) > _FEW:
         yield f"  {len(merged.collisions) - _FEW} more topics of which there are two"
     yield from problem_lines(merged.problems, _FEW)
-    yield f"{DIM}undo: {visible(merged.next)}{OFF}" if merged.done else f"nothing is changed yet: {visible(merged.next)}"
+    yield (
+        f"{DIM}undo: {visible(merged.next)}{OFF}"
+        if merged.done
+        else f"nothing is changed yet: {visible(merged.next)}"
+    )
 
 
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {"promote": promote, "project": project}

@@ -13,4 +13,8 @@ def visible(text: str, *, lines: bool = False) -> str:
     and tabs stay."""
     if text.isascii() and text.isprintable():
         return text  # nearly every text; the pattern need not be compiled for it
-    return re.sub(_UNSEEN, lambda found: found[0] if lines and found[0] in "\n\t" else f"<U+{ord(found[0]):04X}>", text)
+    return re.sub(
+        _UNSEEN,
+        lambda found: found[0] if lines and found[0] in "\n\t" else f"<U+{ord(found[0]):04X}>",
+        text,
+    )

@@ -9,7 +9,12 @@ from cortex.core.json_text import dumps
 from cortex.core.value import NamedTuple
 from cortex.operations.observe import Told
 
-SESSION_START, PROMPT, STOP, SUBAGENT_STOP = "session-start", "user-prompt-submit", "stop", "subagent-stop"
+SESSION_START, PROMPT, STOP, SUBAGENT_STOP = (
+    "session-start",
+    "user-prompt-submit",
+    "stop",
+    "subagent-stop",
+)
 PRE_COMPACT, POST_COMPACT, SESSION_END = "pre-compact", "post-compact", "session-end"
 EVENTS = (SESSION_START, PROMPT, PRE_COMPACT, POST_COMPACT, STOP, SUBAGENT_STOP, SESSION_END)
 
@@ -25,7 +30,9 @@ class Dialect(NamedTuple):
 
     events: dict[str, str]  # its own names, without capitals and signs -> our words
     fields: dict[str, tuple[str, ...]]  # our names of fields -> its own
-    gives: dict[str, tuple[str, str]]  # an event on which it takes a text -> the shape, and its name of the event
+    gives: dict[
+        str, tuple[str, str]
+    ]  # an event on which it takes a text -> the shape, and its name of the event
     silent: frozenset[str] = frozenset()  # events on which it wants JSON even for nothing
     once: bool = False  # whether it may start one session many times: then a briefing is given once
 
@@ -83,7 +90,11 @@ def word_of(host: str, event: str) -> str:
 
 def told(host: str, event: str, table: dict[str, object]) -> Told:
     """What a host's JSON tells. A field that is missing or of another type tells nothing."""
-    return Told(event, host, **{name: _text(table, names, name) for name, names in DIALECTS[host].fields.items()})
+    return Told(
+        event,
+        host,
+        **{name: _text(table, names, name) for name, names in DIALECTS[host].fields.items()},
+    )
 
 
 def answer(host: str, event: str, text: str) -> bytes:
@@ -92,7 +103,9 @@ def answer(host: str, event: str, text: str) -> bytes:
     if not text or not shape:
         silent = DIALECTS[host].silent
         return _EMPTY if event in silent or silent.issuperset(EVENTS) else b""
-    answered: dict[str, object] = {shape: {"hookEventName": name, _CAMEL: text} if shape == _SPECIFIC else text}
+    answered: dict[str, object] = {
+        shape: {"hookEventName": name, _CAMEL: text} if shape == _SPECIFIC else text
+    }
     return f"{dumps(answered)}\n".encode()
 
 
@@ -107,6 +120,8 @@ def _text(table: dict[str, object], names: tuple[str, ...], field: str) -> str:
             value = str(value)
         if isinstance(value, str) and value.strip():
             if not value.isascii():
-                value = value.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair can be written nowhere
+                value = value.encode(
+                    "utf-8", "backslashreplace"
+                ).decode()  # half a surrogate pair can be written nowhere
             return value if field in ("prompt", "message", "summary") else value[:_LONGEST_NAME]
     return ""

@@ -8,7 +8,9 @@ import time
 
 from cortex.core.json_text import loads, string_at, value_at
 
-MOST = 4 * 1024 * 1024  # bytes that are kept; what comes after them is read and dropped, or the host would be stuck
+MOST = (
+    4 * 1024 * 1024
+)  # bytes that are kept; what comes after them is read and dropped, or the host would be stuck
 _MOST_DROPPED = 256 * 1024 * 1024
 _QUIET = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
 _MOST_TURNS = 500_000  # between texts, openings and closings, half a second
@@ -127,7 +129,9 @@ def _behind(text: str, at: int) -> int:
 
 def _cut_text(rest: str) -> str:
     """A text that was cut off, up to a blank before the cut: the last word may be half a secret."""
-    for cut in range(len(rest), max(len(rest) - 8, -1), -1):  # the cut may have gone through an escape
+    for cut in range(
+        len(rest), max(len(rest) - 8, -1), -1
+    ):  # the cut may have gone through an escape
         try:
             said = string_at(f'{rest[:cut]}"', 0)[0]
         except ValueError:

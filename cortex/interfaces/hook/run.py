@@ -70,7 +70,9 @@ def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
     vault = _vault_at(place)
     if vault is None:
         return None, nothing, NONE
-    caller = Caller(place.cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "hook", silent)
+    caller = Caller(
+        place.cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "hook", silent
+    )
     try:
         problem = _left(vault, caller, told)
         observe(vault, caller, told, place, limit * _SHARE_OF_WAITING)
@@ -83,7 +85,11 @@ def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
     try:
         from cortex.interfaces.hook.speak import speak  # noqa: PLC0415  most events have nothing to say
 
-        return vault, dialects.answer(told.host, told.event, speak(vault, caller, told, place)), problem
+        return (
+            vault,
+            dialects.answer(told.host, told.event, speak(vault, caller, told, place)),
+            problem,
+        )
     except _Overtime:
         return vault, nothing, problem if problem.message else _overtime(limit)
     except Exception as error:  # noqa: BLE001  a briefing is a help, and what was captured counts
@@ -163,11 +169,17 @@ def _named(error: BaseException) -> Problem:
         return Problem("hooks", "another hook of the session was at work")
     if isinstance(error, CortexError):
         return Problem("hooks", error.message, error.hint)
-    return Problem("hooks", (error.strerror if isinstance(error, OSError) else "") or type(error).__name__)
+    return Problem(
+        "hooks", (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
+    )
 
 
 def _unanswered(error: Exception) -> Problem:
-    return Problem("hooks", "what the host told cannot be answered") if isinstance(error, Invalid) else _named(error)
+    return (
+        Problem("hooks", "what the host told cannot be answered")
+        if isinstance(error, Invalid)
+        else _named(error)
+    )
 
 
 def _overtime(limit: float) -> Problem:
@@ -182,13 +194,26 @@ def _tell(vault: Vault | None, host: str, event: str, started: float, problem: P
         return
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        hook_log.note(vault, now, host, event, round((time.monotonic() - started) * 1000), problem.message, problem.hint)
+        hook_log.note(
+            vault,
+            now,
+            host,
+            event,
+            round((time.monotonic() - started) * 1000),
+            problem.message,
+            problem.hint,
+        )
     except (OSError, CortexError) as error:
         _complain(problem.message or f"the log of the hooks: {_named(error).message}")
 
 
 def _complain(line: str) -> None:
-    _write(2, "cortex hook: {}\n".format("".join(sign if sign.isprintable() else "?" for sign in line)).encode("utf-8", "backslashreplace"))
+    _write(
+        2,
+        "cortex hook: {}\n".format(
+            "".join(sign if sign.isprintable() else "?" for sign in line)
+        ).encode("utf-8", "backslashreplace"),
+    )
 
 
 def _write(fd: int, data: bytes) -> None:

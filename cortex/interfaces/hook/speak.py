@@ -14,7 +14,11 @@ from cortex.operations.observe import Place, Told, first_time
 from cortex.operations.wording import one_word
 from cortex.vault.find import Vault
 
-_AFRESH = ("startup", "clear", "compact")  # sources of a start before which the agent's context was emptied
+_AFRESH = (
+    "startup",
+    "clear",
+    "compact",
+)  # sources of a start before which the agent's context was emptied
 
 
 def speak(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
@@ -31,7 +35,9 @@ def speak(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
         return ""  # a briefing is kept with the name of its folder, and in that is a secret
     from cortex.operations.brief import text_for_hook  # noqa: PLC0415
 
-    text = text_for_hook(vault, caller, place.project, place.branch, lambda: _briefing(vault, place))
+    text = text_for_hook(
+        vault, caller, place.project, place.branch, lambda: _briefing(vault, place)
+    )
     if text and DIALECTS[told.host].once and not first_time(vault, told, text):
         return ""
     return text
@@ -49,19 +55,30 @@ def _reminder(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
     from cortex.interfaces.cli import remote  # noqa: PLC0415  only prompts ask
 
     session = one_word(told.session)
-    text = remote.remind(vault.root, told.prompt, place.cwd, session=session, project=place.project, branch=place.branch)
+    text = remote.remind(
+        vault.root,
+        told.prompt,
+        place.cwd,
+        session=session,
+        project=place.project,
+        branch=place.branch,
+    )
     if text is not None:
         return text
     from cortex.operations.remind import remind  # noqa: PLC0415  as above
 
-    return remind(vault, caller, told.prompt, session=session, project=place.project, branch=place.branch).text
+    return remind(
+        vault, caller, told.prompt, session=session, project=place.project, branch=place.branch
+    ).text
 
 
 class _Installed:
     """Finds what is not in Python's own library. Started with -S, Python has not looked where packages are installed:
     that costs a tenth of a hook, and most hooks need none."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if path is not None or name in sys.stdlib_module_names:
             return None  # a part of a package that was found, or one of those that Python may come without, as `subprocess` tries
         sys.meta_path.remove(self)

@@ -22,7 +22,13 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
 @pytest.mark.parametrize(
     ("text", "type_", "confidence", "found", "reason"),
     [
-        ("We chose SQLite over Postgres because it is one file.", "decision", 0.95, "We chose SQLite over Postgres", "it is one file."),
+        (
+            "We chose SQLite over Postgres because it is one file.",
+            "decision",
+            0.95,
+            "We chose SQLite over Postgres",
+            "it is one file.",
+        ),
         ("I decided to read the tests.", "decision", 0.3, "I decided to read the tests.", ""),
         ("Decision: use `ruff`, because it is fast", "decision", 0.85, "use `ruff`", "it is fast"),
         ("- **Rejected:** tox (because nox is there)", "rejection", 0.85, "tox", "nox is there"),
@@ -31,17 +37,47 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
         ("Error resolved: the import cycle", "bugfix", 0.7, "the import cycle", ""),
         ("TIL: `os.link` never overwrites", "learning", 0.7, "`os.link` never overwrites", ""),
         ("Preference: short answers", "preference", 0.8, "short answers", ""),
-        ("Should we use tabs instead of blanks because of Make?", "decision", 0.3, "Should we use tabs instead of blanks", "Make?"),
+        (
+            "Should we use tabs instead of blanks because of Make?",
+            "decision",
+            0.3,
+            "Should we use tabs instead of blanks",
+            "Make?",
+        ),
         ("The tests use tabs instead of blanks.", None, 0, "", ""),
         ("### Decision\nKeep the monolith.", "decision", 0.7, "Keep the monolith.", ""),
-        ("**Decision**\n\nWe keep it (because it works).", "decision", 0.7, "We keep it", "it works"),
+        (
+            "**Decision**\n\nWe keep it (because it works).",
+            "decision",
+            0.7,
+            "We keep it",
+            "it works",
+        ),
         ("## Rejected\n\nA daemon.\n\nMore text.", "rejection", 0.7, "A daemon.", ""),
-        ("**Root cause:**\n\nThe cache key lacks the locale.", "discovery", 0.7, "The cache key lacks the locale.", ""),
+        (
+            "**Root cause:**\n\nThe cache key lacks the locale.",
+            "discovery",
+            0.7,
+            "The cache key lacks the locale.",
+            "",
+        ),
         ("#### Lesson\nNever push on Fridays.", "learning", 0.7, "Never push on Fridays.", ""),
         ("__Gotcha__\n\nThe port is 8080.", "gotcha", 0.7, "The port is 8080.", ""),
         ("## Decision\n\n- Keep the monolith", "decision", 0.75, "Keep the monolith", ""),
-        ("## Decision\n\nOne of these:\n\n- Keep the monolith", "decision", 0.75, "Keep the monolith", ""),
-        ("## Decision\n\nShould we keep it? Tell me.", "decision", 0.3, "Should we keep it? Tell me.", ""),
+        (
+            "## Decision\n\nOne of these:\n\n- Keep the monolith",
+            "decision",
+            0.75,
+            "Keep the monolith",
+            "",
+        ),
+        (
+            "## Decision\n\nShould we keep it? Tell me.",
+            "decision",
+            0.3,
+            "Should we keep it? Tell me.",
+            "",
+        ),
         ("## Root cause\n\nProbably the cache.", "discovery", 0.3, "Probably the cache.", ""),
         ("## Decision\n\n<what was decided>", None, 0, "", ""),
         ("## Decision\n\n| a | b |", None, 0, "", ""),
@@ -57,7 +93,13 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
         ),
         ("I'll use Zod for validation.", None, 0, "", ""),
         ("So I'll use a mock for now.", None, 0, "", ""),
-        ("Let's use tabs instead of spaces.", "decision", 0.65, "Let's use tabs instead of spaces.", ""),
+        (
+            "Let's use tabs instead of spaces.",
+            "decision",
+            0.65,
+            "Let's use tabs instead of spaces.",
+            "",
+        ),
         (
             "I went ahead and used SQLite rather than Postgres (because it is one file).",
             "decision",
@@ -70,15 +112,57 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
         ("We settled on ruff.", "decision", 0.75, "We settled on ruff.", ""),
         ("TIL that `os.link` never overwrites", "learning", 0.65, "`os.link` never overwrites", ""),
         ("Wait til the build is done", None, 0, "", ""),
-        ("**Important:** never amend a pushed commit", "gotcha", 0.6, "never amend a pushed commit", ""),
+        (
+            "**Important:** never amend a pushed commit",
+            "gotcha",
+            0.6,
+            "never amend a pushed commit",
+            "",
+        ),
         ("Important: restart the server.", None, 0, "", ""),
-        ("The user decided to leave early.", "decision", 0.3, "The user decided to leave early.", ""),
-        ("We decided to leave the old endpoint as it is.", "decision", 0.9, "We decided to leave the old endpoint as it is.", ""),
+        (
+            "The user decided to leave early.",
+            "decision",
+            0.3,
+            "The user decided to leave early.",
+            "",
+        ),
+        (
+            "We decided to leave the old endpoint as it is.",
+            "decision",
+            0.9,
+            "We decided to leave the old endpoint as it is.",
+            "",
+        ),
         ("I decided to go with pnpm.", "decision", 0.9, "I decided to go with pnpm.", ""),
-        ("I chose to read the file first because it is short.", "decision", 0.3, "I chose to read the file first", "it is short."),
-        ("I'll use the Read tool instead of cat because it is faster.", "decision", 0.3, "I'll use the Read tool instead of cat", "it is faster."),
-        ("I'm using `Grep` rather than a loop because it is faster.", "decision", 0.3, "I'm using `Grep` rather than a loop", "it is faster."),
-        ("We use `curl` instead of requests because it is there.", "decision", 0.75, "We use `curl` instead of requests", "it is there."),
+        (
+            "I chose to read the file first because it is short.",
+            "decision",
+            0.3,
+            "I chose to read the file first",
+            "it is short.",
+        ),
+        (
+            "I'll use the Read tool instead of cat because it is faster.",
+            "decision",
+            0.3,
+            "I'll use the Read tool instead of cat",
+            "it is faster.",
+        ),
+        (
+            "I'm using `Grep` rather than a loop because it is faster.",
+            "decision",
+            0.3,
+            "I'm using `Grep` rather than a loop",
+            "it is faster.",
+        ),
+        (
+            "We use `curl` instead of requests because it is there.",
+            "decision",
+            0.75,
+            "We use `curl` instead of requests",
+            "it is there.",
+        ),
         ("I'll go with your suggestion.", "decision", 0.3, "I'll go with your suggestion.", ""),
         ("I've ruled out the network.", None, 0, "", ""),
         ("fix(parser): keep trailing commas", None, 0, "", ""),
@@ -93,9 +177,13 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
         ("[memory: Permanent, decision] Never on Fridays", "decision", 1, "Never on Fridays", ""),
     ],
 )
-def test_what_a_line_says_and_how_sure_it_is(text: str, type_: str | None, confidence: float, found: str, reason: str) -> None:
+def test_what_a_line_says_and_how_sure_it_is(
+    text: str, type_: str | None, confidence: float, found: str, reason: str
+) -> None:
     held = candidates(text)
-    assert [(each.type, each.confidence, each.text, each.reason) for each in held] == ([(type_, confidence, found, reason)] if type_ else [])
+    assert [(each.type, each.confidence, each.text, each.reason) for each in held] == (
+        [(type_, confidence, found, reason)] if type_ else []
+    )
 
 
 def test_a_claim_that_two_layers_find_is_that_of_the_surer_one() -> None:
@@ -123,18 +211,30 @@ def test_what_was_done_is_found_with_its_line_and_only_the_plan_is_a_record() ->
         )
     )
     lines = text.split("\n")
-    found = [(each.layer, each.type, each.text, is_record(each), lines[each.line - 1]) for each in candidates(text)]
+    found = [
+        (each.layer, each.type, each.text, is_record(each), lines[each.line - 1])
+        for each in candidates(text)
+    ]
     assert found == [
         ("tag", "decision", "UTC everywhere", True, "- [MEMORY: decision] UTC everywhere"),
         ("structural", "progress", "changed a/b.py", False, "- a/b.py"),
-        ("structural", "progress", "failed: make test: failed: 2 errors", False, "- `make test` failed: 2 errors"),
+        (
+            "structural",
+            "progress",
+            "failed: make test: failed: 2 errors",
+            False,
+            "- `make test` failed: 2 errors",
+        ),
         ("structural", "plan", "[x] one; [ ] two", True, "Plan:"),
         ("structural", "progress", "done: one", False, "- [x] one"),
     ]
 
 
 def test_tags_alone_are_read_where_only_tags_count() -> None:
-    assert [each.layer for each in candidates("Decision: a thing\n\n[MEMORY: a thing of its own]", tags_only=True)] == ["tag"]
+    assert [
+        each.layer
+        for each in candidates("Decision: a thing\n\n[MEMORY: a thing of its own]", tags_only=True)
+    ] == ["tag"]
 
 
 PIECES = st.sampled_from([
@@ -161,7 +261,9 @@ def _words(text: str) -> list[str]:
     return "".join(sign if sign.isalnum() else " " for sign in text.casefold()).split()
 
 
-@given(st.lists(PIECES.filter(lambda piece: not piece.startswith("<!--")), max_size=40).map("".join))
+@given(
+    st.lists(PIECES.filter(lambda piece: not piece.startswith("<!--")), max_size=40).map("".join)
+)
 def test_the_line_of_a_find_begins_or_holds_what_it_says(text: str) -> None:
     lines = text.split("\n")
     for each in candidates(text):
@@ -197,7 +299,9 @@ def test_the_limit_is_where_it_says() -> None:
 
 def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
     script = "import sys, cortex.operations.inbox; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
     assert "passive" in loaded
     assert not any(name in loaded for name in ("keyword", "phrasing", "tags", "prose"))
 

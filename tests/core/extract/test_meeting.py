@@ -55,12 +55,22 @@ def test_a_weekly_sync_with_headings_and_checkboxes() -> None:
         actions=(
             Action("measure the cold start", "Anna", "2026-12-01", False, 22),
             Action("open an issue about the walk", "Bob", "", True, 23),
-            Action("write the migration note; mention the lock; ask @deniz for a review", "carla", "2026-11-27", False, 24),
+            Action(
+                "write the migration note; mention the lock; ask @deniz for a review",
+                "carla",
+                "2026-11-27",
+                False,
+                24,
+            ),
             Action("Profile the scan", "Deniz", "", False, 27),
         ),
         decisions=(
             Decision("Keep Whoosh for now", "the rebuild is cheap", 14),
-            Decision("Cache lives outside the vault", "a pull must not bring an index in; people clone vaults from strangers", 15),
+            Decision(
+                "Cache lives outside the vault",
+                "a pull must not bring an index in; people clone vaults from strangers",
+                15,
+            ),
             Decision("No release this week", "", 18),
         ),
     )
@@ -300,7 +310,12 @@ def action(text: str, attendees: str = "") -> Action:
         ("write docs due 2026-13-45", "write docs due 2026-13-45", "", ""),
         ("write docs (2026-02-30)", "write docs (2026-02-30)", "", ""),
         (f"write docs {CALENDAR} 2026-00-10", f"write docs {CALENDAR} 2026-00-10", "", ""),
-        ("compare the run of 2026-12-01 with ours", "compare the run of 2026-12-01 with ours", "", ""),
+        (
+            "compare the run of 2026-12-01 with ours",
+            "compare the run of 2026-12-01 with ours",
+            "",
+            "",
+        ),
         ("write docs...", "write docs...", "", ""),
     ],
 )
@@ -323,7 +338,9 @@ def test_attendees_are_names_however_they_are_written(item: str, owner: str) -> 
     assert (found.text, found.owner) == ("write docs", owner)
 
 
-@pytest.mark.parametrize(("box", "done"), [("[ ] ", False), ("[x] ", True), ("[X] ", True), ("[-] ", True), ("", False)])
+@pytest.mark.parametrize(
+    ("box", "done"), [("[ ] ", False), ("[x] ", True), ("[X] ", True), ("[-] ", True), ("", False)]
+)
 def test_a_checkbox_says_whether_it_is_done(box: str, done: bool) -> None:
     assert action(box + "write docs")[0::3] == ("write docs", done)
 
@@ -350,7 +367,9 @@ def test_a_checkbox_says_whether_it_is_done(box: str, done: bool) -> None:
     ],
 )
 def test_headings_that_mean_actions(heading: str) -> None:
-    assert [each.text for each in read_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions] == ["write docs"]
+    assert [each.text for each in read_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions] == [
+        "write docs"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -376,7 +395,9 @@ def test_a_section_ends_at_the_next_heading_of_its_level_and_holds_deeper_ones()
 
 
 def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
-    found = read_meeting("# Sync\n- Decisions\n  - use SQLite\n- Action items:\n  - write docs\n- Lunch\n  - at noon\n")
+    found = read_meeting(
+        "# Sync\n- Decisions\n  - use SQLite\n- Action items:\n  - write docs\n- Lunch\n  - at noon\n"
+    )
     assert [each.text for each in found.actions] == ["write docs"]
     assert [each.text for each in found.decisions] == ["use SQLite"]
 
@@ -388,7 +409,11 @@ def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
         ("# Decisions\n- Action: write docs", ["write docs"], []),
         ("# Actions\n- Decision: use SQLite", [], ["use SQLite"]),
         ("# Actions\n- [x] Decided: use SQLite", [], ["use SQLite"]),
-        ("# Actions\n- write docs\n  - Decision: in English\n  - [x] and short", ["write docs; Decision: in English; and short"], []),
+        (
+            "# Actions\n- write docs\n  - Decision: in English\n  - [x] and short",
+            ["write docs; Decision: in English; and short"],
+            [],
+        ),
         ("# Decisions\n- use SQLite\n  - [ ] it is small", [], ["use SQLite"]),
         ("# Actions\n- Website\n  - add an index", ["Website; add an index"], []),
         ("# Actions\n- write docs\n  - due 2026-12-01", ["write docs"], []),
@@ -396,7 +421,11 @@ def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
         ("# Actions\n- none\n- N/A\n- TBD\n-\n- [ ]\n", [], []),
         ("# Decisions\n- None.\n", [], []),
         ("> - [ ] quoted\n>\n> Decision: quoted too", ["quoted"], ["quoted too"]),
-        ("Todo: write docs\nACTION (Anna): read docs\n**Action item:** sell docs", ["write docs", "read docs", "sell docs"], []),
+        (
+            "Todo: write docs\nACTION (Anna): read docs\n**Action item:** sell docs",
+            ["write docs", "read docs", "sell docs"],
+            [],
+        ),
         ("The decision: we wait.\nInaction: no\nAi: no\nUndecided: no", [], []),
         ("## Decision: use SQLite because it is there", [], ["use SQLite"]),
         ("    - [ ] indented code\n\n~~~\nTODO: fenced\n~~~\n<!--\n- [ ] hidden\n-->", [], []),
@@ -467,33 +496,60 @@ def test_dates(text: str, date: str) -> None:
 
 
 def test_a_label_can_name_the_owner() -> None:
-    assert read_meeting("Action (Anna): write docs").actions == (Action("write docs", "Anna", "", False, 1),)
-    assert read_meeting("Action (urgent): write docs").actions == (Action("write docs", "", "", False, 1),)
+    assert read_meeting("Action (Anna): write docs").actions == (
+        Action("write docs", "Anna", "", False, 1),
+    )
+    assert read_meeting("Action (urgent): write docs").actions == (
+        Action("write docs", "", "", False, 1),
+    )
 
 
 def test_frontmatter_may_hold_lists() -> None:
     text = "---\ntitle: 'Sync'\nattendees:\n  - Anna\n  - Bob Lee\ndate: 2026-01-02\n---\nNotes:\n- AB to rest\n\n# Actions\n- Bob Lee to rest\n"
-    assert read_meeting(text) == Meeting("Sync", "2026-01-02", ("Anna", "Bob Lee"), (Action("rest", "Bob Lee", "", False, 12),), ())
+    assert read_meeting(text) == Meeting(
+        "Sync", "2026-01-02", ("Anna", "Bob Lee"), (Action("rest", "Bob Lee", "", False, 12),), ()
+    )
 
 
 def test_an_attendee_can_be_the_heading_of_what_they_took_on() -> None:
     text = "With: nobody\nAttendees: Anna, Bob\n\nActions:\nAnna:\n- rest\n**Bob**\n- work\nLunch:\n- eat\n\n## Tasks\n### Bob\n- sleep\n## Anna\n- nope\n"
-    assert [(each.owner, each.text) for each in read_meeting(text).actions] == [("Anna", "rest"), ("Bob", "work"), ("Bob", "sleep")]
+    assert [(each.owner, each.text) for each in read_meeting(text).actions] == [
+        ("Anna", "rest"),
+        ("Bob", "work"),
+        ("Bob", "sleep"),
+    ]
 
 
 def test_an_empty_item_hands_its_section_on() -> None:
-    assert [each[0::4] for each in read_meeting("# Actions\n-\n  - rest\n  - work\n").actions] == [("rest", 3), ("work", 4)]
+    assert [each[0::4] for each in read_meeting("# Actions\n-\n  - rest\n  - work\n").actions] == [
+        ("rest", 3),
+        ("work", 4),
+    ]
 
 
 def test_labels_end_the_item_above_them() -> None:
-    found = read_meeting("Actions:\n- write docs\nDecision: use SQLite\n- read docs\nDecisions:\n- in English\nTODO: ask\n")
-    assert [(each.text, each.line) for each in found.actions] == [("write docs", 2), ("read docs", 4), ("ask", 7)]
-    assert [(each.text, each.line) for each in found.decisions] == [("use SQLite", 3), ("in English", 6)]
+    found = read_meeting(
+        "Actions:\n- write docs\nDecision: use SQLite\n- read docs\nDecisions:\n- in English\nTODO: ask\n"
+    )
+    assert [(each.text, each.line) for each in found.actions] == [
+        ("write docs", 2),
+        ("read docs", 4),
+        ("ask", 7),
+    ]
+    assert [(each.text, each.line) for each in found.decisions] == [
+        ("use SQLite", 3),
+        ("in English", 6),
+    ]
 
 
 def test_line_numbers_count_every_kind_of_line_end_and_the_frontmatter() -> None:
-    assert [each.line for each in read_meeting("---\r\na: b\r\n---\r\n\r\n- [ ] x\r\n- [ ] y").actions] == [5, 6]
-    assert [each.line for each in read_meeting("\ufeff- [ ] x\n\n---\n\nfoo\nTODO: x").actions] == [1, 6]
+    assert [
+        each.line for each in read_meeting("---\r\na: b\r\n---\r\n\r\n- [ ] x\r\n- [ ] y").actions
+    ] == [5, 6]
+    assert [each.line for each in read_meeting("\ufeff- [ ] x\n\n---\n\nfoo\nTODO: x").actions] == [
+        1,
+        6,
+    ]
 
 
 lines = st.lists(
@@ -531,12 +587,16 @@ lines = st.lists(
 
 
 @given(lines, st.sampled_from(["\n", " ", ""]))
-def test_any_text_is_read_and_what_is_found_stands_on_its_line(parts: list[str], joint: str) -> None:
+def test_any_text_is_read_and_what_is_found_stands_on_its_line(
+    parts: list[str], joint: str
+) -> None:
     text = joint.join(parts)
     found = read_meeting(text)
     assert len(found.title) <= 100
     numbered = re.split(r"\r\n?|\n", text)
-    spots = [(each.text, each.line) for each in found.actions] + [(each.text, each.line) for each in found.decisions]
+    spots = [(each.text, each.line) for each in found.actions] + [
+        (each.text, each.line) for each in found.decisions
+    ]
     assert len({line for _, line in spots}) == len(spots)
     for words, line in spots:
         assert words
