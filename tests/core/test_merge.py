@@ -136,7 +136,7 @@ event_ids = st.lists(
     max_size=4,
     unique=True,
 ).map(sorted)
-fields = {
+field_values = {
     "id": st.sampled_from(["n-1", "n-2"]).map(" {}\n".format),
     "type": st.sampled_from(["note", "decision", "session"]).map(" {}\n".format),
     "title": values.map(" {}\n".format),
@@ -181,8 +181,8 @@ bodies = st.tuples(st.lists(body_lines, max_size=8).map("".join), st.booleans())
 @st.composite
 def written(draw: st.DrawFn, odd: bool) -> tuple[list[str], str]:
     """The chunks of a frontmatter, and a body."""
-    keys = draw(st.lists(st.sampled_from(sorted(fields)), max_size=6, unique=True))
-    parts = [f"{key}:{draw(fields[key])}" for key in keys]
+    keys = draw(st.lists(st.sampled_from(sorted(field_values)), max_size=6, unique=True))
+    parts = [f"{key}:{draw(field_values[key])}" for key in keys]
     for _ in range(draw(st.integers(0, 2))):
         parts.insert(
             draw(st.integers(0, len(parts))),
@@ -209,9 +209,9 @@ def edited(draw: st.DrawFn, note: tuple[list[str], str], odd: bool) -> tuple[lis
         )
         match draw(st.sampled_from(["change", "remove", "add", "body", "line"])):
             case "change" if (
-                place < len(parts) and (key := parts[place].partition(":")[0]) in fields
+                place < len(parts) and (key := parts[place].partition(":")[0]) in field_values
             ):
-                parts[place] = f"{key}:{draw(fields[key])}"
+                parts[place] = f"{key}:{draw(field_values[key])}"
             case "remove" if place < len(parts):
                 del parts[place]
             case "add" if new:
