@@ -16,12 +16,12 @@ from functools import partial
 
 from benchmarks import corpus
 from benchmarks.measure import QUICK, RUNS, cpu_of, median_cpu, row, timed
-from cortex.core.caller import Caller, silent
-from cortex.operations.brief import brief
-from cortex.operations.remind import remind
-from cortex.projections.refresh import look
-from cortex.vault import kept
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.index.refresh import look
+from cortex.operations.find.remind import remind
+from cortex.operations.sessions.brief import brief
+from cortex.vault.locate import Vault
+from cortex.vault.state import briefing_cache
 
 _TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INSTALLED = [
@@ -126,7 +126,7 @@ def _processes(root: str, work: str) -> None:
         return Session(root, work, f"session-{next(count)}")
 
     def unkept() -> bytes:
-        shutil.rmtree(os.path.join(vault.cache(), kept.FOLDER), ignore_errors=True)
+        shutil.rmtree(os.path.join(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
         return fresh().told("SessionStart", source="startup")
 
     def line(
@@ -309,7 +309,7 @@ def _in_process(root: str) -> None:
     log = "2026-11-02 10:11:12 INFO request served in 12 ms\n" * 2000
 
     def brief_anew() -> object:
-        shutil.rmtree(os.path.join(vault.cache(), kept.FOLDER), ignore_errors=True)
+        shutil.rmtree(os.path.join(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
         return brief(vault, caller, project="p1", branch="main")
 
     calls: tuple[tuple[str, Callable[[int], object]], ...] = (

@@ -10,19 +10,19 @@ from collections.abc import Callable
 
 from benchmarks.corpus import vocabulary, write_vault
 from benchmarks.measure import QUICK, SIZES, row, timed
-from cortex.core.caller import Caller, silent
-from cortex.operations.consolidate import consolidate
-from cortex.operations.context import context
-from cortex.operations.graph import graph
-from cortex.operations.heal import heal
-from cortex.operations.lifecycle import lifecycle
-from cortex.operations.recall import recall
-from cortex.operations.save import save
-from cortex.operations.score import score
-from cortex.operations.search import search
-from cortex.operations.timeline import timeline
-from cortex.projections.refresh import look
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.index.refresh import look
+from cortex.operations.capture.save import save
+from cortex.operations.find.graph import graph
+from cortex.operations.find.recall import recall
+from cortex.operations.find.score import score
+from cortex.operations.find.search import search
+from cortex.operations.find.timeline import timeline
+from cortex.operations.records.consolidate import consolidate
+from cortex.operations.records.lifecycle import lifecycle
+from cortex.operations.sessions.context import context
+from cortex.operations.share.heal import heal
+from cortex.vault.locate import Vault
 
 _RUNS = 7
 

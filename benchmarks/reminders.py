@@ -1,6 +1,6 @@
 """How good `remind` is: prompts as people write them, against this project's own vault as it was when they were written.
 
-Precision is of the lines that are shown, recall of the records that should come. The floor in `core/relevance.py` was set on the
+Precision is of the lines that are shown, recall of the records that should come. The floor in `core/ranking/relevance.py` was set on the
 prompts that are `seen`, `reported` or `near`. `--show` names what went wrong.
 """
 
@@ -13,10 +13,10 @@ import sys
 from typing import NamedTuple
 
 from benchmarks.measure import row
-from cortex.core.caller import Caller, silent
-from cortex.operations.remind import remind
-from cortex.projections.refresh import look
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.index.refresh import look
+from cortex.operations.find.remind import remind
+from cortex.vault.locate import Vault
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # Records that are younger than a set of prompts were not thought of.

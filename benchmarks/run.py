@@ -15,12 +15,12 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from benchmarks import extraction, hooks, knowledge, reminders, sharing
 from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
-from cortex.core.caller import Caller, silent
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.projections import snapshot
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.index import file_scan
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.init import init
+from cortex.vault.locate import Vault
 
 
 def whole_processes(root: str, notes: int) -> None:
@@ -94,7 +94,7 @@ def sizes(work: str) -> str:
             / 1e6
         )
         scan = min(
-            timed(lambda: snapshot.take(root, snapshot.skip_of((), ()), time.time_ns()))[0]
+            timed(lambda: file_scan.take(root, file_scan.skip_of((), ()), time.time_ns()))[0]
             for _ in range(5)
         )
         subprocess.run(
@@ -127,15 +127,16 @@ import os, sys, time
 marks = [("start of Python and the command's own imports", 0.0)]
 def mark(name): marks.append((name, time.process_time()))
 from cortex.interfaces.cli import main, render
-from cortex.core.caller import silent
-from cortex.core import query, snippet
-from cortex.operations import hits, search
-from cortex.projections.refresh import views
-from cortex.vault.find import Vault
+from cortex.core.model.caller import silent
+from cortex.core.markdown import snippet
+from cortex.core.ranking import query
+from cortex.operations.find import hits, search
+from cortex.index.refresh import views
+from cortex.vault.locate import Vault
 mark("seal checked, stamps of all notes scanned and compared")
 with views(Vault(os.getcwd()), silent) as now:
     mark("Whoosh imported")
-    from cortex.projections import index
+    from cortex.index.engines.whoosh import index
     mark("index opened, searched")
     scored, terms = index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
     mark("ten rows, ten snippets from the files")

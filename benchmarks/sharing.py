@@ -10,16 +10,16 @@ import sys
 import time
 
 from benchmarks.measure import QUICK, RUNS, median_cpu, row, timed
-from cortex.core.caller import Caller, silent
-from cortex.core.record import Record, compose
-from cortex.operations.capture import capture
-from cortex.operations.heal import heal
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.projections.refresh import look
-from cortex.vault import commits
-from cortex.vault.drivers import SCRIPT
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.record import Record, compose
+from cortex.index.refresh import look
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault.git import commit
+from cortex.vault.git.drivers import SCRIPT
+from cortex.vault.locate import Vault
 
 RECORD = Record(
     "a-record-aaaaaa",
@@ -185,7 +185,7 @@ def _git(work: str) -> None:
 
     plains = [timed(lambda number=number: plain(number)) for number in range(RUNS)]
     ours = [
-        timed(lambda number=number: commits.commit(root, [note(100 + number)], "one"))
+        timed(lambda number=number: commit.commit(root, [note(100 + number)], "one"))
         for number in range(RUNS)
     ]
     (cpu, wall), (our_cpu, our_wall) = (

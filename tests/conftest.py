@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cortex.core.caller import Caller, silent
+from cortex.core.model.caller import Caller, silent
 from cortex.interfaces.cli.main import main
-from cortex.operations.init import init
-from cortex.vault import git_locks
-from cortex.vault.find import Vault
+from cortex.operations.care.init import init
+from cortex.vault.git import git_locks
+from cortex.vault.locate import Vault
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 settings.register_profile(

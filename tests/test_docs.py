@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cortex.interfaces.cli import arguments, overview
-from cortex.interfaces.cli.declaration import Parameter, declaration_of
 from cortex.interfaces.cli.main import verb
+from cortex.interfaces.declare import Parameter, declaration_of
 from cortex.operations import VERBS
 
 COMMANDS = Path(__file__).parent.parent / "docs/commands.md"

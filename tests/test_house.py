@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.event import EVENT_TYPES
-from cortex.core.normalize import HANDLERS
-from cortex.core.record import RECORD_TYPES
+from cortex.core.model.event import EVENT_TYPES
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.normalize.handlers import HANDLERS
 from cortex.operations import VERBS
 
 ROOT = Path(__file__).parent.parent

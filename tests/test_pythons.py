@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import whoosh
 
-from cortex.core import iso_time, merge_time
-from cortex.core.text import slug
+from cortex.core.merge import times
+from cortex.core.text import iso_time
+from cortex.core.text.strings import slug
 
 PRIVATE = ("_blake2", "_json", "_sha2", "_sha256", "_signal", "_socket")
 # The public modules first: they are made of the private ones. Then no private one can be imported any more.
@@ -68,7 +69,7 @@ def test_a_python_without_private_modules_runs_hooks(vault):
 
 
 def test_the_names_of_folders_are_the_same_without_private_modules(vault):
-    asked = "from cortex.vault import places; from cortex.core import text; print(places.vault_path('cache', '/a/b'), text.short_hash('é'))"
+    asked = "from cortex.vault import user_folders; from cortex.core.text import strings; print(user_folders.vault_path('cache', '/a/b'), strings.short_hash('é'))"
     blocked = f"import sys, hashlib; sys.modules.update(dict.fromkeys({PRIVATE})); {asked}"
     plain = run(asked, cwd=vault.root)
     assert (plain.returncode, plain.stderr) == (0, "")
@@ -78,7 +79,7 @@ def test_the_names_of_folders_are_the_same_without_private_modules(vault):
 def test_whoosh_is_compiled_without_a_warning(tmp_path):
     """Its escapes are such as Python warns about; compiled anew, and with every warning an error."""
     done = run(
-        "import warnings; warnings.simplefilter('error'); import cortex.projections.whoosh_import",
+        "import warnings; warnings.simplefilter('error'); import cortex.index.engines.whoosh.whoosh_import",
         cwd=str(tmp_path),
         PYTHONPYCACHEPREFIX=str(tmp_path),
         PYTHONDONTWRITEBYTECODE="",
@@ -139,6 +140,6 @@ def test_a_time_is_read_alike_by_every_python(text, seconds):
     if seconds is None:
         with pytest.raises(ValueError):
             iso_time.in_utc(text)
-        assert merge_time.moment(text) == (False, "", text)
+        assert times.moment(text) == (False, "", text)
     else:
         assert iso_time.in_utc(text).timestamp() == seconds

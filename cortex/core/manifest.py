@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cortex.core import toml
-from cortex.core.value import NamedTuple
+from cortex.core.text import toml
+from cortex.core.text.value import NamedTuple
 
 MOST = 512 * 1024  # characters of a manifest; a longer one is none that a person wrote
 _RUNS = re.compile(r"[-_.]+")

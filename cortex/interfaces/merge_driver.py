@@ -21,14 +21,14 @@ def run(words: list[str]) -> int:
     kind, base_name, name, theirs_name, size, path = words
     base, ours, theirs = (_read(each) for each in (base_name, name, theirs_name))
     if kind == "briefing":
-        from cortex.core import briefing  # noqa: PLC0415  each driver loads what it needs
+        from cortex.core.briefing import pages  # noqa: PLC0415  each driver loads what it needs
 
-        _write(name, briefing.merge(base, ours, theirs), ours)
+        _write(name, pages.merge(base, ours, theirs), ours)
         return CLEAN
     if not any(b"\nid:" in each[:_HEAD] for each in (base, ours, theirs)):
         return FAILED  # a person's own note: the command's fallback merges it as git merges text
-    from cortex.core.merge import merge_record  # noqa: PLC0415
-    from cortex.vault.text_merge import merge_file  # noqa: PLC0415
+    from cortex.core.merge.record import merge_record  # noqa: PLC0415
+    from cortex.vault.git.merge_file import merge_file  # noqa: PLC0415
 
     stem = os.path.basename(path).removesuffix(".md")
     merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
@@ -42,8 +42,8 @@ def run(words: list[str]) -> int:
 
 def _kept(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
     """Whether the note that git took for another one is kept for the next command to bring back."""
-    from cortex.core.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
-    from cortex.vault import displaced  # noqa: PLC0415
+    from cortex.core.model.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
+    from cortex.vault.git import displaced  # noqa: PLC0415
 
     try:
         displaced.keep(os.getcwd(), path, base, stays, other)
@@ -83,7 +83,7 @@ def _put(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: AN
 
 
 def _say(path: str, line: str) -> None:
-    from cortex.interfaces.cli.visible import visible  # noqa: PLC0415  only where there is something to say
+    from cortex.interfaces.escape_terminal import visible  # noqa: PLC0415  only where there is something to say
 
     sys.stderr.write(f"{visible(path)}: {visible(line)}\n")
 

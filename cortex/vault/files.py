@@ -14,8 +14,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from cortex.core.problem import Conflict, Invalid, NotFound
-from cortex.core.value import NamedTuple
+from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.text.value import NamedTuple
 
 TEMP_SUFFIX = ".cx-tmp"
 # Code points that a Mac's file system leaves out when it compares names, so that `.g\u200cit` is `.git` there.

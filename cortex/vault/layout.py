@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex.core.text import RESERVED_STEMS
+from cortex.core.text.strings import RESERVED_STEMS
 
 SETTINGS = "cortex.toml"
 PENDING = "inbox/pending"

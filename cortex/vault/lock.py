@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cortex.core.problem import Conflict
+from cortex.core.model.problem import Conflict
 from cortex.vault import files
 
 

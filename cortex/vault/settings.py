@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core import toml
-from cortex.core.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text import toml
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS
 
 FORMAT = 1
 _MOST_STEPS = 20  # from one alias to the next
-_PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/event.py
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MOST_PHRASES, _LONGEST_PHRASE = 50, 60  # for one type; characters
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from cortex.core.problem import NotFound
+from cortex.core.model.problem import NotFound
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # In the wheel they lie in the package; in a checkout beside it, where people look for them.

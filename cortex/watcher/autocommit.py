@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core import note as notes
-from cortex.core.problem import CortexError, Invalid, Problem
-from cortex.vault import checkout, files, settings
-from cortex.vault.commits import Change
+from cortex.core.model.problem import CortexError, Invalid, Problem
+from cortex.core.notes import note as notes
+from cortex.vault import files, settings
+from cortex.vault.git import checkout
+from cortex.vault.git.commit import Change
 from cortex.vault.layout import RECORDS, SETTINGS
 
 SETTLED = 2.0  # seconds that a file has to lie untouched

@@ -16,16 +16,17 @@ from types import FrameType
 from typing import NamedTuple
 
 from cortex import __version__
-from cortex.core.caller import Caller, silent
-from cortex.core.problem import CortexError
-from cortex.operations.gather import due, gather, is_behind
-from cortex.projections.refresh import Views, look, render, stamp_of
-from cortex.vault import checkout, files
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import CortexError
+from cortex.index.refresh import Views, look, render, stamp_of
+from cortex.operations.capture.collect_pending import due, gather, is_behind
+from cortex.vault import files
+from cortex.vault.git import checkout
 from cortex.vault.layout import PENDING, SETTINGS
-from cortex.watcher.hints import Blind, Hints
-from cortex.watcher.standing import Standing
-from cortex.watcher.trigger import Trigger
+from cortex.vault.locate import Vault
+from cortex.watcher.debounce import Trigger
+from cortex.watcher.file_events import Blind, Hints
+from cortex.watcher.watch_status import Standing
 
 _TICK = 1.0  # seconds; so often git's files and the vault itself are looked at
 _FULL = 30.0  # seconds after which a scan is due without any hint
@@ -249,7 +250,7 @@ class Loop:
 
     def _register(self) -> None:
         """A clone that took the place of the vault does not know our merge drivers yet."""
-        from cortex.vault import drivers  # noqa: PLC0415  once for each clone
+        from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
 
         drivers.register(self.vault.root)
 
@@ -261,7 +262,7 @@ class Loop:
             self.trigger.hint()  # a long transcript is taken bit by bit
 
     def _normalize(self) -> None:
-        from cortex.operations.inbox import normalize  # noqa: PLC0415  25 ms, and most passes need none
+        from cortex.operations.capture.normalize import normalize  # noqa: PLC0415  25 ms, and most passes need none
 
         normalize(self.vault, self._now())
 
@@ -281,7 +282,7 @@ class Loop:
             self._note_change()
 
     def _heal(self) -> None:
-        from cortex.operations.heal import heal  # noqa: PLC0415  as above
+        from cortex.operations.share.heal import heal  # noqa: PLC0415  as above
 
         before = (self._stamps, self._git_stamps())
         healed = heal(self.vault, self._now())
@@ -290,24 +291,24 @@ class Loop:
             self.trigger.hint()  # what was written is looked at like anybody's change, and so is what git did meanwhile
 
     def _commit(self) -> None:
-        from cortex.operations.resolve_conflicts import recover  # noqa: PLC0415
-        from cortex.vault import commits  # noqa: PLC0415  as above
+        from cortex.operations.share.resolve_conflicts import recover  # noqa: PLC0415
+        from cortex.vault.git import commit  # noqa: PLC0415  as above
         from cortex.watcher import autocommit  # noqa: PLC0415
 
         root = self.vault.root
         if not autocommit.wanted(root):
             self._changed = self._first_change = 0.0
             return
-        if commits.gate(root):
+        if commit.gate(root):
             self._commit_again = time.monotonic() + _GATE_RETRY
             return
         recover(root)
-        done = autocommit.sort(root, commits.changes(root), time.time())
+        done = autocommit.sort(root, commit.changes(root), time.time())
         self.held = tuple(f"{one.where}: {one.message}" for one in done.held[:_MOST_HELD])
         if done.young and not self.ending and time.monotonic() < self._first_change + _OLDEST:
             self._commit_again = time.monotonic() + _YOUNG_RETRY
             return  # what belongs together is committed together
-        kept = commits.keep(root, done.ready)
+        kept = commit.keep(root, done.ready)
         self.held = (*self.held, *(f"{one.where}: {one.message}" for one in kept.problems))[
             :_MOST_HELD
         ]
@@ -315,13 +316,13 @@ class Loop:
 
     def _commits(self) -> tuple[str, int]:
         """Whether commits are made, and how many changes wait for one."""
-        from cortex.vault import commits  # noqa: PLC0415  as above
+        from cortex.vault.git import commit  # noqa: PLC0415  as above
         from cortex.watcher import autocommit  # noqa: PLC0415
 
         try:
             if not autocommit.wanted(self.vault.root):
                 return "off", 0
-            return commits.gate(self.vault.root) or "on", len(commits.changes(self.vault.root))
+            return commit.gate(self.vault.root) or "on", len(commit.changes(self.vault.root))
         except (CortexError, OSError) as error:
             return str(error), 0
 

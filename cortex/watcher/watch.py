@@ -10,14 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cortex import __version__
-from cortex.core.caller import Caller
-from cortex.core.problem import Conflict, CortexError, Invalid
-from cortex.vault import wire
-from cortex.vault.find import Vault
-from cortex.vault.wire import Reply
-from cortex.watcher import hold, standing, units
-from cortex.watcher.hold import Holder
-from cortex.watcher.standing import Standing
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict, CortexError, Invalid
+from cortex.vault.locate import Vault
+from cortex.watcher import pidlock, protocol, service_files, watch_status
+from cortex.watcher.pidlock import Holder
+from cortex.watcher.protocol import Reply
+from cortex.watcher.watch_status import Standing
 
 if TYPE_CHECKING:
     from cortex.watcher.loop import Loop
@@ -83,9 +82,9 @@ def watch(
     """
     if status + stop + bool(unit) > 1:
         raise Invalid("--status, --stop and --unit exclude each other", "cortex watch --status")
-    if unit and unit not in units.KINDS:
+    if unit and unit not in service_files.KINDS:
         raise Invalid(
-            f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(units.KINDS)}"
+            f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(service_files.KINDS)}"
         )
     if not 0 <= quiet <= _LONGEST_QUIET:
         raise Invalid(
@@ -93,7 +92,9 @@ def watch(
         )
     if unit:
         return Watched(
-            hold.holder(vault) is not None, refused=False, text=units.unit(unit, vault.root)
+            pidlock.holder(vault) is not None,
+            refused=False,
+            text=service_files.unit(unit, vault.root),
         )
     if status:
         return _status(vault)
@@ -111,14 +112,14 @@ def _run(
     quiet: int,
     poll: bool,
 ) -> Watched:
-    held = hold.take(vault, caller.now)
+    held = pidlock.take(vault, caller.now)
     try:
-        from cortex.projections.refresh import look  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
-        from cortex.watcher.door import Door  # noqa: PLC0415
+        from cortex.index.refresh import look  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
         from cortex.watcher.loop import Loop  # noqa: PLC0415
+        from cortex.watcher.socket_server import Door  # noqa: PLC0415
 
         say(f"watching {vault.root}; cortex watch --stop ends it")
-        say(units.hint())
+        say(service_files.hint())
         with suppress(CortexError, OSError):  # the loop will meet it again, tell it, and go on
             # Before there are threads: a large index is built by several processes, which then simply fork.
             look(vault, caller.progress, lambda _: None)
@@ -135,13 +136,13 @@ def _run(
 
 def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> list[bytes] | None:
     version, kind, *rest = [*request, b"", b""][: max(len(request), 2)]
-    if kind == wire.STATE:
-        return [wire.DONE, loop.standing().written()]
-    if kind == wire.STOP:
+    if kind == protocol.STATE:
+        return [protocol.DONE, loop.standing().written()]
+    if kind == protocol.STOP:
         loop.end()
-        return [wire.DONE]
+        return [protocol.DONE]
     if (
-        kind != wire.RUN
+        kind != protocol.RUN
         or len(rest) < 5
         or version != __version__.encode()
         or rest[0] != os.fsencode(vault.root)
@@ -153,16 +154,20 @@ def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> 
         vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3])
     )
     return (
-        [wire.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")] if reply else None
+        [protocol.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")]
+        if reply
+        else None
     )
 
 
 def _status(vault: Vault) -> Watched:
-    if (runs := hold.holder(vault)) is None:
+    if (runs := pidlock.holder(vault)) is None:
         return Watched(running=False, refused=True, text="no watcher runs: cortex watch starts one")
-    fields = wire.exchange(vault.root, [wire.STATE], _ASK, _ASK)
+    fields = protocol.exchange(vault.root, [protocol.STATE], _ASK, _ASK)
     now = (
-        standing.read(fields[1]) if fields and len(fields) == 2 and fields[0] == wire.DONE else None
+        watch_status.read(fields[1])
+        if fields and len(fields) == 2 and fields[0] == protocol.DONE
+        else None
     )
     if now is None:
         return Watched(
@@ -174,13 +179,13 @@ def _status(vault: Vault) -> Watched:
 
 
 def _stop(vault: Vault) -> Watched:
-    runs = hold.holder(vault)
+    runs = pidlock.holder(vault)
     if runs is None:
         return Watched(running=False, refused=True, text="no watcher runs")
-    if wire.exchange(vault.root, [wire.STOP], _ASK, _ASK) is None:
+    if protocol.exchange(vault.root, [protocol.STOP], _ASK, _ASK) is None:
         _terminate(vault, runs)
     deadline = time.monotonic() + _ENDS_WITHIN
-    while (now := hold.holder(vault)) is not None and now == runs:
+    while (now := pidlock.holder(vault)) is not None and now == runs:
         if time.monotonic() > deadline:
             raise CortexError(
                 f"process {runs.pid} has not ended within {_ENDS_WITHIN:g} seconds",
@@ -192,7 +197,7 @@ def _stop(vault: Vault) -> Watched:
 
 def _terminate(vault: Vault, runs: Holder) -> None:
     """Only while the lock is held is the number in its file that of a watcher, and of no other process."""
-    if not runs.pid or hold.holder(vault) != runs:
+    if not runs.pid or pidlock.holder(vault) != runs:
         raise Conflict("the watcher is just starting or ending", "run the command again")
     with suppress(ProcessLookupError):
         os.kill(runs.pid, signal.SIGTERM)

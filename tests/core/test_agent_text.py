@@ -11,7 +11,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.agent_text import neutral
+from cortex.core.text.agent_escape import neutral
 
 TAGS = [
     "system-reminder", "system_reminder", "system", "user", "assistant", "human", "developer", "instructions", "function_calls", "function_results",
@@ -210,7 +210,7 @@ def test_nothing_is_imported_for_ordinary_text() -> None:
     code = """
 import sys
 old = set(sys.modules)
-from cortex.core.agent_text import neutral
+from cortex.core.text.agent_escape import neutral
 neutral("- 2026-11-20 Use slate: it lasts. [use-slate-a2b3c4]")
 print(*sorted(set(sys.modules) - old))
 """
@@ -221,4 +221,9 @@ print(*sorted(set(sys.modules) - old))
         check=True,
         cwd=".",
     )
-    assert done.stdout.split() == ["cortex", "cortex.core", "cortex.core.agent_text"]
+    assert done.stdout.split() == [
+        "cortex",
+        "cortex.core",
+        "cortex.core.text",
+        "cortex.core.text.agent_escape",
+    ]

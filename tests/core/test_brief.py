@@ -7,8 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core import injected
-from cortex.core.brief import (
+from cortex.core.briefing.compose import (
     DECISIONS,
     KNOWLEDGE,
     LEAST,
@@ -21,10 +20,11 @@ from cortex.core.brief import (
     compose,
     within,
 )
-from cortex.core.brief_text import folded, harmless, parts_of, session_told, steps, told
-from cortex.core.problem import Invalid
-from cortex.core.tokens import count
-from cortex.interfaces.cli.visible import visible
+from cortex.core.briefing.excerpt import folded, harmless, parts_of, session_told, steps, told
+from cortex.core.model.problem import Invalid
+from cortex.core.text import context_markers
+from cortex.core.text.token_count import count
+from cortex.interfaces.escape_terminal import visible
 
 HEAD = Head("cortex", "main", "2026-11-20")
 MORE = re.compile(r"^- (\d+) (more|in all)", re.MULTILINE)
@@ -189,7 +189,7 @@ def test_no_briefing_exceeds_its_budget_or_loses_a_decision_uncounted(parts, hea
     if not fitted.text:
         assert not any(one.total for one in parts)
         return
-    assert injected.without(fitted.text) == ""
+    assert context_markers.without(fitted.text) == ""
     assert fitted.text.count("</cortex-briefing>") == fitted.text.count("<cortex-") == 1
     assert not re.search(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ud800-\udfff]", fitted.text

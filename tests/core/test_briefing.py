@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing import GENERATOR, KINDS, ItemLine, Page, merge, read, render
-from cortex.core.note import read as read_note
+from cortex.core.briefing.pages import GENERATOR, KINDS, ItemLine, Page, merge, read, render
+from cortex.core.notes.note import read as read_note
 
 PAGE = Page("branch", "app", "feature/x")
 ids = st.sampled_from([f"note-{letter}" for letter in "abcdefgh"])

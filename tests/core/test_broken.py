@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core import note as notes
-from cortex.core.broken import is_broken
+from cortex.core.notes import note as notes
+from cortex.core.notes.invalid_yaml import is_broken
 
 ODD = [
     "tags:\n  [\n    alpha,\n    beta\n  ]\n", "tags: [a,\n  b\n]\n", 'title: "two\n  lines"\n', "title: 'two\n  lines'\n", "title: &here x\n", "text: |2\n    x\n",

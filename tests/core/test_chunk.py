@@ -6,9 +6,9 @@ import pytest
 import yaml
 from hypothesis import example, given, settings, strategies as st
 
-from cortex.core import chunk_value, note as notes
-from cortex.core.chunk import chunks, key_of, split
-from cortex.core.chunk_value import read
+from cortex.core.notes import note as notes, yaml_subset
+from cortex.core.notes.yaml_lines import chunks, key_of, split
+from cortex.core.notes.yaml_subset import read
 
 SHARDS = [
     "a", "b c", "tags", "id", " ", "  ", "    ", ": ", ":", ":\n", "\n", "- ", "-", "\n  - ", "\n- ", "\n    - ", ", ", ",", "[", "]", "[[", "]]", "{", "}", '"', "'",
@@ -143,4 +143,4 @@ def test_refuses(text: str) -> None:
 )
 def test_says_when_lines_do_not_tell_where_a_key_begins(block: str) -> None:
     assert chunks(block) is None
-    assert chunk_value.sound_block(block) is (block == "{a: b}\n")
+    assert yaml_subset.sound_block(block) is (block == "{a: b}\n")

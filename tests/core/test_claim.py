@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.claim import MOST_FILES, MOST_PACKAGES, claim_of
+from cortex.core.claims import MOST_FILES, MOST_PACKAGES, claim_of
 from tests.conftest import cpu_limit
 
 

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.command import line, option, quoted
-from cortex.interfaces.cli.visible import visible
+from cortex.core.text.shell_command import line, option, quoted
+from cortex.interfaces.escape_terminal import visible
 
 WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import event as seen, given, strategies as st
 
-from cortex.core import note as notes
-from cortex.core.conflicts import (
+from cortex.core.merge.conflicts import (  # fmt: skip
     BROKEN,
     EVENT as KIND_EVENT,
     GONE,
@@ -24,7 +23,8 @@ from cortex.core.conflicts import (
     repair,
     resolve,
     strays,
-)  # fmt: skip
+)
+from cortex.core.notes import note as notes
 
 
 def record(id_: str, body: str = "Text.", updated: str = "2026-11-20T10:00:00Z") -> bytes:

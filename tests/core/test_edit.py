@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import note as notes
-from cortex.core.edit import (
+from cortex.core.model.problem import Invalid
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import (
     back_a_step,
     body_of,
     brought_back,
@@ -18,7 +19,6 @@ from cortex.core.edit import (
     with_relation,
     without_relation,
 )
-from cortex.core.problem import Invalid
 
 NOW = "2026-11-20T16:45:12Z"
 # What people write: comments, quotes, other orders, blocks, lists in both forms, fields of their own.

@@ -6,15 +6,15 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from cortex.core import emit
-from cortex.core.properties import load
+from cortex.core.notes import yaml_writer
+from cortex.core.notes.frontmatter import load
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(text)
 def test_a_scalar_reads_back(value: str) -> None:
-    line = emit.field("key", value)[0]
+    line = yaml_writer.field("key", value)[0]
     assert "\n" not in line
     assert load(line) == ({"key": value}, [])
     assert (
@@ -32,8 +32,8 @@ def test_a_scalar_reads_back(value: str) -> None:
         min_size=1,
     )
 )
-def test_fields_read_back(fields: dict[str, emit.Value]) -> None:
-    lines = emit.frontmatter(fields).splitlines()
+def test_fields_read_back(fields: dict[str, yaml_writer.Value]) -> None:
+    lines = yaml_writer.frontmatter(fields).splitlines()
     assert lines[0] == lines[-1] == "---"
     assert load("\n".join(lines[1:-1]))[0] == {key: value for key, value in fields.items() if value}
 
@@ -55,9 +55,9 @@ def test_fields_read_back(fields: dict[str, emit.Value]) -> None:
     ],
 )
 def test_a_scalar_is_quoted_only_where_it_must_be(value: str, written: str) -> None:
-    assert emit.scalar(value) == written
+    assert yaml_writer.scalar(value) == written
 
 
 def test_nested_lists_stand_one_to_a_line_so_that_git_can_merge_them() -> None:
-    block = emit.field("provenance", {"events": ["e1", "e2"], "session": "s"})
+    block = yaml_writer.field("provenance", {"events": ["e1", "e2"], "session": "s"})
     assert block == ["provenance:", "  events:", "    - e1", "    - e2", "  session: s"]

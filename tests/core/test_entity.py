@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.entity import MOST, entities_of
-from cortex.core.scan import scan
-from cortex.operations import entities as verb
+from cortex.core.extract.entities import MOST, entities_of
+from cortex.core.markdown.scan import scan
+from cortex.operations.find import entities as verb
 from tests.conftest import cpu_limit
 
 
@@ -70,7 +70,7 @@ def test_a_note_names_no_more_than_its_share() -> None:
 
 
 def test_the_question_knows_the_kinds_that_there_are() -> None:
-    from cortex.core.entity import KINDS
+    from cortex.core.extract.entities import KINDS
 
     assert verb.KINDS == KINDS
 

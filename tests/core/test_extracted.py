@@ -7,16 +7,17 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import items, note as notes
-from cortex.core.edit import set_aside, with_fields
-from cortex.core.entity import entities_of
-from cortex.core.event import Event
-from cortex.core.known import Change, Create, Fold, Grow, Known, Upsert
-from cortex.core.normalize import HANDLERS, amend, normalize, records_of
-from cortex.core.scan import scan
-from cortex.core.session import GIST_LIMIT, turns
-from cortex.core.stretch import Command, Step, Stretch, compose
-from cortex.core.upsert import upserted
+from cortex.core.briefing import item_lines
+from cortex.core.extract.entities import entities_of
+from cortex.core.markdown.scan import scan
+from cortex.core.model.event import Event
+from cortex.core.model.session import GIST_LIMIT, turns
+from cortex.core.model.turn_summary import Command, Step, Stretch, compose
+from cortex.core.normalize.changes import Change, Create, Fold, Grow, Known, Upsert
+from cortex.core.normalize.handlers import HANDLERS, amend, normalize, records_of
+from cortex.core.normalize.topic_upsert import upserted
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import set_aside, with_fields
 
 CLAIM = "We chose SQLite over Postgres because it is one file."
 
@@ -90,7 +91,7 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
         "layer": "keyword",
     }
     assert note.text.strip() == "We chose SQLite over Postgres\n\n**Why.** It is one file."[:-1]
-    assert items.reason(note.text, note.get("title")) == "It is one file"
+    assert item_lines.reason(note.text, note.get("title")) == "It is one file"
 
 
 def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_event() -> None:

@@ -9,8 +9,10 @@ import typing
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import emit, event, json_text, text
-from cortex.core.value import NamedTuple
+from cortex.core.model import event
+from cortex.core.notes import yaml_writer
+from cortex.core.text import json_text, strings
+from cortex.core.text.value import NamedTuple
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -55,13 +57,13 @@ def test_names_are_told_by_their_signs_as_patterns_told_them(written):
         word
         and written.lower() not in ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
     ) or stamp
-    assert (emit.scalar(written) == written) == bool(plain)
+    assert (yaml_writer.scalar(written) == written) == bool(plain)
 
 
 @given(st.text(max_size=40))
 def test_slugs_and_lines_are_those_of_the_patterns(written):
-    assert text.one_line(written) == re.sub(r"\s+", " ", written).strip()
-    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*-?", text.slug(written))
+    assert strings.one_line(written) == re.sub(r"\s+", " ", written).strip()
+    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*-?", strings.slug(written))
 
 
 class Ours(NamedTuple):

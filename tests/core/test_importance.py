@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import importance, lifecycle
-from cortex.core.importance import DAY, HALF_LIVES, IMMORTAL, SALIENCE, TYPE_WEIGHTS, Signals
-from cortex.core.record import RECORD_TYPES
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.ranking import importance, lifecycle
+from cortex.core.ranking.importance import (
+    DAY,
+    HALF_LIVES,
+    IMMORTAL,
+    SALIENCE,
+    TYPE_WEIGHTS,
+    Signals,
+)
 
 DOCS = (Path(__file__).parents[2] / "docs/importance.md").read_text()
 NOW = 1_800_000_000

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from cortex.core.briefing import Page
-from cortex.core.card import card_of
-from cortex.core.items import index_items, page_path, reason
+from cortex.core.briefing.item_lines import index_items, page_path, reason
+from cortex.core.briefing.pages import Page
+from cortex.core.model.note_summary import card_of
 
 
 def lines(path: str, text: str) -> list[tuple[str, str, str]]:

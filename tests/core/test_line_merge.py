@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.line_merge import merge_lines
+from cortex.core.merge.lines import merge_lines
 
 LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=8)
 

@@ -16,15 +16,17 @@ import pytest
 import yaml
 from hypothesis import assume, event, given, strategies as st
 
-from cortex.core import emit, event as events, merge_fields, note as notes
-from cortex.core.event import Event
-from cortex.core.known import Create, Fold, Known, Upsert
-from cortex.core.merge import Merged, merge_record
-from cortex.core.normalize import amend, normalize, records_of
-from cortex.core.problem import CortexError, Invalid
-from cortex.core.record import Record, compose
-from cortex.core.upsert import upserted
-from cortex.vault.text_merge import merge_file
+from cortex.core.merge import fields
+from cortex.core.merge.record import Merged, merge_record
+from cortex.core.model import event as events
+from cortex.core.model.event import Event
+from cortex.core.model.problem import CortexError, Invalid
+from cortex.core.model.record import Record, compose
+from cortex.core.normalize.changes import Create, Fold, Known, Upsert
+from cortex.core.normalize.handlers import amend, normalize, records_of
+from cortex.core.normalize.topic_upsert import upserted
+from cortex.core.notes import note as notes, yaml_writer
+from cortex.vault.git.merge_file import merge_file
 
 CASES = sorted(
     path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir()
@@ -507,7 +509,7 @@ def saved(ids: list[str], words: dict, lacks: str = "") -> bytes:
         "tags": words["tags"], "created": events.time_of(min(ids)), "updated": updated, "confidence": words["confidence"],
         "provenance": {"events": sorted(ids)},
     }  # fmt: skip
-    return f"{emit.frontmatter({key: value for key, value in fields.items() if key != lacks})}\n{words['body']}".encode()
+    return f"{yaml_writer.frontmatter({key: value for key, value in fields.items() if key != lacks})}\n{words['body']}".encode()
 
 
 @given(
@@ -638,7 +640,7 @@ def test_the_order_of_keys_is_the_one_in_which_records_are_written() -> None:
         if line[0] not in " -"
     ]
     assert len(keys) >= 14
-    assert keys == [key for key in merge_fields.ORDER if key in keys]
+    assert keys == [key for key in fields.ORDER if key in keys]
 
 
 def full_record() -> Record:
@@ -808,7 +810,7 @@ def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("cortex.vault.text_merge.SECONDS", 0.2)
+    monkeypatch.setattr("cortex.vault.git.merge_file.SECONDS", 0.2)
     with pytest.raises(CortexError, match="took longer"):
         merge(b"a\n", b"b\n", b"c\n")
 

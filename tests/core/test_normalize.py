@@ -7,11 +7,12 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import event as events, note as notes
-from cortex.core.event import Event
-from cortex.core.known import Create, Fold, Grow, Known, Retire, Upsert
-from cortex.core.normalize import amend, normalize, read_event
-from cortex.core.problem import Invalid
+from cortex.core.model import event as events
+from cortex.core.model.event import Event
+from cortex.core.model.problem import Invalid
+from cortex.core.normalize.changes import Create, Fold, Grow, Known, Retire, Upsert
+from cortex.core.normalize.handlers import amend, normalize, read_event
+from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
 

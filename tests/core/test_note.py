@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import emit, note as notes
-from cortex.core.problem import Invalid
+from cortex.core.model.problem import Invalid
+from cortex.core.notes import note as notes, yaml_writer
 from tests.conftest import cpu_limit
 
 # What stands in notes that break parsers, to be strung together in any order.
@@ -133,17 +133,19 @@ def test_set_field_changes_its_own_lines_alone(
     )
     tail = b"---" + eol + body
     for word in ("done", "open"):
-        changed = notes.set_field(notes.read(head + tail), "status", emit.field("status", word))
+        changed = notes.set_field(
+            notes.read(head + tail), "status", yaml_writer.field("status", word)
+        )
         assert notes.write(changed) == head + f"status: {word}".encode() + eol + tail
         # A second time the line is there: it is replaced where it stands.
-        again = notes.set_field(changed, "status", emit.field("status", "archived"))
+        again = notes.set_field(changed, "status", yaml_writer.field("status", "archived"))
         assert notes.write(again) == head + b"status: archived" + eol + tail
 
 
 def test_set_field_replaces_a_nested_block_and_keeps_the_comment_after_it() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n\n# mine\nz: 1\n---\nbody\n"
     after = notes.set_field(
-        notes.read(data), "provenance", emit.field("provenance", {"events": ["e1", "e2"]})
+        notes.read(data), "provenance", yaml_writer.field("provenance", {"events": ["e1", "e2"]})
     )
     assert (
         notes.write(after)

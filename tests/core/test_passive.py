@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core import event as events, note as notes
-from cortex.core.event import Event
 from cortex.core.extract.passive import learnings
-from cortex.core.known import Create, Fold, Known, Upsert
-from cortex.core.normalize import normalize
+from cortex.core.model import event as events
+from cortex.core.model.event import Event
+from cortex.core.normalize.changes import Create, Fold, Known, Upsert
+from cortex.core.normalize.handlers import normalize
+from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
 ONE, TWO = (

@@ -12,8 +12,8 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.redact import HIDDEN, redact
-from cortex.core.shapes import KINDS
+from cortex.core.redact.secret_patterns import KINDS
+from cortex.core.redact.secrets import HIDDEN, redact
 from tests.conftest import LARGE, cpu_limit
 from tests.core.test_shapes import FORMS, VENDORS
 
@@ -527,11 +527,12 @@ def test_what_a_row_matches_has_its_hint(
 
 
 def test_only_re_is_imported() -> None:
-    code = "import __future__, re, sys; old = set(sys.modules); import cortex.core.redact; print(*set(sys.modules) - old)"
+    code = "import __future__, re, sys; old = set(sys.modules); import cortex.core.redact.secrets; print(*set(sys.modules) - old)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(run.stdout.split()) == {
         "cortex",
         "cortex.core",
         "cortex.core.redact",
-        "cortex.core.shapes",
+        "cortex.core.redact.secrets",
+        "cortex.core.redact.secret_patterns",
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.note import read
-from cortex.core.relation import (
+from cortex.core.markdown.scan import scan
+from cortex.core.model.relation import (
     KINDS,
     LINK,
     Bearers,
@@ -20,7 +20,7 @@ from cortex.core.relation import (
     names_of,
     turned,
 )
-from cortex.core.scan import scan
+from cortex.core.notes.note import read
 from tests.conftest import cpu_limit
 
 

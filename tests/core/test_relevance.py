@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import relevance
-from cortex.core.prompt import MOST, bounded
-from cortex.core.relevance import Bearing, Held, Said, bearing, beside, is_idle, rarity, said
+from cortex.core.ranking import relevance
+from cortex.core.ranking.relevance import (
+    Bearing,
+    Held,
+    Said,
+    bearing,
+    beside,
+    is_idle,
+    rarity,
+    said,
+)
+from cortex.core.text.prompt import MOST, bounded
 from tests.conftest import cpu_limit
 
 

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
-from cortex.core.scan import Callout, Field, Heading, Scanned, Task, conflict_line, scan, title_of
+from cortex.core.markdown.scan import (
+    Callout,
+    Field,
+    Heading,
+    Scanned,
+    Task,
+    conflict_line,
+    scan,
+    title_of,
+)
 from tests.conftest import LARGE, cpu_limit
 
 if TYPE_CHECKING:

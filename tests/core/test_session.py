@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core import note as notes, session as sessions
-from cortex.core.event import Event
-from cortex.core.merge import merge_record
-from cortex.core.normalize import Fold, amend
-from cortex.vault.text_merge import merge_file
+from cortex.core.merge.record import merge_record
+from cortex.core.model import session as sessions
+from cortex.core.model.event import Event
+from cortex.core.normalize.handlers import Fold, amend
+from cortex.core.notes import note as notes
+from cortex.vault.git.merge_file import merge_file
 from tests.conftest import cpu_limit
 
 SESSIONS = ("session_start", "prompt", "stop", "pre_compact", "subagent_stop", "session_end")

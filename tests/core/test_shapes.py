@@ -13,9 +13,9 @@ from re import _parser  # how few characters a pattern may match
 
 import pytest
 
-from cortex.core.bip39 import WORDS
-from cortex.core.redact import redact
-from cortex.core.shapes import LONG, TOKENS
+from cortex.core.redact.bip39 import WORDS
+from cortex.core.redact.secret_patterns import LONG, TOKENS
+from cortex.core.redact.secrets import redact
 
 MIXED = "a1B2c3D4" * 20
 HEX = "0f1e2d3c" * 16
@@ -501,11 +501,11 @@ def test_the_words_of_a_phrase_are_those_of_bip_39() -> None:
 def test_the_words_are_loaded_only_where_twelve_short_ones_stand_in_a_row() -> None:
     code = f"""
 import sys
-from cortex.core.redact import redact
+from cortex.core.redact.secrets import redact
 redact("We keep the notes of a team in a folder, and each of them is as long as it has to be. " * 20)
-assert "cortex.core.bip39" not in sys.modules
+assert "cortex.core.redact.bip39" not in sys.modules
 redact({PHRASE!r})
-assert "cortex.core.bip39" in sys.modules
+assert "cortex.core.redact.bip39" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import similar
-from cortex.core.similar import MOST_TOKENS, pairs, similarity, tokens
+from cortex.core.ranking import text_similarity
+from cortex.core.ranking.text_similarity import MOST_TOKENS, pairs, similarity, tokens
 
 WORDS = [
     "apple",
@@ -48,7 +48,7 @@ def test_the_likeness_is_words_in_both_over_words_in_either() -> None:
     assert similarity("merge", "merge merge MERGE") == 1.0
     assert similarity("", "") == 0.0
     assert similarity("apple", "bread") == 0.0
-    assert (similar.SUGGESTED, similar.STRONG) == (0.4, 0.6)
+    assert (text_similarity.SUGGESTED, text_similarity.STRONG) == (0.4, 0.6)
 
 
 def test_of_a_long_text_the_first_words_count() -> None:
@@ -80,7 +80,7 @@ def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
 def test_all_pairs_are_found_and_no_others(texts, least, rare) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            similar, "_RARE", rare
+            text_similarity, "_RARE", rare
         )  # with few texts, most words would be counted in lists alone
         found = list(pairs(texts, least))
     assert len(found) == len(set(found))
@@ -99,7 +99,7 @@ def test_pairs_among_texts_of_many_sizes_are_all_found(seed) -> None:
     ]
     texts += [f"{text} {' '.join(chance.choices(vocabulary, k=9))}" for text in texts[::3]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similar, "_RARE", chance.choice([2, 5]))
+        patch.setattr(text_similarity, "_RARE", chance.choice([2, 5]))
         assert set(pairs(texts, 0.4)) == brute(texts, 0.4)
 
 

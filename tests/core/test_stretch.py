@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.stretch import (
+from cortex.core.model.turn_summary import (
     MARK,
     Command,
     Step,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.card import card_of
-from cortex.core.event import Event
-from cortex.core.known import Known
-from cortex.core.normalize import Create, normalize
+from cortex.core.model.event import Event
+from cortex.core.model.note_summary import card_of
+from cortex.core.normalize.changes import Known
+from cortex.core.normalize.handlers import Create, normalize
 
 MINUTES = """\
 # Weekly sync

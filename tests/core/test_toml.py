@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core import manifest
-from cortex.core.toml import DEEPEST, MOST_DOTS, parsed
+from cortex.core.text.toml import DEEPEST, MOST_DOTS, parsed
 from tests.conftest import cpu_limit
 
 pieces = st.sampled_from(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import event as events, note as notes, topic as topics
-from cortex.core.event import Event
-from cortex.core.known import Create, Known, Upsert
-from cortex.core.normalize import normalize, read_event, records_of
-from cortex.core.problem import Invalid
-from cortex.core.session import NO_GOAL, NO_SUMMARY
-from cortex.core.upsert import replaced, upserted
+from cortex.core.model import event as events, topic as topics
+from cortex.core.model.event import Event
+from cortex.core.model.problem import Invalid
+from cortex.core.model.session import NO_GOAL, NO_SUMMARY
+from cortex.core.normalize.changes import Create, Known, Upsert
+from cortex.core.normalize.handlers import normalize, read_event, records_of
+from cortex.core.normalize.topic_upsert import replaced, upserted
+from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
 

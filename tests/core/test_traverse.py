@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hypothesis import example, given, strategies as st
 
-from cortex.core.traverse import around, path
+from cortex.core.ranking.graph_walk import around, path
 
 PLACES = st.integers(0, 7)
 GRAPHS = st.lists(st.tuples(PLACES, PLACES), max_size=20)

@@ -9,7 +9,17 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.words import LONGEST, STOP, Word, analyse, chunks, fold, query_tokens, stop, tokens
+from cortex.core.text.tokenizer import (
+    LONGEST,
+    STOP,
+    Word,
+    analyse,
+    chunks,
+    fold,
+    query_tokens,
+    stop,
+    tokens,
+)
 
 
 def stem(word: str) -> str:

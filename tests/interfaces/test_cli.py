@@ -13,8 +13,8 @@ import pytest
 
 from cortex.interfaces.cli import overview, render
 from cortex.interfaces.cli.arguments import read
-from cortex.interfaces.cli.declaration import declaration_of
 from cortex.interfaces.cli.main import verb
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
 SEARCH = declaration_of(verb("search"))

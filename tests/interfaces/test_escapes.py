@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.declaration import declaration_of
 from cortex.interfaces.cli.main import main, verb
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
 ESC = "\x1bc"  # resets a terminal; nothing of it stops a link

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from cortex.core.problem import Problem
-from cortex.interfaces.cli import remote
-from cortex.interfaces.hook import heard, run
-from cortex.interfaces.hook.dialects import DIALECTS, EVENTS
-from cortex.vault import cursor, hook_log, waiting
-from cortex.vault.find import Vault
+from cortex.core.model.problem import Problem
+from cortex.interfaces.cli import daemon_client
+from cortex.interfaces.hook import read_stdin, run
+from cortex.interfaces.hook.payloads import DIALECTS, EVENTS
+from cortex.vault.locate import Vault
+from cortex.vault.state import hook_log, session_state, spool
 from tests.conftest import SOAK, cpu_limit
 
 pytestmark = pytest.mark.sampled(2)
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-FILE = str(Path(heard.__file__).with_name("main.py"))
+FILE = str(Path(read_stdin.__file__).with_name("main.py"))
 SESSION = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3d"
 MOST = 9_500  # characters that every host takes without cutting
 
@@ -418,7 +418,7 @@ def test_bad_input_is_no_news(event, project):
     ],
 )  # fmt: skip
 def test_what_a_broken_payload_tells_is_kept(data, text):
-    assert heard.parsed(data).get("last_assistant_message") == text
+    assert read_stdin.parsed(data).get("last_assistant_message") == text
 
 
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
@@ -490,9 +490,9 @@ def test_a_long_transcript_is_taken_in_parts_the_rest_by_whoever_reads(project, 
     (project / "t.jsonl").write_text(said(*words))  # 1.2 MB
     hook(project, "stop", "claude", claude(project, last_assistant_message=words[-1]))
     assert 0 < len("".join(events(project))) < 600_000
-    assert cursor.load(Vault(str(project / "vault")), "claude", SESSION).behind
+    assert session_state.load(Vault(str(project / "vault")), "claude", SESSION).behind
     assert cortex("search", "nothing-of-this", cwd=str(project)).returncode == 1
-    assert not cursor.behind(Vault(str(project / "vault")))
+    assert not session_state.behind(Vault(str(project / "vault")))
     kept = "".join(path.read_text() for path in (project / "vault/events").rglob("*.md"))
     assert [kept.count(f"Part {number}: ") for number in range(1_000)] == [1] * 1_000
 
@@ -607,7 +607,10 @@ def test_a_payload_that_is_nested_without_end_takes_no_time():
         "[{" * 100_000 + '"",' * 1_000_000,
     ):
         with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
-            assert heard.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"] == "s"
+            assert (
+                read_stdin.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
+                == "s"
+            )
 
 
 def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
@@ -711,7 +714,7 @@ def test_a_turn_that_cannot_be_captured_is_said(project, cortex):
 
 def test_doctor_says_what_failed_and_where_but_nothing_of_what_was_told(project, cortex):
     vault = Vault(str(project / "vault"))
-    folder = Path(vault.state()) / waiting.FOLDER
+    folder = Path(vault.state()) / spool.FOLDER
     folder.write_text("no folder")
     hook(project, "stop", "claude", claude(project, last_assistant_message="Quite unheard of."))
     (problem,) = hook_log.problems(vault) or [Problem("", "")]
@@ -768,7 +771,9 @@ def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
 
 
 def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
-    assert remote._FIRST_SIGN + remote._START_ANSWER < run._LIMITS["session-start"] / 2
+    assert (
+        daemon_client._FIRST_SIGN + daemon_client._START_ANSWER < run._LIMITS["session-start"] / 2
+    )
 
 
 @pytest.mark.parametrize("line", ['enabled = "false"', "enabled = false\nbroken ="])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli import remote
-from cortex.interfaces.hook import speak as speaking
-from cortex.interfaces.hook.speak import speak
-from cortex.operations.observe import Place, Told, place_of
-from cortex.vault import reminded
-from cortex.vault.find import Vault
+from cortex.interfaces.cli import daemon_client
+from cortex.interfaces.hook import injected_context as speaking
+from cortex.interfaces.hook.injected_context import speak
+from cortex.operations.capture.hook_capture import Place, Told, place_of
+from cortex.vault.locate import Vault
+from cortex.vault.state import reminder_log
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))
 SESSION = "s-1"
@@ -68,7 +68,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
         return answer[0]
 
     monkeypatch.setattr(
-        remote, "briefing", watcher
+        daemon_client, "briefing", watcher
     )  # another process, which here answers as it is told to
 
     def said(**more: str) -> str:
@@ -94,7 +94,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
 
 
 def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
-    monkeypatch.setattr(remote, "briefing", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(daemon_client, "briefing", lambda *_, **__: pytest.fail("asked"))
     place = Place("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
         speak(
@@ -113,8 +113,8 @@ def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monk
 )
 def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten) -> None:
     vault = Vault(str(project / "vault"))
-    reminded.remember(vault, SESSION, ["a-record"])
-    reminded.remember(vault, "another", ["a-record"])
+    reminder_log.remember(vault, SESSION, ["a-record"])
+    reminder_log.remember(vault, "another", ["a-record"])
     assert "SQLite" in start(project, source)
-    assert ("a-record" in reminded.reminded(vault, SESSION)) != forgotten
-    assert "a-record" in reminded.reminded(vault, "another")
+    assert ("a-record" in reminder_log.reminded(vault, SESSION)) != forgotten
+    assert "a-record" in reminder_log.reminded(vault, "another")

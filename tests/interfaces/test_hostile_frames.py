@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.injected import without
-from cortex.interfaces.hook import speak as speaking
+from cortex.core.text.context_markers import without
+from cortex.interfaces.hook import injected_context as speaking
 from tests.core.test_agent_text import frames
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
-from cortex.core.problem import Invalid, NotFound
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import Invalid, NotFound
+from cortex.core.notes import note as notes
 from cortex.interfaces import merge_driver
-from cortex.operations.init import init
-from cortex.operations.merge import merge
-from cortex.vault import displaced, drivers
+from cortex.operations.care.init import init
+from cortex.operations.share.merge import merge
+from cortex.vault.git import displaced, drivers
 
 HEAD = b"---\nid: a-record-k3f9q2\n---\n"
 
@@ -91,19 +91,24 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
         if line.startswith("import time:")
     }
     assert {
-        "cortex.core.merge",
-        "cortex.vault.text_merge",
+        "cortex.core.merge.record",
+        "cortex.vault.git.merge_file",
     } <= loaded  # or the list was read wrongly
     assert not {module for module in loaded if module.partition(".")[0] in HEAVY}
     ours = {module for module in loaded if module.startswith("cortex.")} - {
         "cortex.core",
+        "cortex.core.merge",
+        "cortex.core.model",
+        "cortex.core.notes",
+        "cortex.core.text",
         "cortex.vault",
+        "cortex.vault.git",
         "cortex.interfaces",
         "cortex.interfaces.cli",
     }
     assert ours <= {
-        "cortex.core.merge", "cortex.core.merge_fields", "cortex.core.merge_text", "cortex.core.merge_time", "cortex.core.chunk",
-        "cortex.core.chunk_value", "cortex.core.broken", "cortex.core.answer", "cortex.core.problem", "cortex.core.value", "cortex.vault.text_merge", "cortex.interfaces.cli.visible",
+        "cortex.core.merge.record", "cortex.core.merge.fields", "cortex.core.merge.body", "cortex.core.merge.times", "cortex.core.notes.yaml_lines",
+        "cortex.core.notes.yaml_subset", "cortex.core.notes.invalid_yaml", "cortex.core.model.status", "cortex.core.model.problem", "cortex.core.text.value", "cortex.vault.git.merge_file", "cortex.interfaces.escape_terminal",
     }  # fmt: skip
 
 
@@ -196,7 +201,7 @@ def test_a_briefing_is_merged_by_the_standard_library_alone(drive) -> None:
     done = drive(page, page + b"more\n", page, kind="briefing", flags=("-X", "importtime"))
     assert (done.returncode, done.left) == (0, page + b"more\n")
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
-    assert "cortex.core.briefing" in loaded
+    assert "cortex.core.briefing.pages" in loaded
     assert not {module for module in loaded if module.partition(".")[0] in HEAVY}
 
 

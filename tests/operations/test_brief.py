@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Invalid
-from cortex.core.tokens import count
-from cortex.operations.brief import brief, key_of, text_for_hook
-from cortex.vault import branches, checkout, kept
-from cortex.vault.find import Vault
+from cortex.core.model.problem import Invalid
+from cortex.core.text.token_count import count
+from cortex.operations.sessions.brief import brief, key_of, text_for_hook
+from cortex.vault.git import branches, checkout
+from cortex.vault.locate import Vault
+from cortex.vault.state import briefing_cache
 from tests.conftest import caller_at
 
 NOW = "2026-11-20T16:45:12Z"
@@ -248,7 +249,7 @@ def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(
                 path.with_suffix(".swp").write_text(new)
                 path.with_suffix(".swp").rename(path)
         given = brief(vault, here).text
-        shutil.rmtree(Path(vault.cache(), kept.FOLDER), ignore_errors=True)
+        shutil.rmtree(Path(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
         assert given == brief(vault, here).text, change
     assert held == 10
 
@@ -273,13 +274,13 @@ def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(
     for _ in range(2):
         settled()
         text = brief(vault, here).text
-    (path,) = Path(vault.cache(), kept.FOLDER).iterdir()
+    (path,) = Path(vault.cache(), briefing_cache.FOLDER).iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
     key = key_of(str(home), "roof", "main")
-    assert kept.kept(vault, key)
-    assert kept.last(vault, key).ids
+    assert briefing_cache.kept(vault, key)
+    assert briefing_cache.last(vault, key).ids
     path.write_bytes(path.read_bytes().replace(b"slate", b"slime") if damage is None else damage)
-    assert kept.kept(vault, key) is None
+    assert briefing_cache.kept(vault, key) is None
     assert brief(vault, here).text == text
     path.unlink()
     path.symlink_to("/dev/zero")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.problem import Conflict, Invalid
-from cortex.operations.brief import brief
-from cortex.operations.deliver import (
+from cortex.core.model.problem import Conflict, Invalid
+from cortex.operations.sessions.brief import brief
+from cortex.operations.sessions.rules_file import (
     AGENTS,
     BEGIN,
     BRIEFING,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.problem import Conflict, CortexError, Invalid
-from cortex.operations.capture import capture
+from cortex.core.model.problem import Conflict, CortexError, Invalid
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
 
 AWS = "AKIA" + "ABCDEFGH23456789"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, Invalid
+from cortex.core.model.problem import Conflict, Invalid
 from cortex.interfaces.cli.main import main
-from cortex.operations.consolidate import consolidate
-from cortex.operations.project_merge import merge
-from cortex.operations.restore import restore
-from cortex.operations.retire import delete
-from cortex.operations.save import save
-from cortex.operations.supersede import supersede
+from cortex.operations.capture.save import save
+from cortex.operations.projects.merge_projects import merge
+from cortex.operations.records.archive import delete
+from cortex.operations.records.consolidate import consolidate
+from cortex.operations.records.restore import restore
+from cortex.operations.records.supersede import supersede
 
 WORDS = "keep the search index outside the vault because pickles would run when somebody pulls"
 

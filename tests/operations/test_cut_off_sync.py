@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict
-from cortex.operations.doctor import doctor
-from cortex.operations.init import init
-from cortex.operations.resolve_conflicts import recover
-from cortex.vault import commits, merging
-from cortex.vault.merging import Begun
+from cortex.core.model.problem import Conflict
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.share.resolve_conflicts import recover
+from cortex.vault.git import commit, merging
+from cortex.vault.git.merging import Begun
 from tests.conftest import make_lock
 from tests.operations.test_sync import SOAK, Clone, git
 
@@ -391,7 +391,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(
 ) -> None:
     b, ours, theirs = cut
     back(b, ours, theirs)
-    monkeypatch.setattr(commits, "PATIENCE", 0.3)
+    monkeypatch.setattr(commit, "PATIENCE", 0.3)
     make_lock(Path(b.root, ".git/index.lock"))
     with pytest.raises(Conflict) as raised:
         b.sync()

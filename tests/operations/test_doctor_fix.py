@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.vault import drivers, git_locks
-from cortex.vault.find import Vault
+from cortex.operations.care.doctor import doctor
+from cortex.operations.share.heal import heal
+from cortex.vault.git import drivers, git_locks
+from cortex.vault.locate import Vault
 
 RECORD = """
 === records/decision/use-sqlite-k3f9q2.md

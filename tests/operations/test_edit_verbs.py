@@ -14,21 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.problem import Conflict, Invalid, NotFound
+from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.notes import note as notes
+from cortex.index.refresh import look
 from cortex.interfaces.cli.main import main
-from cortex.interfaces.cli.visible import visible
-from cortex.operations.consolidate import consolidate
-from cortex.operations.forget import forget
-from cortex.operations.inbox import normalize
-from cortex.operations.pin import done, pin, unpin
-from cortex.operations.restore import restore
-from cortex.operations.retire import archive, delete
-from cortex.operations.save import save
-from cortex.operations.supersede import half_done, supersede
-from cortex.operations.update import update
-from cortex.projections.refresh import look
-from cortex.vault.find import Vault
+from cortex.interfaces.escape_terminal import visible
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.save import save
+from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.consolidate import consolidate
+from cortex.operations.records.forget import forget
+from cortex.operations.records.pin import done, pin, unpin
+from cortex.operations.records.restore import restore
+from cortex.operations.records.supersede import half_done, supersede
+from cortex.operations.records.update import update
+from cortex.vault.locate import Vault
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -849,9 +849,9 @@ def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_c
 
 EDITING = """
 import sys, time
-from cortex.core.edit import with_fields
-from cortex.operations import edits
-from cortex.vault.find import Vault
+from cortex.core.notes.edit import with_fields
+from cortex.operations.records import change_record as edits
+from cortex.vault.locate import Vault
 root, who, start = sys.argv[1:]
 time.sleep(max(0.0, float(start) - time.time()))
 for number in range(25):
@@ -891,7 +891,7 @@ def test_processes_that_edit_one_record_at_once_lose_nothing(one) -> None:
 def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
     one, caller, monkeypatch
 ) -> None:
-    from cortex.operations import edits
+    from cortex.operations.records import change_record
     from cortex.vault import files
 
     file, real, typed = Path(one.root, "records/decision/use-sqlite-k3f7q2.md"), files.replace, []
@@ -901,7 +901,7 @@ def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
             typed.append(file.write_text(file.read_text() + "A line by hand.\n"))
         return real(root, path, data, expected)
 
-    monkeypatch.setattr(edits.files, "replace", typing)
+    monkeypatch.setattr(change_record.files, "replace", typing)
     update(one, caller, "use-sqlite", owner="Ada")
     assert "A line by hand." in text(one)
     assert "owner: Ada" in text(one)

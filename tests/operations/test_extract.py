@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
-from cortex.core.stretch import Command, Step, Stretch, compose
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.operations.supersede import supersede
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.turn_summary import Command, Step, Stretch, compose
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.init import init
+from cortex.operations.records.supersede import supersede
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 
 CLAIM = "We chose SQLite over Postgres because it is one file."
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, CortexError, Invalid, NotFound
-from cortex.operations.git import git as git_verb
-from cortex.operations.history import history
+from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound
+from cortex.operations.find.history import history
+from cortex.operations.share.git import git as git_verb
 
 ONE = "records/decision/one-k3f7q2.md"
 
@@ -264,8 +264,8 @@ def test_without_a_repository_or_a_commit_it_says_so(vault_from, caller, git):
 
 
 def test_a_vault_below_the_top_speaks_of_its_own_paths(tmp_path, caller, git):
-    from cortex.operations.init import init
-    from cortex.vault.find import Vault
+    from cortex.operations.care.init import init
+    from cortex.vault.locate import Vault
 
     vault = Vault(init(caller, str(tmp_path / "code/my vault")).root)
     git(tmp_path / "code", "init", "-q")

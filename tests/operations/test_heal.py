@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.briefing import GENERATOR
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import Healed, heal
-from cortex.operations.inbox import normalize
-from cortex.operations.search import search
-from cortex.operations.status import status
+from cortex.core.briefing.pages import GENERATOR
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.status import status
+from cortex.operations.find.search import search
+from cortex.operations.share.heal import Healed, heal
 from cortex.vault import files
 
 DECISION = """

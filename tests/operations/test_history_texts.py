@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import event as events
-from cortex.core.caller import Caller, silent
-from cortex.core.event import Event
-from cortex.core.problem import Conflict, NotFound
-from cortex.core.session import id_of
-from cortex.core.topic import record_id
-from cortex.operations.history import History, history
-from cortex.operations.inbox import normalize
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.event import Event
+from cortex.core.model.problem import Conflict, NotFound
+from cortex.core.model.session import id_of
+from cortex.core.model.topic import record_id
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.find.history import History, history
 from cortex.vault import files, layout
 
 TOPIC = "decision/storage"

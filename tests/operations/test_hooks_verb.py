@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.problem import Conflict, Invalid
+from cortex.core.model.problem import Conflict, Invalid
+from cortex.hosts import settings_file, table
+from cortex.hosts.table import HOSTS, wants
 from cortex.interfaces.cli import render_hooks
-from cortex.operations import hook_file, hosts
-from cortex.operations.doctor import doctor
-from cortex.operations.hooks import hooks
-from cortex.operations.hosts import HOSTS, wants
-from cortex.operations.init import init
-from cortex.vault import checkout, hook_log
-from cortex.vault.find import find_vault
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.hooks import hooks
+from cortex.operations.care.init import init
+from cortex.vault.git import checkout
+from cortex.vault.locate import find_vault
+from cortex.vault.state import hook_log
 from tests.conftest import NOW, caller_at, cpu_limit
 
 FOREIGN = """// mine
@@ -125,7 +126,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
         assert sys.executable in text
         assert ("command -v cortex" in text) == (path.name != "settings.local.json")
         assert str(Path.home()) not in text.replace(sys.executable, "").replace(
-            str(Path(hook_file.__file__).parents[1]), ""
+            str(Path(settings_file.__file__).parents[1]), ""
         )
 
 
@@ -160,7 +161,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
     program = tmp_path / "site's/cortex/interfaces/hook/main.py"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(hosts, "script", lambda: str(program))
+    monkeypatch.setattr(table, "script", lambda: str(program))
     if there.startswith("python"):
         (tmp_path / "a python").chmod(0o755)
     if there in ("cortex", "python without cortex"):
@@ -336,20 +337,22 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     for before in (None, "{}"):
         if before:
             file.write_text(before)
-        change = hook_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ())
+        change = settings_file.install(
+            str(file), str(file), wants(HOSTS["claude"], sys.executable), ()
+        )
         file.write_text('{"theirs": true}')
         with pytest.raises(Conflict):
-            hook_file.write(change)
+            settings_file.write(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    hook_file.write(
-        hook_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ())
+    settings_file.write(
+        settings_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ())
     )
-    change = hook_file.remove(str(file), str(file), (), own=False)
+    change = settings_file.remove(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
     with pytest.raises(Conflict):
-        hook_file.write(change)
+        settings_file.write(change)
     assert file.read_text() == '{"theirs": true}'
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
@@ -669,7 +672,9 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
-        hook_file.write(hook_file.install(str(file), str(file), wants(HOSTS["claude"], python), ()))
+        settings_file.write(
+            settings_file.install(str(file), str(file), wants(HOSTS["claude"], python), ())
+        )
         ours, theirs = (
             [at for at, path in enumerate(synced) if path.startswith(state)],
             synced.index(str(file.parent)),
@@ -679,7 +684,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
         )  # the file, then its folder
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
-    hook_file.write(hook_file.remove(str(file), str(file), (), own=False))
+    settings_file.write(settings_file.remove(str(file), str(file), (), own=False))
     assert state in synced
     assert list(Path(state).glob("*.json*")) == []
 

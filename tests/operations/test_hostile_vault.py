@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError, Invalid, NotFound
-from cortex.operations.doctor import doctor
-from cortex.operations.search import search
-from cortex.operations.show import show
+from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.operations.care.doctor import doctor
+from cortex.operations.find.search import search
+from cortex.operations.find.show import show
 from cortex.vault import files
 from tests.conftest import cpu_limit
 
@@ -301,7 +301,7 @@ def test_a_read_only_vault_is_searched(vault, caller, cortex) -> None:
         assert search(vault, caller, "zebra").hits
         if os.geteuid():
             with pytest.raises(CortexError, match="nothing was captured"):
-                __import__("cortex.operations.capture", fromlist=["capture"]).capture(
+                __import__("cortex.operations.capture.capture", fromlist=["capture"]).capture(
                     vault, caller, "x"
                 )
     finally:

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from cortex.core import note as notes, stretch
-from cortex.core.caller import Caller
-from cortex.core.event import is_event_id
-from cortex.core.problem import Invalid, NotFound
-from cortex.importers.transcripts import stretches
-from cortex.operations import capture
-from cortex.operations.import_ import import_
-from cortex.operations.observe import Told, observe, place_of
-from cortex.vault import cursor as cursors
-from cortex.vault.find import Vault
+from cortex.core.model import turn_summary
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
+from cortex.core.model.problem import Invalid, NotFound
+from cortex.core.notes import note as notes
+from cortex.hosts import segmenter
+from cortex.operations.capture import capture
+from cortex.operations.capture.hook_capture import Told, observe, place_of
+from cortex.operations.capture.import_ import import_
+from cortex.vault.locate import Vault
+from cortex.vault.state import session_state as cursors
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 Lines = list[dict[str, Any]]
@@ -116,7 +117,7 @@ def test_a_session_becomes_events_a_session_note_and_records(
         "claude",
         "import",
     ]
-    told = stretch.read(event.text.partition("## Raw Content\n\n")[2])
+    told = turn_summary.read(event.text.partition("## Raw Content\n\n")[2])
     assert told.changed == ("f0.py", "f1.py", "f2.py")
     assert told.asked == tuple(f"[MEMORY: gotcha] port {number}" for number in range(3))
     assert len(list(Path(vault.root, "sessions").rglob("*.md"))) == 1
@@ -163,7 +164,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
                 raise KeyboardInterrupt
             return answer
 
-        monkeypatch.setattr("cortex.operations.import_.publish", dies)
+        monkeypatch.setattr("cortex.operations.capture.import_.publish", dies)
         try:
             import_(vault, here, "claude")
         except KeyboardInterrupt:
@@ -171,7 +172,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
         if forgotten:
             for path in Path(vault.state(), cursors.FOLDER).glob("*.json"):
                 path.unlink()
-    monkeypatch.setattr("cortex.operations.import_.publish", real)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish", real)
     import_(vault, here, "claude")
     assert len(events(vault)) > 1
     for number in range(6):
@@ -372,9 +373,9 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
             raise KeyboardInterrupt
         return real(*args, **named)
 
-    monkeypatch.setattr("cortex.operations.import_.publish", dies)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish", dies)
     assert (import_(vault, here, "claude").stopped, len(events(vault))) == (True, 1)
-    monkeypatch.setattr("cortex.operations.import_.publish", real)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish", real)
     import_(vault, here, "claude")
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),
@@ -491,10 +492,10 @@ def test_an_event_holds_a_bounded_part_of_what_was_said(
         ]
     )  # in one turn
     done = import_(vault, here, "claude")
-    sizes = sorted(len(stretch.read(note.text).said) for note in events(vault).values())
+    sizes = sorted(len(turn_summary.read(note.text).said) for note in events(vault).values())
     assert done.problems == ()
     assert (
-        sum(size > stretches.MOST_SAID + 5_000 for size in sizes) == 3
+        sum(size > segmenter.MOST_SAID + 5_000 for size in sizes) == 3
     )  # the parts of the one message
     assert sum(sizes) > 100 * 5_000 + 1_500_000
     assert texts(vault).count("words 39") == 1
@@ -837,8 +838,8 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
         for _ in range(200):
             file.write(line + "\n")
     code = (
-        "import resource, sys; from cortex.importers.transcripts import reader; from cortex.importers.transcripts.stretches import stretches;"
-        "from cortex.importers.transcripts.tail import START;"
+        "import resource, sys; from cortex.hosts import reader; from cortex.hosts.segmenter import stretches;"
+        "from cortex.hosts.tail import START;"
         "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "list(stretches(sys.argv[1], reader('claude'), START, lambda piece: ('', '')));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)"

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller
-from cortex.core.problem import Conflict, Invalid, NotFound
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.index.refresh import look
 from cortex.operations import VERBS
-from cortex.operations.lifecycle import lifecycle, prune
-from cortex.operations.score import score
-from cortex.operations.search import search
-from cortex.operations.show import show
-from cortex.operations.standing import moment_of, ranked, signals
-from cortex.projections.refresh import look
-from cortex.vault import access
-from cortex.vault.find import Vault
+from cortex.operations.find.note_ranks import moment_of, ranked, signals
+from cortex.operations.find.score import score
+from cortex.operations.find.search import search
+from cortex.operations.find.show import show
+from cortex.operations.records.lifecycle import lifecycle, prune
+from cortex.vault.locate import Vault
+from cortex.vault.state import access_log
 
 Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
@@ -396,7 +396,7 @@ def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(
 
 
 def written(vault: Vault, id_: str, *, days_ago: int) -> None:
-    moment = access.seconds("2026-11-20T16:45:12Z") - days_ago * 86400
+    moment = access_log.seconds("2026-11-20T16:45:12Z") - days_ago * 86400
     os.utime(Path(vault.root, f"records/gotcha/{id_}.md"), (moment, moment))
 
 
@@ -555,12 +555,12 @@ def test_an_edit_of_a_person_in_between_wins(
 
 
 def test_the_verbs_read_no_whoosh() -> None:
-    code = "import sys; import cortex.operations.score, cortex.operations.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    code = "import sys; import cortex.operations.find.score, cortex.operations.records.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
-    assert access.seconds("1970-01-01T00:00:01Z") == 1
+    assert access_log.seconds("1970-01-01T00:00:01Z") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError
-from cortex.operations.model import MOST_ANSWERED, ask
+from cortex.core.model.problem import CortexError
+from cortex.operations.capture.ask_model import MOST_ANSWERED, ask
 
 ANSWER = """import json, os, sys
 asked = sys.stdin.read()

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from cortex import __version__
+from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.declaration import declaration_of
 from cortex.interfaces.cli.main import verb
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
-from cortex.operations.hosts import HOSTS
-from cortex.operations.plugin import COMMANDS, texts
+from cortex.operations.care.plugin import COMMANDS, texts
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugins/claude"
@@ -186,7 +186,7 @@ console.log(JSON.stringify(told))
 
 
 def test_the_hosts_are_those_that_hooks_understand() -> None:
-    from cortex.interfaces.hook import dialects as spoken
+    from cortex.interfaces.hook import payloads as spoken
 
     assert set(HOSTS) <= set(spoken.DIALECTS)
     for host in HOSTS.values():

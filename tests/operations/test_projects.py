@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, Invalid, NotFound
-from cortex.operations.actions import actions, meetings
-from cortex.operations.capture import capture
-from cortex.operations.context import context
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.project import identity_of, project
-from cortex.operations.recall import recall
-from cortex.operations.save import save
-from cortex.operations.session import session
-from cortex.operations.status import status as status_of
-from cortex.operations.topic import topic
-from cortex.vault import aliases, checkout, settings
+from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.save import save
+from cortex.operations.care.status import status as status_of
+from cortex.operations.find.recall import recall
+from cortex.operations.plan.actions import actions, meetings
+from cortex.operations.projects.project import identity_of, project
+from cortex.operations.records.topic import topic
+from cortex.operations.sessions.context import context
+from cortex.operations.sessions.session import session
+from cortex.operations.share.heal import heal
+from cortex.vault import project_aliases, settings
+from cortex.vault.git import checkout
 from tests.conftest import caller_at
 
 
@@ -401,21 +402,21 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
     file.write_bytes(text.encode())
     before = tomllib.loads(text).get("projects", {}).get("aliases", {})
     try:
-        assert aliases.put(vault.root, "a.b-c", "d")
+        assert project_aliases.put(vault.root, "a.b-c", "d")
     except Invalid as error:
         assert "yourself" in error.hint
         assert file.read_bytes() == text.encode()
         assert text == "[projects]\naliases.x = 'y'\n"
         return
     now = file.read_bytes().decode()
-    assert aliases.held(vault.root) == before | {"a.b-c": "d"}
+    assert project_aliases.held(vault.root) == before | {"a.b-c": "d"}
     assert [
         line for line in text.splitlines() if line not in now.splitlines() and "aliases" not in line
     ] == []
-    assert not aliases.put(vault.root, "a.b-c", "d")
-    assert aliases.drop(vault.root, "a.b-c")
-    assert aliases.held(vault.root) == before
-    assert not aliases.drop(vault.root, "a.b-c")
+    assert not project_aliases.put(vault.root, "a.b-c", "d")
+    assert project_aliases.drop(vault.root, "a.b-c")
+    assert project_aliases.held(vault.root) == before
+    assert not project_aliases.drop(vault.root, "a.b-c")
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.claim import Claim, claim_of
-from cortex.operations import reality
-from cortex.operations.reality import doubts
-from cortex.projections import refresh
-from cortex.vault import git as gits
-from cortex.vault.kept import stamp as stamp_of
+from cortex.core.claims import Claim, claim_of
+from cortex.index import refresh
+from cortex.operations.find import verify_claims
+from cortex.operations.find.verify_claims import doubts
+from cortex.vault.git import git as gits
+from cortex.vault.state.briefing_cache import stamp as stamp_of
 
 CREATED = "2026-11-01T12:00:00Z"
 Git = Callable[..., str]
@@ -378,7 +378,7 @@ def test_a_git_that_fails_or_hangs_is_a_problem(
     assert found.doubts == {}
     assert "broken" in found.problems[0].message
     false.write_text("#!/bin/sh\nsleep 20\n")
-    monkeypatch.setattr(reality.since, "_SECONDS", 0.2)
+    monkeypatch.setattr(verify_claims.file_history, "_SECONDS", 0.2)
     assert "longer than" in doubts(str(shop), [claim]).problems[0].message
 
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError, Invalid, NotFound
-from cortex.operations.actions import actions, is_date, meetings
-from cortex.operations.capture import capture
-from cortex.operations.context import context
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.recall import recall
-from cortex.operations.spans import since_of
-from cortex.operations.standing import MOST_RANKED, candidates
-from cortex.operations.timeline import timeline
-from cortex.projections.refresh import look
-from cortex.vault import access
+from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.index.refresh import look
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.find.note_ranks import MOST_RANKED, candidates
+from cortex.operations.find.recall import recall
+from cortex.operations.find.spans import since_of
+from cortex.operations.find.timeline import timeline
+from cortex.operations.plan.actions import actions, is_date, meetings
+from cortex.operations.sessions.context import context
+from cortex.operations.share.heal import heal
+from cortex.vault.state import access_log
 
 NOW = "2026-11-20T16:45:12Z"
 
@@ -205,14 +205,14 @@ def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from,
     assert ids(recall(vault, caller, "zebra crossing")) == ["plain-b", "plain-a"]
     assert ids(recall(vault, caller)) == ["weighty", "plain-b", "plain-a"]
     for _ in range(40):
-        access.mark(vault, caller, "show", ["plain-a"])
+        access_log.mark(vault, caller, "show", ["plain-a"])
     assert ids(recall(vault, caller, "zebra crossing")) == ["plain-a", "plain-b"]
 
 
 def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller) -> None:
     recall(held, caller, "links", project="p", number=1)
     timeline(held, caller, "mine")
-    assert {id_: one.count for id_, one in access.counts(held).items()} == {
+    assert {id_: one.count for id_, one in access_log.counts(held).items()} == {
         "use-links": 1,
         "mine": 1,
     }
@@ -232,7 +232,7 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     (folder / "old.md").write_text(
         "---\nid: old\ntype: decision\nproject: p\ncreated: 2020-01-01T10:00:00Z\npinned: true\n---\n\nx\n"
     )
-    access.mark(vault, caller, "show", ["note-0000"])
+    access_log.mark(vault, caller, "show", ["note-0000"])
     (folder / "code.md").write_text(
         "---\nid: code\ntype: code\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n"
     )
@@ -270,8 +270,8 @@ def test_what_cannot_be_asked_is_said(held, caller, wrong) -> None:
 
 
 def test_spans() -> None:
-    assert since_of("7d", NOW) == since_of("1w", NOW) == access.seconds(NOW) - 7 * 86400
-    assert since_of(" 2026-11-20 ", NOW) == access.seconds("2026-11-20T00:00:00Z")
+    assert since_of("7d", NOW) == since_of("1w", NOW) == access_log.seconds(NOW) - 7 * 86400
+    assert since_of(" 2026-11-20 ", NOW) == access_log.seconds("2026-11-20T00:00:00Z")
     for wrong in ("", "7", "type:x", '7d" x', "1d type:note"):
         with pytest.raises(Invalid):
             since_of(wrong, NOW)

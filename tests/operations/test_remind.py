@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core import injected
-from cortex.core.problem import Invalid
-from cortex.operations.brief import brief, key_of
-from cortex.operations.capture import capture
-from cortex.operations.init import init
-from cortex.operations.remind import MOST_CHARACTERS, remind
-from cortex.operations.retire import archive, delete
-from cortex.operations.search import search
-from cortex.operations.supersede import supersede
-from cortex.vault import access, kept, reminded
-from cortex.vault.find import Vault
+from cortex.core.model.problem import Invalid
+from cortex.core.text import context_markers
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.operations.find.remind import MOST_CHARACTERS, remind
+from cortex.operations.find.search import search
+from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.supersede import supersede
+from cortex.operations.sessions.brief import brief, key_of
+from cortex.vault.locate import Vault
+from cortex.vault.state import access_log, briefing_cache, reminder_log
 
 
 def record(id_: str, title: str, text: str = "", **fields: str) -> str:
@@ -82,7 +82,7 @@ def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, calle
         answer.text.splitlines()[2]
         == f"- [ledger-wal-aaaaaa] decision 2026-11-01: The ledger writes ahead | {line.text}"
     )
-    assert injected.without(f"before {answer.text} after") == "before  after"
+    assert context_markers.without(f"before {answer.text} after") == "before  after"
     assert answer.problems == ()
 
 
@@ -233,7 +233,7 @@ def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault) ->
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
     assert told(LEDGER, session="s1") == []
     assert told(LEDGER, session="s2") == told(LEDGER) == told(LEDGER) == ["ledger-wal-aaaaaa"]
-    reminded.forget(vault, "s1")
+    reminder_log.forget(vault, "s1")
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
 
 
@@ -265,9 +265,9 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
     vault_from(
         record("another-aaaaaa", "Another one")
     )  # as a hook that captures does: what is kept holds no more
-    assert kept.kept(vault, key_of(caller.cwd, "app", "main")) is None
+    assert briefing_cache.kept(vault, key_of(caller.cwd, "app", "main")) is None
     assert remind(vault, caller, ASKED, session="s0", **here).lines  # nobody told us that it began
-    reminded.forget(vault, "s1")  # as its start does
+    reminder_log.forget(vault, "s1")  # as its start does
     assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
 
 
@@ -326,13 +326,13 @@ def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, cal
 
 def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
     for number in range(80):
-        reminded.remember(vault, f"../s {number}\n", ["a-aaaaaa", "two words"])
-    folder = Path(vault.state(), reminded.FOLDER)
+        reminder_log.remember(vault, f"../s {number}\n", ["a-aaaaaa", "two words"])
+    folder = Path(vault.state(), reminder_log.FOLDER)
     assert len(list(folder.iterdir())) == 64
-    assert reminded.reminded(vault, "../s 79\n") == {"a-aaaaaa"}
-    assert reminded.reminded(vault, "../s 0\n") == frozenset()
+    assert reminder_log.reminded(vault, "../s 79\n") == {"a-aaaaaa"}
+    assert reminder_log.reminded(vault, "../s 0\n") == frozenset()
     for _ in range(3000):
-        reminded.remember(
+        reminder_log.remember(
             vault, "long", ["an-id-of-some-length-that-fills-the-file-quickly-aaaaaa"]
         )
     assert max(path.stat().st_size for path in folder.iterdir()) < 65_000
@@ -361,7 +361,7 @@ def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt) -> 
 
 
 def test_what_cortex_itself_injected_into_a_prompt_is_no_part_of_it(told) -> None:
-    assert told(LEDGER, f"{injected.framed('briefing', ASKED)}\nthanks") == []
+    assert told(LEDGER, f"{context_markers.framed('briefing', ASKED)}\nthanks") == []
 
 
 def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller) -> None:
@@ -485,10 +485,10 @@ def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
     vault = vault_from(OTHERS + LEDGER)
     remind(vault, caller, ASKED, project="app")
     remind(vault, caller._replace(source="hook"), ASKED, project="app")
-    assert "ledger-wal-aaaaaa" in Path(vault.state(), access.LOG).read_text()
-    assert access.counts(vault) == {}
+    assert "ledger-wal-aaaaaa" in Path(vault.state(), access_log.LOG).read_text()
+    assert access_log.counts(vault) == {}
     search(vault, caller, "ledger")
-    assert access.counts(vault)["ledger-wal-aaaaaa"].count == 1
+    assert access_log.counts(vault)["ledger-wal-aaaaaa"].count == 1
 
 
 def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from benchmarks import reminders
-from cortex.core.caller import silent
-from cortex.projections.refresh import look
+from cortex.core.model.caller import silent
+from cortex.index.refresh import look
 
 
 def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(

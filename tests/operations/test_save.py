@@ -12,25 +12,26 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import event as events, note as notes
-from cortex.core.caller import Caller
-from cortex.core.event import Event
-from cortex.core.problem import CortexError, Invalid, NotFound
-from cortex.operations import at_once as at_once_module
-from cortex.operations.at_once import at_once
-from cortex.operations.capture import capture, publish
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize, retry
-from cortex.operations.passive import passive
-from cortex.operations.restore import restore
-from cortex.operations.retire import archive, delete
-from cortex.operations.save import save
-from cortex.operations.search import search
-from cortex.operations.supersede import supersede
-from cortex.operations.topic import topic
-from cortex.projections.refresh import STATE, look
-from cortex.vault.find import Vault
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
+from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.core.notes import note as notes
+from cortex.index.refresh import STATE, look
+from cortex.operations.capture import normalize_now as at_once_module
+from cortex.operations.capture.capture import capture, publish
+from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.capture.normalize_now import at_once
+from cortex.operations.capture.passive import passive
+from cortex.operations.capture.save import save
+from cortex.operations.care.doctor import doctor
+from cortex.operations.find.search import search
+from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.restore import restore
+from cortex.operations.records.supersede import supersede
+from cortex.operations.records.topic import topic
+from cortex.operations.share.heal import heal
+from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
 AWS = "AKIA" + "ABCDEFGH23456789"
@@ -462,9 +463,9 @@ def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monke
 
     with monkeypatch.context() as patch:
         for name in (
-            "cortex.projections.refresh.scan",
-            "cortex.operations.at_once.heal_by_the_way",
-            "cortex.operations.at_once.known",
+            "cortex.index.refresh.scan",
+            "cortex.operations.capture.normalize_now.heal_by_the_way",
+            "cortex.operations.capture.normalize_now.known",
         ):
             patch.setattr(name, refuse)
         for number in range(3):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Invalid
-from cortex.operations.capture import capture
-from cortex.operations.search import search
+from cortex.core.model.problem import Invalid
+from cortex.operations.capture.capture import capture
+from cortex.operations.find.search import search
 from tests.conftest import cpu_limit
 
 NOTES = """
@@ -511,6 +511,6 @@ def test_the_whole_cache_can_go(notes, caller) -> None:
 
 def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch) -> None:
     before = search(notes, caller, "catalogue").hits
-    monkeypatch.setattr("cortex.projections.refresh.FORMAT", "2/9.9.9")
-    monkeypatch.setattr("cortex.projections.update.FORMAT", "2/9.9.9")
+    monkeypatch.setattr("cortex.index.refresh.FORMAT", "2/9.9.9")
+    monkeypatch.setattr("cortex.index.update.FORMAT", "2/9.9.9")
     assert search(notes, caller, "catalogue").hits == before

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller
-from cortex.core.problem import Conflict, Invalid, NotFound
-from cortex.operations import edits
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize
-from cortex.operations.session import Closed, Ended, Started, session
-from cortex.operations.session_list import Listed, SessionShown
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.records import change_record
+from cortex.operations.sessions.session import Closed, Ended, Started, session
+from cortex.operations.sessions.session_list import Listed, SessionShown
+from cortex.vault.locate import Vault
 
 NOW = "2026-11-20T16:45:12Z"
 
@@ -274,7 +274,7 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
 def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkeypatch) -> None:
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
     start(vault, at("2026-11-18T10:00:00Z"), "found")
-    whole = edits.apply_all
+    whole = change_record.apply_all
 
     def beside(vault, caller, changes):
         """Somebody is at it again between the look and the write."""
@@ -282,7 +282,7 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
         normalize(vault, at("12:00"))
         return whole(vault, caller, changes)
 
-    monkeypatch.setattr(edits, "apply_all", beside)
+    monkeypatch.setattr(change_record, "apply_all", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
     assert isinstance(closed, Closed)
     assert {one.name: one.state for one in listed(vault, at("12:00"))} == {

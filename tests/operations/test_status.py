@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.paint import day
 from cortex.interfaces.cli.render_score import score as score_lines
-from cortex.operations.actions import actions
-from cortex.operations.capture import capture
-from cortex.operations.context import context
-from cortex.operations.doctor import doctor
-from cortex.operations.inbox import normalize
-from cortex.operations.recall import recall
-from cortex.operations.score import Scored
-from cortex.operations.status import status
+from cortex.interfaces.cli.style import day
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.status import status
+from cortex.operations.find.recall import recall
+from cortex.operations.find.score import Scored
+from cortex.operations.plan.actions import actions
+from cortex.operations.sessions.context import context
 
 
 def write(vault, number: int, **fields: str) -> None:
@@ -159,13 +159,13 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
     for _ in range(2):  # once more, should a stamp have been too young to be trusted
         done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "cortex.operations.live" in names  # or the list was read wrongly
+    assert "cortex.operations.sessions.live_sessions" in names  # or the list was read wrongly
     assert not names & {
         "yaml",
         "frontmatter",
         "whoosh",
-        "cortex.core.note",
-        "cortex.core.session",
+        "cortex.core.notes.note",
+        "cortex.core.model.session",
         "markdown_it",
     }
 

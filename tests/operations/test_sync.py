@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller
-from cortex.core.problem import Conflict
-from cortex.operations.capture import capture
-from cortex.operations.heal import heal
-from cortex.operations.init import init
-from cortex.operations.sync import Synced, sync
-from cortex.vault import remotes
-from cortex.vault.find import Vault
-from cortex.vault.git import Ran
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import Synced, sync
+from cortex.vault.git import remotes
+from cortex.vault.git.git import Ran
+from cortex.vault.locate import Vault
 from tests.conftest import caller_now
 
 pytestmark = pytest.mark.sampled(2)
@@ -529,7 +529,7 @@ def test_staged_files_stay_staged_and_uncommitted(first, clone) -> None:
 
 
 def test_staged_files_come_back_after_a_crash_in_the_middle(first, clone) -> None:
-    from cortex.vault import merging, objects
+    from cortex.vault.git import merging, objects
 
     b = clone("b")
     b.write("mine.md", "Staged text.\n")
@@ -1005,9 +1005,9 @@ def test_hostile_names_in_conflicts_are_only_names(two) -> None:
 
 SCRIPT = """
 import os, sys, time
-from cortex.core.caller import Caller, silent
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 done = sync(Vault(sys.argv[1]), Caller(sys.argv[1], now, os.urandom, "test", silent))
 sys.exit(bool(done.trouble))

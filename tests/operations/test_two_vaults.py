@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, Invalid, NotFound
-from cortex.interfaces.cli.paint import DIM, OFF
+from cortex.core.model.problem import Conflict, Invalid, NotFound
 from cortex.interfaces.cli.render import _TEXT
-from cortex.operations.capture import capture
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.operations.promote import promote
-from cortex.operations.search import search
-from cortex.operations.show import show
+from cortex.interfaces.cli.style import DIM, OFF
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.find.search import search
+from cortex.operations.find.show import show
+from cortex.operations.projects.promote import promote
+from cortex.operations.share.heal import heal
 from cortex.vault import files
-from cortex.vault.find import Vault, default_file, personal_problem, personal_vault
+from cortex.vault.locate import Vault, default_file, personal_problem, personal_vault
 
 
 @pytest.fixture

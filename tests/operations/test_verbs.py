@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.problem import Conflict, NotFound
-from cortex.operations.doctor import doctor
-from cortex.operations.init import init
-from cortex.operations.show import show
-from cortex.operations.status import status
+from cortex.core.model.problem import Conflict, NotFound
+from cortex.core.notes import note as notes
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.care.status import status
+from cortex.operations.find.show import show
 
 
 def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller) -> None:

@@ -8,11 +8,11 @@ import shlex
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import jsonc
-from cortex.core.problem import Invalid
-from cortex.operations import wiring
-from cortex.operations.hook_line import shared
-from cortex.operations.hosts import HOSTS, wants
+from cortex.core.model.problem import Invalid
+from cortex.core.text import jsonc
+from cortex.hosts import settings_edit
+from cortex.hosts.hook_command import shared
+from cortex.hosts.table import HOSTS, wants
 
 CLAUDE, CURSOR = HOSTS["claude"], HOSTS["cursor"]
 OURS = wants(CLAUDE, "/usr/bin/python3")
@@ -49,23 +49,25 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_what_was_put_in_is_taken_out_again(name, host) -> None:
     text = SETTINGS[name]
-    done = wiring.wire(text, wants(host, "/usr/bin/python3"), host.top)
+    done = settings_edit.wire(text, wants(host, "/usr/bin/python3"), host.top)
     said = jsonc.plain(jsonc.parse(done.text))
     assert [said["hooks"][on.name][-1] for on in host.ons] == [
         want.entry for want in wants(host, "/usr/bin/python3")
     ]
-    assert wiring.uncut(done.text, done.cuts) == text
+    assert settings_edit.uncut(done.text, done.cuts) == text
     before = jsonc.plain(root) if (root := jsonc.parse(text)) else {}
     assert {key: said[key] for key in before if key != "hooks"} == {
         key: before[key] for key in before if key != "hooks"
     }
-    again = wiring.wire(done.text, wants(host, "/usr/bin/python3"), host.top, done.cuts)
+    again = settings_edit.wire(done.text, wants(host, "/usr/bin/python3"), host.top, done.cuts)
     assert again.text == done.text
     assert not again.events
 
 
 def test_lines_end_as_they_do_in_the_file() -> None:
-    assert "\n" not in wiring.wire(SETTINGS["carriage returns"], OURS).text.replace("\r\n", "")
+    assert "\n" not in settings_edit.wire(SETTINGS["carriage returns"], OURS).text.replace(
+        "\r\n", ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,10 +94,10 @@ def test_what_is_taken_out_of_a_list_leaves_a_list(text, index, wanted) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
-    old = wiring.wire(SETTINGS[name], OURS)
-    new = wiring.wire(old.text, wants(CLAUDE, "/opt/new python/bin/python3"), (), old.cuts)
+    old = settings_edit.wire(SETTINGS[name], OURS)
+    new = settings_edit.wire(old.text, wants(CLAUDE, "/opt/new python/bin/python3"), (), old.cuts)
     assert new.text == old.text.replace("/usr/bin/python3", "/opt/new python/bin/python3")
-    assert wiring.uncut(new.text, new.cuts) == SETTINGS[name]
+    assert settings_edit.uncut(new.text, new.cuts) == SETTINGS[name]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +111,9 @@ def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
 def test_without_knowing_what_was_put_in_it_goes_all_the_same(name) -> None:
     """As on another clone of shared settings: by what they say alone, whole but for lists that were empty."""
     text = SETTINGS[name]
-    done = wiring.wire(text, OURS)
-    bare = wiring.unwire(done.text, done.made)
-    assert not wiring.found(jsonc.parse(bare))
+    done = settings_edit.wire(text, OURS)
+    bare = settings_edit.unwire(done.text, done.made)
+    assert not settings_edit.found(jsonc.parse(bare))
     assert bare == text or "[]" in text
     assert jsonc.plain(jsonc.parse(bare)) == jsonc.plain(jsonc.parse(text))
 
@@ -188,15 +190,15 @@ def texts(draw) -> str:
 
 @given(texts(), st.sampled_from(list(HOSTS.values())), st.booleans())
 def test_whatever_the_settings_are_they_come_back(text, host, newer) -> None:
-    done = wiring.wire(text, wants(host, "/usr/bin/python3"), host.top)
+    done = settings_edit.wire(text, wants(host, "/usr/bin/python3"), host.top)
     made = done.made
     if newer:
-        done = wiring.wire(
+        done = settings_edit.wire(
             done.text, wants(host, "/usr/bin/python3", shared=True), host.top, done.cuts
         )
-    assert wiring.uncut(done.text, done.cuts) == text
-    bare = wiring.unwire(done.text, made)
-    assert not wiring.found(jsonc.parse(bare))
+    assert settings_edit.uncut(done.text, done.cuts) == text
+    bare = settings_edit.unwire(done.text, made)
+    assert not settings_edit.found(jsonc.parse(bare))
     top = {key for key, _ in host.top}
     before, after = jsonc.plain(jsonc.parse(text)), jsonc.plain(jsonc.parse(bare))
     assert {key: after[key] for key in after if key not in top} == before
@@ -248,17 +250,17 @@ def test_what_is_wrong_is_named(text, said) -> None:
 )
 def test_settings_without_room_for_hooks_are_left_alone(text) -> None:
     with pytest.raises(Invalid):
-        wiring.wire(text, OURS)
+        settings_edit.wire(text, OURS)
 
 
 def test_a_command_of_theirs_in_our_group_stays() -> None:
-    text = wiring.wire("{}", OURS).text
+    text = settings_edit.wire("{}", OURS).text
     stop = text.index('"Stop"')
     end = text.index("\n        ]", stop)  # of the list in our group
     edited = f'{text[:end]},\n          {{"type": "command", "command": "mine"}}{text[end:]}'
-    newer = wiring.wire(edited, wants(CLAUDE, "/new/python")).text
+    newer = settings_edit.wire(edited, wants(CLAUDE, "/new/python")).text
     assert newer == edited.replace("/usr/bin/python3", "/new/python")
-    assert jsonc.plain(jsonc.parse(wiring.unwire(newer, None))) == {
+    assert jsonc.plain(jsonc.parse(settings_edit.unwire(newer, None))) == {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
 
@@ -353,10 +355,10 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     name = "agentStop" if "bash" in handler else "Stop"
     entry = handler if "bash" in handler else {"hooks": [handler]}
     text = json.dumps({"hooks": {name: [entry]}})
-    left = jsonc.plain(jsonc.parse(wiring.unwire(text, None)))
-    wired = jsonc.plain(jsonc.parse(wiring.wire(text, wants(host, "/usr/bin/python3")).text))[
-        "hooks"
-    ][name]
+    left = jsonc.plain(jsonc.parse(settings_edit.unwire(text, None)))
+    wired = jsonc.plain(
+        jsonc.parse(settings_edit.wire(text, wants(host, "/usr/bin/python3")).text)
+    )["hooks"][name]
     want = next(want.entry for want in wants(host, "/usr/bin/python3") if want.event == name)
     assert (left, wired) == (({}, [want]) if whose == "ours" else (json.loads(text), [entry, want]))
 
@@ -375,7 +377,7 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     ],
 )
 def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
-    wiring.found(
+    settings_edit.found(
         jsonc.parse(
             json.dumps(
                 {
@@ -391,7 +393,7 @@ def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
 
 def test_what_an_older_cortex_wired_is_taken_out() -> None:
     old = '{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "cortex hook x --host claude"}]}], "Stop": []}}'
-    done = wiring.wire(old, OURS)
+    done = settings_edit.wire(old, OURS)
     assert set(jsonc.plain(jsonc.parse(done.text))["hooks"]) == {
         "WorktreeCreate",
         *(on.name for on in CLAUDE.ons),

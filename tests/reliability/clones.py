@@ -19,27 +19,29 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cortex.core import emit, event as events, note as notes, session as sessions
-from cortex.core.caller import Caller, silent
-from cortex.core.normalize import read_event, records_of
-from cortex.core.problem import CortexError, Problem
-from cortex.core.stretch import Step, Stretch, compose
-from cortex.operations.capture import capture
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.operations.pin import pin
-from cortex.operations.relate import relate
-from cortex.operations.restore import restore
-from cortex.operations.retire import archive, delete
-from cortex.operations.save import save
-from cortex.operations.session import session
-from cortex.operations.supersede import supersede
-from cortex.operations.sync import sync
-from cortex.operations.update import update
-from cortex.vault import checkout, drivers, files
-from cortex.vault.find import Vault
+from cortex.core.model import event as events, session as sessions
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.turn_summary import Step, Stretch, compose
+from cortex.core.normalize.handlers import read_event, records_of
+from cortex.core.notes import note as notes, yaml_writer
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.save import save
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.pin import pin
+from cortex.operations.records.relate import relate
+from cortex.operations.records.restore import restore
+from cortex.operations.records.supersede import supersede
+from cortex.operations.records.update import update
+from cortex.operations.sessions.session import session
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault import files
+from cortex.vault.git import checkout, drivers
+from cortex.vault.locate import Vault
 
 KINDS = [
     "Decision: keep it in one file",
@@ -191,7 +193,9 @@ class Clones:
             root = self.root(clone)
             after = change(notes.read(files.read(str(root), path)))
             if stamped:
-                after = notes.set_field(after, "updated", emit.field("updated", self.caller().now))
+                after = notes.set_field(
+                    after, "updated", yaml_writer.field("updated", self.caller().now)
+                )
             (root / path).write_bytes(notes.write(after))
 
     # --- what people and Cortex do ---------------------------------------------------------------------------------
@@ -349,14 +353,14 @@ class Clones:
 
     def change_a_field(self, clone: int) -> None:
         number = next(self.number)
-        values: list[tuple[str, emit.Value]] = [
+        values: list[tuple[str, yaml_writer.Value]] = [
             ("title", f"Title {number}"), ("status", "superseded"), ("tags", [f"t{number}"]), ("due", f"2026-12-{number % 28 + 1:02}"),
         ]  # fmt: skip
         field, value = self.chance.choice(values)
         path = self.some_record(clone)
         self.edit(
             clone,
-            lambda note: notes.set_field(note, field, emit.field(field, value)),
+            lambda note: notes.set_field(note, field, yaml_writer.field(field, value)),
             path,
             stamped=self.chance.random() < 0.5,
         )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cortex.projections import refresh
+from cortex.index import refresh
 from tests.reliability.disk import Disk
 
 TEMP = ".cx-tmp"

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault import commits as commits_of
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller
+from cortex.operations.care.init import init
+from cortex.operations.share.sync import sync
+from cortex.vault.git import commit as commits_of
+from cortex.vault.locate import Vault
 
 SEED = 20261120
 SOAK = os.environ.get("CORTEX_SOAK") == "1"

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from cortex.core import conflicts, merge
-from cortex.operations import check_merges
-from cortex.vault import drivers
+from cortex.core.merge import conflicts, record
+from cortex.operations.share import check_merges
+from cortex.vault.git import drivers
 from tests.reliability.clones import Lost, history
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
@@ -38,7 +38,7 @@ def test_without_ids_the_same_histories_lose_notes_or_merge_two(
     for module in (conflicts, check_merges):
         monkeypatch.setattr(module, "strays", lambda *sides: [])
     monkeypatch.setattr(
-        merge, "_two_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None)
+        record, "_two_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None)
     )
     monkeypatch.setattr(drivers, "register", lambda root, **_: None)
     with pytest.raises(Lost):

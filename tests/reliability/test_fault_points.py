@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cortex.core.briefing import read, render
-from cortex.core.caller import Caller, silent
-from cortex.core.problem import CortexError
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize, retry
+from cortex.core.briefing.pages import read, render
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import CortexError
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize, retry
 from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault.locate import Vault
 from tests.conftest import SOAK
 
 pytestmark = pytest.mark.usefixtures("stopped")
@@ -64,7 +64,7 @@ class Crash(BaseException):
     """The process is gone."""
 
 
-PRIVATE = ("cortex.vault.store", "cortex.vault.lock")
+PRIVATE = ("cortex.vault.state.store", "cortex.vault.lock")
 
 
 def _is_private() -> bool:

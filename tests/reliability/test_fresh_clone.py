@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller
-from cortex.operations.capture import capture
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 from tests.conftest import caller_at, make_lock, run_cortex
 
 pytestmark = pytest.mark.sampled(2)

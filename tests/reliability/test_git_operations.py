@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller, silent
-from cortex.core.record import Record, compose
-from cortex.operations.heal import heal
-from cortex.operations.init import init
-from cortex.vault import drivers
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.record import Record, compose
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.vault.git import drivers
+from cortex.vault.locate import Vault
 from tests.conftest import run_cortex
 
 pytestmark = pytest.mark.sampled(2)

@@ -15,24 +15,24 @@ from typing import NamedTuple
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.answer import ASIDE, DROPPED
-from cortex.core.caller import Caller, silent
-from cortex.core.chunk import chunks
-from cortex.core.problem import CortexError, Problem
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.status import ASIDE, DROPPED
+from cortex.core.notes import note as notes
+from cortex.core.notes.yaml_lines import chunks
 from cortex.operations import VERBS
-from cortex.operations.actions import actions
-from cortex.operations.capture import capture
-from cortex.operations.doctor import doctor
-from cortex.operations.graph import graph
-from cortex.operations.history import history
-from cortex.operations.init import init
-from cortex.operations.recall import recall
-from cortex.operations.save import save
-from cortex.operations.score import score
-from cortex.operations.search import search
-from cortex.operations.timeline import timeline
-from cortex.vault.find import Vault
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.save import save
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.find.graph import graph
+from cortex.operations.find.history import history
+from cortex.operations.find.recall import recall
+from cortex.operations.find.score import score
+from cortex.operations.find.search import search
+from cortex.operations.find.timeline import timeline
+from cortex.operations.plan.actions import actions
+from cortex.vault.locate import Vault
 from tests.conftest import SOAK
 
 SEEDS, STEPS = 30 if SOAK else 2, 50

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from cortex.core.caller import Caller, silent
+from cortex.core.model.caller import Caller, silent
 from cortex.interfaces.hook import main
-from cortex.operations import gather
-from cortex.vault import cursor, hook_log, waiting
-from cortex.vault.find import Vault
+from cortex.operations.capture import collect_pending
+from cortex.vault.locate import Vault
+from cortex.vault.state import hook_log, session_state, spool
 from tests.conftest import SOAK, cpu_limit, run_cortex
 
 FILE = str(Path(main.__file__))
@@ -142,7 +142,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
         assert f"\nproject: {sessions[session]}\n" in note
         assert set(re.findall(r"(s\d) did", note)) == {session}
     assert len(notes(vault, "session_end")) == 5
-    assert cursor.behind(vault) == []
+    assert session_state.behind(vault) == []
 
 
 def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
@@ -200,7 +200,7 @@ def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp
         assert called("session-end", told, tmp_path) == (0, b"", b"")
         return time.monotonic() - begun
 
-    with cursor.held(vault, cursor.key_of("claude", "s")):
+    with session_state.held(vault, session_state.key_of("claude", "s")):
         assert any(
             seconds() < 1.5 for _ in range(5)
         )  # a busy machine may be slow, but not each time
@@ -407,11 +407,11 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
 
 
 def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
-    parent = cursor.key_of("claude", "s")
+    parent = session_state.key_of("claude", "s")
     agents = [
         name
         for name in map(str, range(400))
-        if int(cursor.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64
+        if int(session_state.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64
     ]
     told = {"session_id": "s", "cwd": str(tmp_path / "one")}
     called("session-start", told | {"source": "startup"}, tmp_path)
@@ -435,14 +435,18 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
         "cwd": str(tmp_path / "one"),
         "transcript_path": str(tmp_path / "t.jsonl"),
     }
-    with cursor.held(vault, cursor.key_of("claude", "new")):  # nothing is known of this session yet
+    with session_state.held(
+        vault, session_state.key_of("claude", "new")
+    ):  # nothing is known of this session yet
         called("session-end", told, tmp_path)
-    assert gather.is_behind(vault)
+    assert collect_pending.is_behind(vault)
     cortex_in(tmp_path, "search", "end", "--vault", vault.root)
     assert said(notes(vault, "stop")) == "Said at the very end."
     assert "project: one" in notes(vault, "stop")[0]
-    assert not gather.is_behind(vault)
-    with cursor.held(vault, cursor.key_of("gemini", "g")):  # this host has no transcript to leave
+    assert not collect_pending.is_behind(vault)
+    with session_state.held(
+        vault, session_state.key_of("gemini", "g")
+    ):  # this host has no transcript to leave
         command = [*COMMAND, "stop", "--host", "gemini"]
         told = json.dumps(
             {
@@ -496,19 +500,19 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
     called("session-start", told | {"source": "startup"}, tmp_path)
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
     path.write_text(line("In the middle of a turn."))
-    mark = Path(waiting.path_of(vault.state(), cursor.key_of("claude", "s"), waiting.RECENT))
+    mark = Path(spool.path_of(vault.state(), session_state.key_of("claude", "s"), spool.RECENT))
     now = time.time()
     os.utime(path, (now, now))
     os.utime(mark, (now, now))
-    assert gather.gather(vault, caller) == []
+    assert collect_pending.gather(vault, caller) == []
     assert notes(vault, "stop") == []
     os.utime(path, (now - 700, now - 700))
     os.utime(mark, (now - 700, now - 700))
-    assert gather.gather(vault, caller) == []
+    assert collect_pending.gather(vault, caller) == []
     assert said(notes(vault, "stop")) == "In the middle of a turn."
     assert len(notes(vault, "session_start")) == 1
     assert not mark.parent.exists()  # nothing waits, nothing is looked at
-    assert not gather.due(vault)
+    assert not collect_pending.due(vault)
 
 
 def test_looking_for_what_waits_is_cheap(vault, tmp_path):
@@ -516,10 +520,10 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
     for number in range(80):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(line(f"Said by {number}."))
-        key = cursor.key_of("claude", str(number))
-        with cursor.held(vault, key) as held:
+        key = session_state.key_of("claude", str(number))
+        with session_state.held(vault, key) as held:
             held.keep(
-                cursor.Cursor(
+                session_state.Cursor(
                     host="claude",
                     session=str(number),
                     transcript=str(path),
@@ -529,13 +533,13 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
             )
             held.may_grow()
     with cpu_limit(2.0):
-        gather.gather(vault, caller)
-        gather.gather(vault, caller)
+        collect_pending.gather(vault, caller)
+        collect_pending.gather(vault, caller)
     assert len(notes(vault, "stop")) == 48  # a call takes 24 parts
-    assert gather.due(vault)
-    assert not gather.is_behind(vault)  # the watcher has no reason to come back at once
+    assert collect_pending.due(vault)
+    assert not collect_pending.is_behind(vault)  # the watcher has no reason to come back at once
     for _ in range(2):
-        gather.gather(vault, caller)
+        collect_pending.gather(vault, caller)
     assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [
         str(number) for number in range(80)
     ]
@@ -544,13 +548,13 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
 def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(vault, tmp_path):
     caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
     event = "20261120t164512z-k3f7q2abcd"
-    assert waiting.put_aside(vault, event, b"---\nid: x\n---\n", 5)
-    (Path(waiting.folder_of(vault.state())) / ".DS_Store").touch()
-    seen = waiting.waiting(vault).unsent
-    assert gather.send(vault, seen) == gather.send(vault, seen) == []
+    assert spool.put_aside(vault, event, b"---\nid: x\n---\n", 5)
+    (Path(spool.folder_of(vault.state())) / ".DS_Store").touch()
+    seen = spool.waiting(vault).unsent
+    assert collect_pending.send(vault, seen) == collect_pending.send(vault, seen) == []
     assert Path(vault.root, "inbox/pending", f"{event}.md").is_file()
-    assert gather.gather(vault, caller) == []
-    assert not gather.due(vault)
+    assert collect_pending.gather(vault, caller) == []
+    assert not collect_pending.due(vault)
 
 
 @pytest.mark.parametrize("taker", ["normalize", "search", "sync", "hook", "session-start"])
@@ -584,7 +588,7 @@ def test_what_waits_beside_the_vault_is_counted_and_taken_by(
             tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root
         )
     assert said(notes(vault, "stop")) == "Decision: wait here."
-    assert waiting.waiting(vault).unsent == ()
+    assert spool.waiting(vault).unsent == ()
 
 
 def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_path, cortex_in):
@@ -621,8 +625,8 @@ FORBIDDEN = [
     "json", "enum", "signal",
 ]  # fmt: skip
 NOT_OURS = [
-    "cortex.projections", "cortex.core.note", "cortex.core.card", "cortex.core.normalize", "cortex.core.extract", "cortex.vault.git", "cortex.vault.settings",
-    "cortex.operations.inbox", "cortex.operations.search", "cortex.operations.brief", "cortex.interfaces.cli", "cortex.importers.transcripts.codex",
+    "cortex.index", "cortex.core.notes.note", "cortex.core.model.note_summary", "cortex.core.normalize.handlers", "cortex.core.extract", "cortex.vault.git.git", "cortex.vault.settings",
+    "cortex.operations.capture.normalize", "cortex.operations.find.search", "cortex.operations.sessions.brief", "cortex.interfaces.cli", "cortex.hosts.codex",
 ]  # fmt: skip
 
 
@@ -651,9 +655,9 @@ def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
     }
     assert said(notes(vault, "stop")) == "Something new was said.\n\nDone."
     assert {
-        "cortex.core.redact",
-        "cortex.importers.transcripts.tail",
-        "cortex.vault.cursor",
+        "cortex.core.redact.secrets",
+        "cortex.hosts.tail",
+        "cortex.vault.state.session_state",
     } <= loaded
     assert not {
         name

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.record import Record, compose
-from cortex.operations.capture import capture
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.record import Record, compose
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 from tests.conftest import NOW, caller_at, run_cortex
 
 pytestmark = pytest.mark.sampled(2)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault import displaced, drivers
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.notes import note as notes
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault.git import displaced, drivers
+from cortex.vault.locate import Vault
 
 pytestmark = pytest.mark.sampled(2)
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cortex.core.caller import Caller, silent
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize, retry
-from cortex.operations.init import init
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.care.init import init
 from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault.locate import Vault
 
 pytestmark = [pytest.mark.usefixtures("stopped"), pytest.mark.sampled(2)]
 ID = "20261120t164512z-aaaaaaaaab"

@@ -14,11 +14,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from cortex.core import event as events, note as notes
-from cortex.core.normalize import read_event
-from cortex.operations.inbox import normalize
-from cortex.operations.init import init
-from cortex.vault.find import Vault
+from cortex.core.model import event as events
+from cortex.core.normalize.handlers import read_event
+from cortex.core.notes import note as notes
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.care.init import init
+from cortex.vault.locate import Vault
 
 WORKER = Path(__file__).with_name("worker.py")
 SEED = 20261120

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller
-from cortex.core.record import Record, compose
-from cortex.operations.capture import capture
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller
+from cortex.core.model.record import Record, compose
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"

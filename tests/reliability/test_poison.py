@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize, retry
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize, retry
 from cortex.vault import files
 
 STEM = "20261101t000000z-aaaaaaaaaa"

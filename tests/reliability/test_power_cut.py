@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import event as events, note as notes
-from cortex.core.caller import Caller, silent
-from cortex.core.normalize import read_event
-from cortex.operations.init import init
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller, silent
+from cortex.core.normalize.handlers import read_event
+from cortex.core.notes import note as notes
+from cortex.operations.care.init import init
 from tests.reliability.disk import Disk
 
 pytestmark = pytest.mark.power

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller, silent
-from cortex.operations.init import init
-from cortex.vault import damage, git as bounded, repair
-from cortex.vault.git_locks import Clock
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.care.init import init
+from cortex.vault.git import git as bounded
+from cortex.vault.git.git_locks import Clock
+from cortex.vault.repair import diagnose, fix
 
 pytestmark = pytest.mark.power
 SEED = 20261120
@@ -113,11 +114,11 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
             assert (root / path).read_text() == text_of(path), where
         before = {path: path.read_bytes() for path in root.rglob("*.md")}
         damaged += bool(fault(root))
-        repair.repair(
+        fix.repair(
             str(root), Clock(time.time() + 60, time.time() + 30)
         )  # the machine was not really started anew
         assert fault(root) == "", where
-        assert damage.examine(str(root)) == [], where
+        assert diagnose.examine(str(root)) == [], where
         assert {path: path.read_bytes() for path in root.rglob("*.md")} == before, where
         listed = (
             bounded.run(str(root), ["ls-tree", "-r", "-z", "--name-only", "HEAD"])

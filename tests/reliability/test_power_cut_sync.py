@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.caller import Caller, silent
-from cortex.core.record import Record, compose
-from cortex.operations.capture import capture
-from cortex.operations.init import init
-from cortex.operations.sync import sync
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.record import Record, compose
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.operations.share.sync import sync
+from cortex.vault.locate import Vault
 
 pytestmark = [
     pytest.mark.power,
@@ -245,7 +245,7 @@ def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
     )
 
 
-WITHOUT = "from cortex.vault import work_tree; work_tree.make_durable = lambda *_: None; from cortex.interfaces.cli.main import console; console()"
+WITHOUT = "from cortex.vault.git import work_tree; work_tree.make_durable = lambda *_: None; from cortex.interfaces.cli.main import console; console()"
 
 
 @pytest.mark.parametrize("durable", [True, False], ids=["as it is", "control"])

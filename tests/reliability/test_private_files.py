@@ -19,12 +19,14 @@ from typing import NamedTuple
 
 import pytest
 
-from cortex.core.problem import CortexError
+from cortex.core.model.problem import CortexError
 from cortex.interfaces.cli.main import main
-from cortex.operations.capture import capture
-from cortex.operations.init import init
-from cortex.vault import checkout, files, store
-from cortex.vault.find import Vault
+from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
+from cortex.vault import files
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
 
 SECRET = "zanzibar-4711"  # also a possible project's name: nothing would redact it
 SOON = 10  # seconds; git alone is given twenty

@@ -12,13 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-from cortex.core import note as notes
-from cortex.core.normalize import read_event
-from cortex.operations.doctor import doctor
-from cortex.operations.heal import heal
-from cortex.operations.inbox import normalize
-from cortex.operations.save import save
-from cortex.operations.topic import topic
+from cortex.core.normalize.handlers import read_event
+from cortex.core.notes import note as notes
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.save import save
+from cortex.operations.care.doctor import doctor
+from cortex.operations.records.topic import topic
+from cortex.operations.share.heal import heal
 from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
@@ -28,9 +28,9 @@ SEED = 20261120
 # What seven of eight processes run: the verb in a loop, a line for each answer.
 LOOP = """
 import os, sys, time
-from cortex.core.caller import Caller, silent
-from cortex.operations.save import save
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.capture.save import save
+from cortex.vault.locate import Vault
 root, number, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 for n in range(first, first + count):
     caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
@@ -150,9 +150,9 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
 # Saves a topic in place of the other one, again and again.
 CROSSWISE = """
 import os, sys, time
-from cortex.core.caller import Caller, silent
-from cortex.operations.save import save
-from cortex.vault.find import Vault
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.capture.save import save
+from cortex.vault.locate import Vault
 root, mine, other, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 for n in range(count):
     caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from cortex.core.caller import Caller, silent
-from cortex.operations.capture import capture
-from cortex.operations.inbox import normalize, retry
-from cortex.operations.init import init
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.care.init import init
 from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault.locate import Vault
 
 MEETING = "# Review\n\n## Decisions\n\n- We keep one file\n\n## Action items\n\n- [ ] @anna measures by 2026-12-01\n"
 

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core import note as notes
-from cortex.core.caller import Caller, silent
-from cortex.core.event import path_of
-from cortex.core.problem import Conflict
-from cortex.core.topic import record_id
-from cortex.operations.duplicates import join_grown_apart
-from cortex.operations.history import history
-from cortex.operations.init import init
-from cortex.operations.save import Saved, save
-from cortex.operations.sync import sync
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.event import path_of
+from cortex.core.model.problem import Conflict
+from cortex.core.model.topic import record_id
+from cortex.core.notes import note as notes
+from cortex.operations.capture.save import Saved, save
+from cortex.operations.care.init import init
+from cortex.operations.find.history import history
+from cortex.operations.share.duplicates import join_grown_apart
+from cortex.operations.share.sync import sync
 from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from tests.conftest import SOAK
 

@@ -14,10 +14,10 @@ import os
 import sys
 import time
 
-from cortex.core.caller import Caller, silent
-from cortex.operations.capture import capture
+from cortex.core.model.caller import Caller, silent
+from cortex.operations.capture.capture import capture
 from cortex.vault import files
-from cortex.vault.find import Vault
+from cortex.vault.locate import Vault
 
 MEETING = "# Review {number}\n\n## Decisions\n\n- We keep one file {number}\n- We drop the cache {number}\n\n## Action items\n\n- [ ] @anna measures {number}\n"
 
@@ -48,7 +48,7 @@ def captures(root: str, number: int, count: int, pause: float = 0.0) -> None:
 
 
 def normalizes(root: str) -> None:
-    from cortex.operations.inbox import normalize
+    from cortex.operations.capture.normalize import normalize
 
     while True:
         answer = normalize(Vault(root), caller())
@@ -85,7 +85,7 @@ def arrival(root: str, number: int, count: int) -> None:
 
 
 def cuts() -> None:
-    from cortex.operations.inbox import normalize
+    from cortex.operations.capture.normalize import normalize
 
     if "--no-folder-sync" in sys.argv:
         files.Folder.sync = lambda self: (

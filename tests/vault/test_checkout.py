@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from cortex.vault import checkout
+from cortex.vault.git import checkout
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, CortexError
-from cortex.vault import commits
-from cortex.vault.commits import Change
+from cortex.core.model.problem import Conflict, CortexError
+from cortex.vault.git import commit
+from cortex.vault.git.commit import Change
 from tests.conftest import make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
@@ -46,8 +46,8 @@ def committed(vault, git) -> list[str]:
     ]
 
 
-def kept(vault, message: str = "") -> commits.Kept:
-    return commits.keep(vault.root, commits.changes(vault.root), message)
+def kept(vault, message: str = "") -> commit.Kept:
+    return commit.keep(vault.root, commit.changes(vault.root), message)
 
 
 def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
@@ -59,14 +59,14 @@ def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
     put(repository, "records/decision/new.md~", "an editor's")
     put(repository, "mine/other.md", "New.\n")
     os.remove(Path(root, ".gitattributes"))
-    found = commits.changes(root)
+    found = commit.changes(root)
     assert found == [
         Change(".gitattributes", "D"),
         Change("cortex.toml", "M"),
         Change("records/decision/new-aaaaaa.md", "A"),
     ]
-    assert commits.others(root, found) == ["mine/note.md", "mine/other.md"]
-    assert not commits.changes(str(Path(root).parent))  # no repository there
+    assert commit.others(root, found) == ["mine/note.md", "mine/other.md"]
+    assert not commit.changes(str(Path(root).parent))  # no repository there
 
 
 def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git) -> None:
@@ -76,7 +76,7 @@ def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git
     git(repository.root, "add", "mine")
     git(repository.root, "rm", "-q", "--cached", "cortex.toml")
     before = git(repository.root, "diff", "--cached", "--raw", "--", "mine", "cortex.toml")
-    done = commits.commit(repository.root, [path], "cortex: 1 record")
+    done = commit.commit(repository.root, [path], "cortex: 1 record")
     assert done == git(repository.root, "rev-parse", "HEAD").strip()
     assert committed(repository, git) == [path]
     assert git(repository.root, "diff", "--cached", "--raw") == before
@@ -85,14 +85,14 @@ def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git
 
 def test_nothing_to_commit_is_no_commit(repository, git) -> None:
     head = git(repository.root, "rev-parse", "HEAD")
-    assert commits.commit(repository.root, ["cortex.toml"], "x") == ""
-    assert commits.commit(repository.root, [], "x") == ""
+    assert commit.commit(repository.root, ["cortex.toml"], "x") == ""
+    assert commit.commit(repository.root, [], "x") == ""
     assert git(repository.root, "rev-parse", "HEAD") == head
 
 
 def test_the_first_commit_of_all(vault, git) -> None:
     git(vault.root, "init", "-q")
-    assert commits.gate(vault.root) == ""
+    assert commit.gate(vault.root) == ""
     assert kept(vault).message == "cortex: settings"
     assert committed(vault, git) == [".gitattributes", "cortex.toml"]
 
@@ -106,7 +106,7 @@ def test_a_subfolder_vault_commits_nothing_beside_it(tmp_path, vault, git) -> No
     done = kept(vault)
     assert set(done.paths) == {path, "cortex.toml", ".gitattributes"}
     assert committed(vault, git) == ["vault/.gitattributes", "vault/cortex.toml", f"vault/{path}"]
-    assert commits.others(vault.root) == []
+    assert commit.others(vault.root) == []
 
 
 HOSTILE = ["-x.md", ":(exclude)a.md", "$(touch PWN).md", "a\nb.md", '"q".md', "*.md", "ü\udcff.md"]
@@ -119,11 +119,11 @@ def test_names_are_names(repository, git, name) -> None:
     with open(os.fsencode(file), "w") as out:
         out.write(RECORD.format(id="x", body="x"))
     record(repository, "beside-aaaaaa", folder="records")
-    assert commits.changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
-    assert commits.commit(repository.root, [path], "one")
-    assert [one.path for one in commits.changes(repository.root)] == ["records/beside-aaaaaa.md"]
+    assert commit.changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
+    assert commit.commit(repository.root, [path], "one")
+    assert [one.path for one in commit.changes(repository.root)] == ["records/beside-aaaaaa.md"]
     os.remove(os.fsencode(file))
-    assert commits.commit(repository.root, [path], "gone")
+    assert commit.commit(repository.root, [path], "gone")
     assert not Path(repository.root, "PWN").exists()
 
 
@@ -191,7 +191,7 @@ def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
             good,
         )
     ]
-    done = commits.keep(root, wanted)
+    done = commit.keep(root, wanted)
     assert done.paths == (good,)
     assert {problem.where for problem in done.problems} == {change.path for change in wanted} - {
         good
@@ -206,9 +206,9 @@ def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -
     os.rename(Path(root, old), Path(root, "mine/deep/Moved by hand.md"))
     put(repository, "mine/other.md", RECORD.format(id="other-aaaaaa", body="Not ours."))
     new = "mine/deep/Moved by hand.md"
-    assert commits.changes(root) == [Change(new, "A", old), Change(old, "D", new)]
-    assert commits.commit(root, [old], "one half") == ""
-    assert commits.others(root, commits.changes(root)) == ["mine/other.md"]
+    assert commit.changes(root) == [Change(new, "A", old), Change(old, "D", new)]
+    assert commit.commit(root, [old], "one half") == ""
+    assert commit.others(root, commit.changes(root)) == ["mine/other.md"]
     assert set(kept(repository).paths) == {old, new}
     assert git(root, "status", "--short", "-uall") == "?? mine/other.md\n"
 
@@ -221,11 +221,11 @@ def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(reposi
     kept(repository)
     put(repository, "mine/x.md", RECORD.format(id="moved-aaaaaa", body="Changed."))
     put(repository, "mine/note.md", "Changed, and not a record.\n")
-    assert commits.changes(root) == [Change("mine/x.md", "M")]
-    assert commits.others(root, commits.changes(root)) == ["mine/note.md"]
+    assert commit.changes(root) == [Change("mine/x.md", "M")]
+    assert commit.others(root, commit.changes(root)) == ["mine/note.md"]
     assert kept(repository).paths == ("mine/x.md",)
     os.rename(Path(root, "mine/x.md"), Path(root, "records/back.md"))
-    assert commits.changes(root) == [
+    assert commit.changes(root) == [
         Change("mine/x.md", "D", "records/back.md"),
         Change("records/back.md", "A", "mine/x.md"),
     ]
@@ -261,7 +261,7 @@ SUMMARIES = [
 
 @pytest.mark.parametrize(("paths", "message"), SUMMARIES)
 def test_a_commit_says_what_it_holds(paths, message) -> None:
-    assert commits.summary(paths) == message
+    assert commit.summary(paths) == message
 
 
 def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> None:
@@ -273,10 +273,10 @@ def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> No
     git(repository.root, "add", "mine/note.md")
     before = git(repository.root, "status", "--porcelain")
     with pytest.raises(CortexError, match="no notes on Fridays"):
-        commits.commit(repository.root, [path], "x")
+        commit.commit(repository.root, [path], "x")
     assert git(repository.root, "status", "--porcelain") == before
     hook.write_text("#!/bin/sh\ngit diff --cached --name-only -- '*.md' > seen\n")
-    assert commits.commit(repository.root, [path], "x")
+    assert commit.commit(repository.root, [path], "x")
     assert Path(repository.root, "seen").read_text() == f"{path}\n"
 
 
@@ -288,7 +288,7 @@ def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.useConfigOnly")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "true")
     with pytest.raises(CortexError) as caught:
-        commits.commit(repository.root, [record(repository, "new-aaaaaa")], "x")
+        commit.commit(repository.root, [record(repository, "new-aaaaaa")], "x")
     assert "user.name" in caught.value.hint
     assert "user.email" in caught.value.hint
 
@@ -317,25 +317,25 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
     words, named = UNDER_WAY[case]
     with pytest.raises(Exception, match="non-zero exit"):
         git(root, *words)
-    assert named in commits.gate(root)
+    assert named in commit.gate(root)
     with pytest.raises(Conflict, match=named):
-        commits.commit(root, [record(repository, "new-aaaaaa")], "x")
+        commit.commit(root, [record(repository, "new-aaaaaa")], "x")
     git(root, named, "--abort")
-    assert commits.gate(root) == ""
+    assert commit.gate(root) == ""
 
 
 def test_other_closed_gates(repository, git, tmp_path) -> None:
-    assert "no git repository" in commits.gate(str(tmp_path))
+    assert "no git repository" in commit.gate(str(tmp_path))
     git(repository.root, "bisect", "start")
-    assert "bisect" in commits.gate(repository.root)
+    assert "bisect" in commit.gate(repository.root)
     git(repository.root, "bisect", "reset")
     git(repository.root, "checkout", "-q", "--detach")
-    assert "detached" in commits.gate(repository.root)
+    assert "detached" in commit.gate(repository.root)
     git(repository.root, "switch", "-q", "main")
     blob = git(repository.root, "rev-parse", "HEAD:cortex.toml").strip()
     stages = "".join(f"100644 {blob} {stage}\tmine/x.md\n" for stage in (1, 2, 3))
     os.system(f"cd '{repository.root}' && printf '{stages}' | git update-index --index-info")
-    assert "could not merge 1 path" in commits.gate(repository.root)
+    assert "could not merge 1 path" in commit.gate(repository.root)
 
 
 def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> None:
@@ -345,7 +345,7 @@ def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> N
     path = record(linked, "new-aaaaaa")
     assert kept(linked).paths == (path,)
     assert git(tree, "log", "-1", "--format=%s") == "cortex: 1 record\n"
-    assert commits.changes(repository.root) == []
+    assert commit.changes(repository.root) == []
 
 
 def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, monkeypatch) -> None:
@@ -354,12 +354,12 @@ def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, m
     path = record(repository, "new-aaaaaa")
     other = threading.Thread(target=lambda: (time.sleep(0.5), lock.unlink()))
     other.start()
-    assert commits.commit(repository.root, [path], "x")
+    assert commit.commit(repository.root, [path], "x")
     other.join()
     make_lock(lock)
-    monkeypatch.setattr(commits, "PATIENCE", 0.2)
+    monkeypatch.setattr(commit, "PATIENCE", 0.2)
     with pytest.raises(Conflict, match="another git is busy"):
-        commits.commit(repository.root, [record(repository, "new-bbbbbb")], "x")
+        commit.commit(repository.root, [record(repository, "new-bbbbbb")], "x")
     assert lock.exists()
 
 
@@ -371,7 +371,7 @@ def test_many_commit_at_once_and_none_is_lost(repository, git) -> None:
         try:
             for name in names:
                 if name.startswith(writer):
-                    assert commits.commit(
+                    assert commit.commit(
                         repository.root, [record(repository, name)], f"cortex: {name}"
                     )
         except BaseException as error:

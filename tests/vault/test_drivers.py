@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError
-from cortex.vault import attributes, drivers
+from cortex.core.model.problem import CortexError
+from cortex.vault.git import attributes, drivers
 from tests.conftest import make_lock
 
 BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
@@ -249,7 +249,7 @@ def test_at_no_moment_is_there_a_name_without_a_driver(clone, git, tmp_path, mon
 
 LOOP = """
 import sys
-from cortex.vault import drivers
+from cortex.vault.git import drivers
 while True:
     drivers.register(sys.argv[1], again=True)
     drivers.unregister(sys.argv[1])
@@ -293,7 +293,7 @@ def soak() -> bool:
 
 
 def test_many_may_register_at_once(clone, git):
-    once = "import sys; from cortex.vault import drivers; drivers.register(sys.argv[1])"
+    once = "import sys; from cortex.vault.git import drivers; drivers.register(sys.argv[1])"
     running = [
         subprocess.Popen([sys.executable, "-c", once, str(clone)], stderr=subprocess.PIPE)
         for _ in range(6)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError, Invalid, NotFound
-from cortex.vault import git as bounded
+from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.vault.git import git as bounded
 
 
 @pytest.fixture

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Conflict, CortexError
-from cortex.operations.doctor import doctor
-from cortex.operations.sync import sync
-from cortex.vault import commits, damage, git_locks, repair
-from cortex.vault.find import Vault
-from cortex.vault.git_locks import DAY, MARGIN, Clock
+from cortex.core.model.problem import Conflict, CortexError
+from cortex.operations.care.doctor import doctor
+from cortex.operations.share.sync import sync
+from cortex.vault.git import commit, git_locks
+from cortex.vault.git.git_locks import DAY, MARGIN, Clock
+from cortex.vault.locate import Vault
+from cortex.vault.repair import diagnose, fix
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -50,8 +51,8 @@ def lock_at(root: Path, name: str, written: float = WRITTEN) -> Path:
     return path
 
 
-def place_of(root: Path) -> damage.Place:
-    place = damage.place_of(str(root))
+def place_of(root: Path) -> diagnose.Place:
+    place = diagnose.place_of(str(root))
     assert place
     return place
 
@@ -69,7 +70,7 @@ def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, kept
     with pytest.raises(Conflict) as raised:
         git_locks.check_not_left(str(kept), at)
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
-    assert repair.repair(str(kept), at) == [f"moved {name}, a lock {crash}, to .git/cortex-damaged"]
+    assert fix.repair(str(kept), at) == [f"moved {name}, a lock {crash}, to .git/cortex-damaged"]
     assert not path.exists()
     assert (kept / ".git/cortex-damaged" / name).exists()
     assert git_locks.problems(str(kept), at) == []
@@ -79,11 +80,11 @@ def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, kept
 def test_a_lock_that_may_have_a_holder_stays(name, kept) -> None:
     path = lock_at(kept, name)
     assert git_locks.problems(str(kept), SOON) == []
-    assert repair.repair(str(kept), SOON) == []
+    assert fix.repair(str(kept), SOON) == []
     (problem,) = git_locks.problems(str(kept), LATER)
     assert (problem.where, problem.hint) == (f".git/{name}", f"rm {path}")
     assert problem.message.startswith("is 17 minutes old and no git is seen at work here: ")
-    assert repair.repair(str(kept), LATER) == []
+    assert fix.repair(str(kept), LATER) == []
     assert path.exists()
 
 
@@ -91,7 +92,7 @@ def test_a_lock_that_may_have_a_holder_stays(name, kept) -> None:
 def test_a_lock_is_older_than_the_boot_only_beyond_the_margin(after, kept) -> None:
     """The kernel tells the boot time in whole seconds: a lock of this moment must not look older than it."""
     path = lock_at(kept, "index.lock")
-    assert repair.repair(str(kept), Clock(WRITTEN + 60, WRITTEN + after)) == []
+    assert fix.repair(str(kept), Clock(WRITTEN + 60, WRITTEN + after)) == []
     assert path.exists()
 
 
@@ -104,19 +105,19 @@ def test_a_lock_from_the_future_is_named_and_stays(kept) -> None:
         "is dated in the future",
         f"rm {path}",
     )
-    assert repair.repair(str(kept), at) == []
+    assert fix.repair(str(kept), at) == []
 
 
 @pytest.mark.parametrize("name", ["cortex.lock", "cortex-drivers.lock"])
 def test_our_own_locks_are_the_kernels_and_stay(name, kept) -> None:
     path = lock_at(kept, name)
     assert git_locks.problems(str(kept), AFTER_BOOT) == []
-    assert repair.repair(str(kept), AFTER_BOOT) == []
+    assert fix.repair(str(kept), AFTER_BOOT) == []
     assert path.exists()
 
 
 def test_a_path_that_a_shell_would_split_is_quoted(tmp_path, caller, git) -> None:
-    from cortex.operations.init import init
+    from cortex.operations.care.init import init
 
     root = Path(init(caller, str(tmp_path / "two words")).root)
     git(root, "init", "-q")
@@ -142,11 +143,11 @@ def test_a_lock_that_a_process_has_open_stays_however_old_it_is(kept) -> None:
             holder.stdout.readline()
             for at in (AFTER_BOOT, NEXT_DAY, LATER):
                 assert git_locks.problems(str(kept), at) == []
-                assert repair.repair(str(kept), at) == []
+                assert fix.repair(str(kept), at) == []
         finally:
             holder.kill()
     assert path.exists()
-    assert repair.repair(str(kept), AFTER_BOOT)
+    assert fix.repair(str(kept), AFTER_BOOT)
 
 
 @needs_proc
@@ -169,11 +170,11 @@ def test_while_a_git_is_at_work_here_no_lock_is_moved(tree, kept) -> None:
         assert git_locks.problems(str(kept), LATER) == []
         git_locks.check_not_left(str(kept), AFTER_BOOT)  # whoever waits for a lock waits on
         with pytest.raises(CortexError, match=f"process {at_work.pid}"):
-            repair.repair(str(kept), AFTER_BOOT)
+            fix.repair(str(kept), AFTER_BOOT)
         at_work.stdin.close()
         at_work.wait(20)
     assert path.exists()
-    assert repair.repair(str(kept), AFTER_BOOT)
+    assert fix.repair(str(kept), AFTER_BOOT)
 
 
 def test_no_link_is_followed_to_a_lock(kept, tmp_path) -> None:
@@ -185,7 +186,7 @@ def test_no_link_is_followed_to_a_lock(kept, tmp_path) -> None:
         path.touch()
         os.utime(path, (WRITTEN, WRITTEN))
     assert git_locks.problems(str(kept), AFTER_BOOT) == []
-    assert repair.repair(str(kept), AFTER_BOOT) == []
+    assert fix.repair(str(kept), AFTER_BOOT) == []
 
 
 def test_where_no_process_can_be_seen_only_a_boot_tells(kept, tool) -> None:
@@ -194,8 +195,9 @@ def test_where_no_process_can_be_seen_only_a_boot_tells(kept, tool) -> None:
         pytest.skip("not run: hiding /proc needs root")
     path = lock_at(kept, "index.lock")
     script = f"""
-from cortex.vault import git_locks, repair
-from cortex.vault.git_locks import Clock
+from cortex.vault.git import git_locks
+from cortex.vault.repair import fix as repair
+from cortex.vault.git.git_locks import Clock
 root = {str(kept)!r}
 print(git_locks.clock().booted)
 (problem,) = git_locks.problems(root, Clock(*{tuple(NEXT_DAY)!r}))
@@ -251,8 +253,8 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
     (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
     with pytest.raises(Conflict) as raised:
-        commits.commit(str(kept), ["records/a.md"], "x")
-    assert time.monotonic() - begun < commits.PATIENCE / 3
+        commit.commit(str(kept), ["records/a.md"], "x")
+    assert time.monotonic() - begun < commit.PATIENCE / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 
@@ -282,7 +284,7 @@ def test_doctor_fix_frees_a_sync(name, kept, caller, git, tmp_path) -> None:
 
 
 def test_in_a_repository_that_holds_more_a_lock_is_moved_too(tmp_path, caller, git) -> None:
-    from cortex.operations.init import init
+    from cortex.operations.care.init import init
 
     top = tmp_path / "code"
     top.mkdir()
@@ -291,7 +293,7 @@ def test_in_a_repository_that_holds_more_a_lock_is_moved_too(tmp_path, caller, g
     lock_at(top, "index.lock")
     (problem,) = git_locks.problems(root, AFTER_BOOT)
     assert problem.where == "../.git/index.lock"
-    assert repair.repair(root, AFTER_BOOT)
+    assert fix.repair(root, AFTER_BOOT)
     assert not (top / ".git/index.lock").exists()
 
 
@@ -303,5 +305,5 @@ def test_a_lock_that_another_git_took_meanwhile_stays(
     found = git_locks.abandoned(place_of(kept), AFTER_BOOT)
     path.unlink()
     path.write_text("of a living git")
-    repair._Repair(place_of(kept)).locks(found)
+    fix._Repair(place_of(kept)).locks(found)
     assert path.read_text() == "of a living git"

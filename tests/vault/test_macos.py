@@ -9,8 +9,8 @@ import socket
 
 import pytest
 
-from cortex.core.problem import CortexError, Invalid
-from cortex.operations.capture import capture
+from cortex.core.model.problem import CortexError, Invalid
+from cortex.operations.capture.capture import capture
 from cortex.vault import files
 
 FULL_SYNC = 51  # the number of F_FULLFSYNC, which Linux refuses as a file system of macOS does that lacks it

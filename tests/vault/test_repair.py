@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import CortexError
-from cortex.operations.doctor import doctor
-from cortex.operations.init import init
-from cortex.vault import damage, repair
-from cortex.vault.find import Vault
-from cortex.vault.git_locks import Clock, clock  # itself, whatever a soak puts in its place
+from cortex.core.model.problem import CortexError
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.vault.git.git_locks import Clock, clock  # itself, whatever a soak puts in its place
+from cortex.vault.locate import Vault
+from cortex.vault.repair import diagnose, fix
 from tests.conftest import NOW, caller_at
 
 COMMITS = 4
@@ -209,8 +209,8 @@ def test_after_the_repair_git_works_and_every_note_is_as_it_was(
     harm, behind = CASES[case]
     harm(kept, git)
     before, held = files_of(kept), contents(kept)
-    assert damage.examine(str(kept)), "the damage is not seen"
-    said = repair.repair(str(kept))
+    assert diagnose.examine(str(kept)), "the damage is not seen"
+    said = fix.repair(str(kept))
     assert said
     assert files_of(kept) == before
     assert contents(kept) >= held, "something was deleted"
@@ -221,8 +221,8 @@ def test_after_the_repair_git_works_and_every_note_is_as_it_was(
         behind = 2
     if behind is not None:
         assert git(kept, "rev-parse", "HEAD").strip() == ids[behind], said
-    assert damage.examine(str(kept)) == []
-    assert repair.repair(str(kept)) == []
+    assert diagnose.examine(str(kept)) == []
+    assert fix.repair(str(kept)) == []
 
 
 def check_works(root: Path, git: Callable[..., str]) -> None:
@@ -252,7 +252,7 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
     shutil.rmtree(kept / ".git" / folder)
     (kept / ".git" / folder).write_text("a file\n")
     before, held = files_of(kept), contents(kept)
-    assert repair.repair(str(kept))[-1] == "made .git anew; the old one is whole in .git.damaged-1"
+    assert fix.repair(str(kept))[-1] == "made .git anew; the old one is whole in .git.damaged-1"
     assert files_of(kept) == before
     assert contents(kept) >= held
     assert sorted(path.name for path in kept.glob(".git*")) == [
@@ -266,7 +266,7 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
         assert git(kept, "rev-parse", "HEAD").strip() == head
         assert git(kept, "status", "--porcelain") == ""
         assert git(kept, "remote").strip() == "origin"
-    assert damage.examine(str(kept)) == []
+    assert diagnose.examine(str(kept)) == []
 
 
 @pytest.mark.parametrize("moment", ["git init", "first rename", "second rename"])
@@ -295,26 +295,26 @@ def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
         if moment == "git init":
             patched.setattr(
-                "cortex.vault.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed)
+                "cortex.vault.repair.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed)
             )
         else:
             patched.setattr(os, "rename", killed)
         with pytest.raises(Killed):
-            repair.repair(str(kept))
+            fix.repair(str(kept))
     assert (kept / ".git").exists() == (moment != "second rename")
-    assert damage.examine(str(kept))
-    assert doctor(Vault(str(kept)), caller).problems[0].hint == damage.FIX
-    said = repair.repair(str(kept))
+    assert diagnose.examine(str(kept))
+    assert doctor(Vault(str(kept)), caller).problems[0].hint == diagnose.FIX
+    said = fix.repair(str(kept))
     assert said[-1].startswith("made .git anew")
     assert files_of(kept) == before
     assert contents(kept) >= held
     check_works(kept, git)
-    assert not (kept / damage.BUILD).exists()
+    assert not (kept / diagnose.BUILD).exists()
 
 
 def test_who_takes_git_away_is_not_given_it_back(kept):
     (kept / ".git").rename(kept / ".git.damaged-1")
-    assert damage.examine(str(kept)) == repair.repair(str(kept)) == []
+    assert diagnose.examine(str(kept)) == fix.repair(str(kept)) == []
 
 
 def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
@@ -325,7 +325,7 @@ def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
     git(kept, "update-ref", "refs/heads/lost", lost)
     log = (kept / ".git/logs/refs/heads/lost").read_bytes()
     empty(kept / ".git/objects" / lost[:2] / lost[2:])
-    repair.repair(str(kept))
+    fix.repair(str(kept))
     assert [
         path.read_bytes()
         for path in (kept / ".git/cortex-damaged").rglob("lost*")
@@ -336,8 +336,8 @@ def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
 def test_a_sound_repository_is_left_alone(kept, git):
     before = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
     git(kept, "status")
-    assert damage.examine(str(kept)) == []
-    assert repair.repair(str(kept)) == []
+    assert diagnose.examine(str(kept)) == []
+    assert fix.repair(str(kept)) == []
     after = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
     assert {path for path in before if before[path] != after.get(path)} <= {
         str(kept / ".git/index")
@@ -345,16 +345,16 @@ def test_a_sound_repository_is_left_alone(kept, git):
 
 
 def test_where_there_is_no_repository_or_no_commit_there_is_nothing_to_mend(vault, git):
-    assert damage.examine(vault.root) == repair.repair(vault.root) == []
+    assert diagnose.examine(vault.root) == fix.repair(vault.root) == []
     git(vault.root, "init", "-q")
-    assert damage.examine(vault.root) == repair.repair(vault.root) == []
+    assert diagnose.examine(vault.root) == fix.repair(vault.root) == []
 
 
 def test_what_was_cut_off_goes_on_being_there(kept, git):
     """A branch that had to go back keeps what it had ahead, in a pack that git does not throw away."""
     tip = git(kept, "rev-parse", "HEAD").strip()
     empty(object_of(kept, "HEAD~1:records/living.md", git))
-    said = repair.repair(str(kept))
+    said = fix.repair(str(kept))
     assert any(line.startswith("kept ") for line in said)
     assert tip in (kept / ".git/cortex-damaged/refs-before").read_text()
     git(kept, "gc", "-q", "--prune=now")
@@ -377,7 +377,7 @@ def test_a_stash_is_no_newest_commit_of_the_branch(kept, git):
     shutil.rmtree(kept / ".git/logs")
     head = git(kept, "rev-parse", "HEAD").strip()
     empty(kept / ".git/refs/heads/main")
-    repair.repair(str(kept))
+    fix.repair(str(kept))
     assert git(kept, "rev-parse", "HEAD").strip() == head
 
 
@@ -387,7 +387,7 @@ def test_the_branch_that_was_checked_out_is_the_one_that_comes_back(kept, git):
     git(kept, "add", ".")
     git(kept, "commit", "-qm", "on the topic")
     empty(kept / ".git/HEAD")
-    assert "HEAD is on the branch topic/one again" in repair.repair(str(kept))
+    assert "HEAD is on the branch topic/one again" in fix.repair(str(kept))
     assert git(kept, "log", "-1", "--format=%s").strip() == "on the topic"
 
 
@@ -395,7 +395,7 @@ def test_what_was_staged_is_in_the_work_tree(kept, git):
     write(kept, 60)
     git(kept, "add", ".")
     empty(kept / ".git/index")
-    repair.repair(str(kept))
+    fix.repair(str(kept))
     assert git(kept, "status", "--porcelain").splitlines() == [
         " M records/living.md",
         "?? records/decision/0/note-60.md",
@@ -408,7 +408,7 @@ def test_an_object_that_nothing_needs_costs_no_history(kept, git):
     git(kept, "add", ".")
     empty(object_of(kept, ":records/living.md", git))
     git(kept, "read-tree", "HEAD")
-    assert repair.repair(str(kept)) == ["moved 1 damaged object to .git/cortex-damaged"]
+    assert fix.repair(str(kept)) == ["moved 1 damaged object to .git/cortex-damaged"]
     assert git(kept, "rev-list", "HEAD") == ids
 
 
@@ -421,11 +421,11 @@ def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(na
     alive = Clock(written + 60, written - 3_600)
     if name == "index.lock":
         with pytest.raises(CortexError, match="is in the way"):
-            repair.repair(str(kept), alive)
+            fix.repair(str(kept), alive)
         assert lock.exists()
     assert (
         f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged"
-        in repair.repair(str(kept), Clock(written + 60, written + 30))
+        in fix.repair(str(kept), Clock(written + 60, written + 30))
     )
     assert not lock.exists()
     check_works(kept, git)
@@ -446,13 +446,13 @@ def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
     )
     empty(kept / ".git/refs/heads/main")
     with pytest.raises(CortexError, match=r"git \(process \d+\) is at work"):
-        repair.repair(str(kept))
+        fix.repair(str(kept))
     running.communicate()
-    assert repair.repair(str(kept))
+    assert fix.repair(str(kept))
 
 
 def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
-    from cortex.operations.init import init
+    from cortex.operations.care.init import init
 
     top = tmp_path / "code"
     root = Path(init(caller, str(top / "vault")).root)
@@ -463,12 +463,12 @@ def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
     head = git(top, "rev-parse", "HEAD").strip()
     empty(top / ".git/index")
     empty(top / ".git/refs/heads/main")
-    said = repair.repair(str(root))
+    said = fix.repair(str(root))
     assert "../.git/refs/heads/main is empty or damaged" in said[-1]
     assert (top / ".git/refs/heads/main").read_bytes() == b""
     (top / ".git/refs/heads/main").write_text(f"{head}\n")
     empty(top / ".git/index")
-    assert repair.repair(str(root)) == [
+    assert fix.repair(str(root)) == [
         "made the index anew from HEAD; every change shows as not staged"
     ]
     assert git(top, "status", "--porcelain") == ""
@@ -478,15 +478,15 @@ def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
     other = tmp_path / "other"
     git(kept, "worktree", "add", "-q", str(other), "-b", "other")
     empty(kept / ".git/worktrees/other/index")
-    assert [problem.where for problem in damage.examine(str(other))] == [
+    assert [problem.where for problem in diagnose.examine(str(other))] == [
         "../vault/.git/worktrees/other/index"
     ]
-    assert repair.repair(str(other)) == [
+    assert fix.repair(str(other)) == [
         "made the index anew from HEAD; every change shows as not staged"
     ]
     assert git(other, "status", "--porcelain") == git(kept, "status", "--porcelain") == ""
     empty(other / ".git")
-    assert [problem.message for problem in damage.examine(str(other))] == [
+    assert [problem.message for problem in diagnose.examine(str(other))] == [
         "does not say where the repository is"
     ]
 
@@ -503,5 +503,5 @@ def test_refs_of_another_format_are_not_taken_for_damage(tmp_path, git):
     (tmp_path / "x/cortex.toml").write_text("")
     git(tmp_path / "x", "add", ".")
     git(tmp_path / "x", "commit", "-qm", "one")
-    assert damage.examine(str(tmp_path / "x")) == []
-    assert repair.repair(str(tmp_path / "x")) == []
+    assert diagnose.examine(str(tmp_path / "x")) == []
+    assert fix.repair(str(tmp_path / "x")) == []

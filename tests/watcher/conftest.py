@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from cortex.projections import refresh, snapshot
-from cortex.vault import wire
-from cortex.vault.find import Vault
-from cortex.watcher import standing
-from cortex.watcher.standing import Standing
+from cortex.index import file_scan, refresh
+from cortex.vault.locate import Vault
+from cortex.watcher import protocol, watch_status
+from cortex.watcher.watch_status import Standing
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 COMMAND = [sys.executable, "-m", "cortex", "watch"]
@@ -42,7 +41,7 @@ def is_fresh(vault: Vault) -> bool:
 
 def stamps(vault: Vault) -> dict[str, str]:
     """The stamp of every note as it lies there now."""
-    return snapshot.take(vault.root, snapshot.skip_of((), ()), time.time_ns()).stamps
+    return file_scan.take(vault.root, file_scan.skip_of((), ()), time.time_ns()).stamps
 
 
 class Watcher:
@@ -65,8 +64,8 @@ class Watcher:
         return self.log.read_text()
 
     def standing(self) -> Standing | None:
-        fields = wire.exchange(self.vault.root, [wire.STATE], 5, 5)
-        return standing.read(fields[1]) if fields and len(fields) == 2 else None
+        fields = protocol.exchange(self.vault.root, [protocol.STATE], 5, 5)
+        return watch_status.read(fields[1]) if fields and len(fields) == 2 else None
 
     def ready(self) -> Watcher:
         """After its first pass."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.problem import Invalid
-from cortex.operations.capture import capture
-from cortex.vault import merging
-from cortex.vault.commits import Change
-from cortex.vault.merging import Begun
+from cortex.core.model.problem import Invalid
+from cortex.operations.capture.capture import capture
+from cortex.vault.git import merging
+from cortex.vault.git.commit import Change
+from cortex.vault.git.merging import Begun
 from cortex.watcher import autocommit
 from tests.watcher.conftest import note, old, until
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex import __version__
-from cortex.vault import places, wire
-from cortex.watcher import door, reach, trigger as trigger_module
-from cortex.watcher.door import Door
-from cortex.watcher.trigger import LONGEST, QUIET, Trigger
+from cortex.vault import user_folders
+from cortex.watcher import debounce as trigger_module, event_support, protocol, socket_server
+from cortex.watcher.debounce import LONGEST, QUIET, Trigger
+from cortex.watcher.socket_server import Door
 from tests.watcher.conftest import until
 
 VERSION = __version__.encode()
@@ -26,8 +26,8 @@ VERSION = __version__.encode()
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_fields_come_out_as_they_went_in(fields) -> None:
-    data = wire.packed(fields)
-    assert wire.unpacked(data[4:]) == fields
+    data = protocol.packed(fields)
+    assert protocol.unpacked(data[4:]) == fields
     assert int.from_bytes(data[:4], "big") == len(data) - 4
 
 
@@ -35,27 +35,27 @@ def test_fields_come_out_as_they_went_in(fields) -> None:
     st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.integers(min_value=1, max_value=10)
 )
 def test_a_message_that_is_cut_is_none(fields, cut) -> None:
-    body = wire.packed(fields)[4:]
-    short = wire.unpacked(body[:-cut])
+    body = protocol.packed(fields)[4:]
+    short = protocol.unpacked(body[:-cut])
     assert short is None or short == fields[: len(short)] != fields
 
 
 @given(st.binary(max_size=200))
 def test_junk_is_a_message_or_none_and_never_an_error(junk) -> None:
-    fields = wire.unpacked(junk)
-    assert fields is None or wire.packed(fields)[4:] == junk
+    fields = protocol.unpacked(junk)
+    assert fields is None or protocol.packed(fields)[4:] == junk
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return places.vault_folder("state", "/v")
+    return user_folders.vault_folder("state", "/v")
 
 
 @pytest.fixture
 def opened(folder):
     """A door behind which every request is answered by its own fields."""
-    one = Door(folder, lambda request: [wire.DONE, *request[1:]])
+    one = Door(folder, lambda request: [protocol.DONE, *request[1:]])
     yield one
     one.close()
 
@@ -63,7 +63,7 @@ def opened(folder):
 def _knock(folder: str) -> socket.socket:
     link = socket.socket(socket.AF_UNIX)
     link.settimeout(10)
-    with wire.address(folder) as path:
+    with protocol.address(folder) as path:
         link.connect(path)
     return link
 
@@ -71,7 +71,7 @@ def _knock(folder: str) -> socket.socket:
 def test_it_is_open_to_its_owner_alone(folder, opened) -> None:
     assert stat.S_IMODE(os.lstat(f"{folder}/watch.sock").st_mode) == 0o600
     assert stat.S_IMODE(os.lstat(folder).st_mode) == 0o700
-    assert wire.exchange("/v", [b"hello", b""], 1, 1) == [wire.DONE, b"hello", b""]
+    assert protocol.exchange("/v", [b"hello", b""], 1, 1) == [protocol.DONE, b"hello", b""]
 
 
 def test_another_user_is_sent_away(folder, opened) -> None:
@@ -86,14 +86,20 @@ def test_another_user_is_sent_away(folder, opened) -> None:
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]);"
         " s.sendall(bytes.fromhex(sys.argv[2])); print(s.recv(100))"
     )
-    words = [sys.executable, "-c", code, f"{folder}/watch.sock", wire.packed([VERSION, b"x"]).hex()]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        f"{folder}/watch.sock",
+        protocol.packed([VERSION, b"x"]).hex(),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (
         done.stdout == "b''\n"
         or "ConnectionResetError" in done.stderr
         or "BrokenPipeError" in done.stderr
     )
-    assert wire.exchange("/v", [b"x"], 1, 1) == [wire.DONE, b"x"]
+    assert protocol.exchange("/v", [b"x"], 1, 1) == [protocol.DONE, b"x"]
 
 
 @pytest.mark.parametrize(
@@ -115,26 +121,26 @@ def test_junk_is_not_answered_and_hurts_nobody(folder, opened, junk) -> None:
             answer = link.recv(100)
         except OSError:
             answer = b""  # it hung up before all of it came
-        assert answer in (b"", wire.ALIVE)
-    assert wire.exchange("/v", [b"x"], 1, 1) == [wire.DONE, b"x"]
+        assert answer in (b"", protocol.ALIVE)
+    assert protocol.exchange("/v", [b"x"], 1, 1) == [protocol.DONE, b"x"]
 
 
 def test_who_hangs_keeps_nobody_waiting(folder, opened, monkeypatch) -> None:
-    monkeypatch.setattr(door, "_REQUEST", 0.5)
+    monkeypatch.setattr(socket_server, "_REQUEST", 0.5)
     hanging = [_knock(folder) for _ in range(7)]
     for link in hanging:
         link.sendall(b"\0\0")
-    assert wire.exchange("/v", [b"x"], 1, 1) == [wire.DONE, b"x"]
+    assert protocol.exchange("/v", [b"x"], 1, 1) == [protocol.DONE, b"x"]
     hanging += [_knock(folder) for _ in range(8)]
-    until(lambda: wire.exchange("/v", [b"x"], 1, 1) == [wire.DONE, b"x"], 5)
+    until(lambda: protocol.exchange("/v", [b"x"], 1, 1) == [protocol.DONE, b"x"], 5)
     for link in hanging:
         link.close()
 
 
 def test_an_answer_that_is_too_long_is_declined(folder, monkeypatch) -> None:
-    one = Door(folder, lambda request: [wire.DONE, bytes(wire.MOST_ANSWERED)])
+    one = Door(folder, lambda request: [protocol.DONE, bytes(protocol.MOST_ANSWERED)])
     try:
-        assert wire.exchange("/v", [b"x"], 1, 5) == [wire.DECLINED]
+        assert protocol.exchange("/v", [b"x"], 1, 5) == [protocol.DECLINED]
     finally:
         one.close()
 
@@ -154,7 +160,7 @@ def test_an_answer_that_is_cut_is_none(folder, sent) -> None:
 
         thread = threading.Thread(target=die)
         thread.start()
-        assert wire.exchange("/v", [b"x"], 1, 1) is None
+        assert protocol.exchange("/v", [b"x"], 1, 1) is None
         thread.join()
 
 
@@ -163,16 +169,16 @@ def test_a_watcher_that_is_stopped_is_not_waited_for(folder) -> None:
         listener.bind(f"{folder}/watch.sock")
         listener.listen()
         started = time.monotonic()
-        assert wire.exchange("/v", [b"x"], 0.2, 10) is None
+        assert protocol.exchange("/v", [b"x"], 0.2, 10) is None
         assert time.monotonic() - started < 8
 
 
 def test_a_folder_that_others_may_write_into_is_not_trusted(folder, opened) -> None:
     os.chmod(folder, 0o777)
-    from cortex.core.problem import Invalid
+    from cortex.core.model.problem import Invalid
 
     with pytest.raises(Invalid):
-        wire.exchange("/v", [b"x"], 1, 1)
+        protocol.exchange("/v", [b"x"], 1, 1)
 
 
 @pytest.mark.parametrize("descriptors", ["/proc/self/fd", "/nowhere"])
@@ -181,11 +187,11 @@ def test_a_path_too_long_for_a_socket_is_reached_another_way(tmp_path, descripto
     deep.mkdir(parents=True)
     here = os.getcwd()
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as link:
-        with wire.address(str(deep), "s", descriptors) as path:
+        with protocol.address(str(deep), "s", descriptors) as path:
             assert len(path) < 100
             listener.bind(path)
         listener.listen()
-        with wire.address(str(deep), "s", descriptors) as path:
+        with protocol.address(str(deep), "s", descriptors) as path:
             link.connect(path)
     assert os.getcwd() == here
 
@@ -210,9 +216,9 @@ junk
     ],
 )  # fmt: skip
 def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
-    assert reach.kind_of(path, MOUNTS) == kind
+    assert event_support.kind_of(path, MOUNTS) == kind
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    assert reach.blind(path, str(tmp_path / "mountinfo")) == (
+    assert event_support.blind(path, str(tmp_path / "mountinfo")) == (
         kind if kind in ("nfs4", "cifs", "fuse.sshfs") else ""
     )
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.operations.init import init
-from cortex.watcher import units
+from cortex.operations.care.init import init
+from cortex.watcher import service_files
 from tests.watcher.conftest import ask_watch, is_fresh, note, until
 
 
@@ -180,16 +180,18 @@ def test_polling_when_the_kernel_gives_no_more_watches(vault, watch, limit, why)
 
 def test_units_hold_the_command_whatever_the_vault_is_called(vault) -> None:
     root = '/v/100% "of" $it & <more>'
-    assert '"/v/100%% \\"of\\" $$it & <more>"' in units.unit("systemd", root)
-    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in units.unit("launchd", root)
-    for kind in units.KINDS:
-        assert units.unit(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
+    assert '"/v/100%% \\"of\\" $$it & <more>"' in service_files.unit("systemd", root)
+    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in service_files.unit(
+        "launchd", root
+    )
+    for kind in service_files.KINDS:
+        assert service_files.unit(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
     assert ask_watch(vault, "--unit=upstart").returncode == 2
 
 
 def test_a_unit_is_one_that_launchd_reads() -> None:
     root = '/v/100% "of" $it & <more> -- \u00e9'
-    said = plistlib.loads(units.unit("launchd", root).encode())
+    said = plistlib.loads(service_files.unit("launchd", root).encode())
     assert said["ProgramArguments"] == [sys.executable, "-m", "cortex", "watch", "--vault", root]
     assert said["KeepAlive"] == {"SuccessfulExit": False}
 
@@ -198,7 +200,7 @@ def test_a_unit_is_one_that_systemd_reads(vault, tmp_path) -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("not run: there is no systemd here")
     path = tmp_path / "cortex.service"
-    path.write_text(units.unit("systemd", vault.root))
+    path.write_text(service_files.unit("systemd", vault.root))
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(
         ["systemd-analyze", "--user", "verify", str(path)],

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli import main, remote
-from cortex.operations.init import init
-from cortex.vault import places, wire
-from cortex.vault.find import Vault
+from cortex.interfaces.cli import daemon_client, main
+from cortex.operations.care.init import init
+from cortex.vault import user_folders
+from cortex.vault.locate import Vault
+from cortex.watcher import protocol
 from tests.watcher.conftest import SOAK, note, until
 
 pytestmark = pytest.mark.sampled(2)
@@ -76,7 +77,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     watcher = watch().ready()
     for words in LINES:
         for paint in (False, True):
-            held = remote.ask(vault.root, words, vault.root, paint=paint)
+            held = daemon_client.ask(vault.root, words, vault.root, paint=paint)
             assert tuple(held) == _alone(vault, words, tmp_path, paint=paint), words
     assert watcher.standing().answered == 2 * len(LINES)
 
@@ -97,20 +98,22 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 )
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
-    assert remote.ask(vault.root, words, vault.root, paint=False) is None
+    assert daemon_client.ask(vault.root, words, vault.root, paint=False) is None
 
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
     watch().ready()
-    request = [wire.RUN, os.fsencode(vault.root), os.fsencode(vault.root), b"", b"", b"status"]
-    assert wire.exchange(vault.root, request, 5, 5)[0] == wire.DONE
-    assert wire.exchange(vault.root, [wire.RUN, b"/other", *request[2:]], 5, 5) == [wire.DECLINED]
-    assert wire.exchange(vault.root, request[:3], 5, 5) == [wire.DECLINED]
-    assert wire.exchange(vault.root, [b"nonsense"], 5, 5) == [wire.DECLINED]
-    assert wire.exchange(vault.root, [], 5, 5) == [wire.DECLINED]
-    monkeypatch.setattr(wire, "__version__", "99.0")
-    assert wire.exchange(vault.root, request, 5, 5) == [wire.DECLINED]
-    assert remote.ask(vault.root, ["status"], vault.root, paint=False) is None
+    request = [protocol.RUN, os.fsencode(vault.root), os.fsencode(vault.root), b"", b"", b"status"]
+    assert protocol.exchange(vault.root, request, 5, 5)[0] == protocol.DONE
+    assert protocol.exchange(vault.root, [protocol.RUN, b"/other", *request[2:]], 5, 5) == [
+        protocol.DECLINED
+    ]
+    assert protocol.exchange(vault.root, request[:3], 5, 5) == [protocol.DECLINED]
+    assert protocol.exchange(vault.root, [b"nonsense"], 5, 5) == [protocol.DECLINED]
+    assert protocol.exchange(vault.root, [], 5, 5) == [protocol.DECLINED]
+    monkeypatch.setattr(protocol, "__version__", "99.0")
+    assert protocol.exchange(vault.root, request, 5, 5) == [protocol.DECLINED]
+    assert daemon_client.ask(vault.root, ["status"], vault.root, paint=False) is None
 
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
@@ -118,7 +121,7 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
     for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
-        held = remote.ask(vault.root, words, vault.root, paint=False)
+        held = daemon_client.ask(vault.root, words, vault.root, paint=False)
         assert held is not None
         assert f"notes/{number % 7}.md".encode() in held.output
         if number % 5 == 0:
@@ -142,7 +145,7 @@ def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watc
         watcher = watch()
         until(
             lambda: (
-                places.vault_path("state", vault.root)
+                user_folders.vault_path("state", vault.root)
                 and Path(vault.state(), "watch.sock").exists()
             )
         )
@@ -201,7 +204,7 @@ def test_the_own_vault_is_that_of_who_asks(vault, watch, caller, tmp_path, monke
 def test_a_thin_search_needs_next_to_nothing(vault, watch) -> None:
     note(vault, "notes/a.md", "# Zebra\n")
     watch().ready()
-    code = "import sys; from cortex.interfaces.cli import main, remote; assert remote.relay(['search', 'zebra']) == 0; print(*sys.modules)"
+    code = "import sys; from cortex.interfaces.cli import main, daemon_client; assert daemon_client.relay(['search', 'zebra']) == 0; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=vault.root, capture_output=True, text=True, check=True
     )
@@ -218,7 +221,7 @@ def test_a_thin_search_needs_next_to_nothing(vault, watch) -> None:
         "select",
         "yaml",
         "git",
-        "cortex.projections",
+        "cortex.index",
     }
 
 
@@ -226,6 +229,6 @@ def test_the_name_of_a_vaults_folder_is_the_one_of_hashlib() -> None:
     import hashlib
 
     for root in ("/v", "/", "/home/é\udcff/vault"):
-        assert places.vault_path("state", root).endswith(
+        assert user_folders.vault_path("state", root).endswith(
             "-" + hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
         )

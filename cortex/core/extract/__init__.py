@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cortex.core.extract.candidate import KEYWORD, PROJECTED, STRUCTURAL, TAG, Candidate
-from cortex.core.known import Phrases
-from cortex.core.stretch import MARK
-from cortex.core.text import digest
+from cortex.core.model.turn_summary import MARK
+from cortex.core.normalize.changes import Phrases
+from cortex.core.text.strings import digest
 
 LAYERS = {
     TAG: "what the user or the agent marked to be remembered",
@@ -21,25 +21,25 @@ def candidates(
     """What the layers find in an event's text, each claim once, in the order of its lines. `phrases` are a team's own words at the
     beginning of a line, by record type."""
     # Their patterns take 15 ms to compile, and few commands read an event.
-    from cortex.core.extract import keyword, structural, tags  # noqa: PLC0415
+    from cortex.core.extract import keywords, memory_tags, structural  # noqa: PLC0415
     from cortex.core.extract.prose import prose  # noqa: PLC0415
 
     said, mark, _ = text.partition(MARK)
     read = prose(said)
-    tagged = tags.spans(read)
+    tagged = memory_tags.spans(read)
     found = [one for _, _, one in tagged]
     if mark:
         found += [
             one._replace(line=line)
             for line, asked in structural.asked(text)
-            for _, _, one in tags.spans(prose(asked))
+            for _, _, one in memory_tags.spans(prose(asked))
         ]
     if not tags_only:
         found += structural.done(text)
         read = read.without((start, end) for start, end, _ in tagged) if tagged else read
-        lines = keyword.marked(read, phrases)
+        lines = keywords.marked(read, phrases)
         found += [one for _, _, one in lines]
-        found += keyword.said(read, lines)
+        found += keywords.said(read, lines)
     held: dict[tuple[bool, str], int] = {}
     places = list(LAYERS)
     for number, one in sorted(

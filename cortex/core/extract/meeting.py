@@ -14,7 +14,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from cortex.core.extract.wording import (
+from cortex.core.extract.task_parser import (
     AND,
     CHECKBOX,
     LABEL,

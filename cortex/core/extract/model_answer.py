@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from cortex.core.agent_text import neutral
 from cortex.core.extract.candidate import Candidate
-from cortex.core.record import RECORD_TYPES, is_type
-from cortex.core.text import one_line
+from cortex.core.model.record import RECORD_TYPES, is_type
+from cortex.core.text.agent_escape import neutral
+from cortex.core.text.strings import one_line
 
 MODEL = "model"
 MOST_ASKED = 100_000  # characters of a text that are sent

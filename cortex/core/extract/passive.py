@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.text import digest, one_line, short_hash
-from cortex.core.topic import segment
+from cortex.core.model.topic import segment
+from cortex.core.text.strings import digest, one_line, short_hash
 
 TITLE_LIMIT = 60
 _LEAST_SIGNS, _LEAST_WORDS = 20, 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cortex.core import stretch as stretches
 from cortex.core.extract.candidate import STRUCTURAL, Candidate
-from cortex.core.session import failed
-from cortex.core.stretch import MARK
+from cortex.core.model import turn_summary as stretches
+from cortex.core.model.session import failed
+from cortex.core.model.turn_summary import MARK
 
 
 def done(text: str) -> list[Candidate]:

@@ -6,7 +6,7 @@ goes to argparse, made from the same declaration: importing and building it take
 
 from __future__ import annotations
 
-from cortex.interfaces.cli.declaration import Declaration, Parameter
+from cortex.interfaces.declare import Declaration, Parameter
 
 GLOBAL = (
     Parameter(

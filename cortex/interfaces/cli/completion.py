@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cortex.core.problem import Invalid
+from cortex.core.model.problem import Invalid
 from cortex.interfaces.cli.arguments import GLOBAL, flags_of
-from cortex.interfaces.cli.declaration import declaration_of
 from cortex.interfaces.cli.main import verb
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
 

@@ -10,13 +10,13 @@ from contextlib import suppress
 from importlib import import_module
 
 from cortex import __version__
-from cortex.core.caller import Caller
-from cortex.core.problem import CortexError, Invalid
-from cortex.interfaces.cli import arguments, progress, remote
-from cortex.interfaces.cli.declaration import declaration_of
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, Invalid
+from cortex.interfaces.cli import arguments, daemon_client, progress
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
-from cortex.vault import checkout
-from cortex.vault.find import Vault, find_vault
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault, find_vault
 
 OK, NO, ERROR, INTERRUPTED = 0, 1, 2, 130
 _AS_IT_IS = (
@@ -83,7 +83,7 @@ def _run(argv: list[str]) -> int:
         return completion(argv[at + 1 :])
     if name not in VERBS:
         return _overview(argv, name)
-    if name in remote.CARRIED and (code := remote.relay(argv)) is not None:
+    if name in daemon_client.CARRIED and (code := daemon_client.relay(argv)) is not None:
         return code
     function = verb(name)
     declared = declaration_of(function)
@@ -103,7 +103,7 @@ def _run(argv: list[str]) -> int:
         if not only_looks and not checkout.has_drivers(vault.root):
             _complete(vault)
     if "answer" in declared.supplied:
-        given |= {"answer": remote.answer, "say": remote.say}
+        given |= {"answer": daemon_client.answer, "say": daemon_client.say}
     answer = function(caller=caller, **given)
     from cortex.interfaces.cli import render  # noqa: PLC0415  after the verb: an error needs no renderer
 
@@ -118,7 +118,8 @@ def _run(argv: list[str]) -> int:
 
 def _complete(vault: Vault) -> None:
     """Make a fresh clone whole: git copies no configuration, so it does not know our merge drivers yet."""
-    from cortex.vault import agent_settings, drivers  # noqa: PLC0415  once for each clone
+    from cortex.vault import agent_settings  # noqa: PLC0415  once for each clone
+    from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
 
     with suppress(
         CortexError, OSError
@@ -166,7 +167,7 @@ def _overview(argv: list[str], name: str) -> int:
 
 
 def _complain(error: CortexError) -> int:
-    from cortex.interfaces.cli.visible import visible  # noqa: PLC0415  only when something went wrong
+    from cortex.interfaces.escape_terminal import visible  # noqa: PLC0415  only when something went wrong
 
     sys.stderr.write(f"cortex: {visible(error.message)}\n")
     if error.hint:

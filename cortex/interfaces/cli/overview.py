@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cortex.interfaces.cli.declaration import declaration_of
+from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
 GROUPS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from cortex.core.caller import Progress, silent
+from cortex.core.model.caller import Progress, silent
 
 _WIDTH = 30
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TextIO
 
-from cortex.core.agent_text import neutral
-from cortex.core.answer import ASIDE, MARK, UNMARK
-from cortex.core.event import is_event_id
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.core.model.event import is_event_id
+from cortex.core.model.status import ASIDE, MARK, UNMARK
+from cortex.core.text.agent_escape import neutral
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
+from cortex.interfaces.escape_terminal import visible
 from cortex.vault.agent_settings import notice
 from cortex.vault.files import chunks
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, problem_lines
+from cortex.interfaces.escape_terminal import visible
 
 
 def changed(answer: Any) -> Iterable[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cortex.core.answer import ASIDE
-from cortex.core.relation import LINK, inverse_of
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.core.model.relation import LINK, inverse_of
+from cortex.core.model.status import ASIDE
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, problem_lines
+from cortex.interfaces.escape_terminal import visible
 
 
 def related(answer: Any) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.interfaces.cli.visible import visible
+from cortex.interfaces.escape_terminal import visible
 
 
 def remind(answer: Any) -> Iterable[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.core.command import quoted
-from cortex.interfaces.cli.paint import DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.core.text.shell_command import quoted
+from cortex.interfaces.cli.style import DIM, OFF, YELLOW, count, problem_lines
+from cortex.interfaces.escape_terminal import visible
 
 
 def save(saved: Any) -> Iterable[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, problem_lines
+from cortex.interfaces.escape_terminal import visible
 
 _SCORE = ("base", "access", "recent", "incoming", "type", "age")
 _RANK = ("rank_confidence", "rank_priority", "rank_centrality", "rank_access", "rank_branch")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.core.command import line
-from cortex.interfaces.cli.paint import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
-from cortex.interfaces.cli.visible import visible
+from cortex.core.text.shell_command import line
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
+from cortex.interfaces.escape_terminal import visible
 
 _PROBLEMS_NAMED = 3
 

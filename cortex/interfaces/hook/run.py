@@ -7,14 +7,14 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from cortex.core.caller import Caller, silent
-from cortex.core.problem import Conflict, CortexError, Invalid, NotFound, Problem
-from cortex.interfaces.hook import dialects, heard
-from cortex.interfaces.hook.dialects import DIALECTS, PROMPT, SESSION_END, SESSION_START
-from cortex.operations import switch
-from cortex.operations.observe import Place, Told, observe, place_of
-from cortex.vault import hook_log, waiting
-from cortex.vault.find import Vault, find_vault
+from cortex.core.model.caller import Caller, silent
+from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound, Problem
+from cortex.interfaces.hook import payloads, read_stdin
+from cortex.interfaces.hook.payloads import DIALECTS, PROMPT, SESSION_END, SESSION_START
+from cortex.operations.capture import hooks_enabled
+from cortex.operations.capture.hook_capture import Place, Told, observe, place_of
+from cortex.vault.locate import Vault, find_vault
+from cortex.vault.state import hook_log, spool
 
 GUARD = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
 _LIMITS = {SESSION_START: 8.0, PROMPT: 4.0, SESSION_END: 1.2}  # seconds for everything
@@ -33,14 +33,14 @@ def run(words: list[str]) -> None:
     """The hook that these words ask for."""
     started = time.monotonic()
     if not words or {"--help", "-h"} & set(words):
-        from cortex.interfaces.hook.about import ABOUT  # noqa: PLC0415  for people
+        from cortex.interfaces.hook.help import ABOUT  # noqa: PLC0415  for people
 
         _write(1, ABOUT.encode())
         return
     host, event = _asked(words)
     if not host:
         return
-    nothing = dialects.answer(host, event, "")
+    nothing = payloads.answer(host, event, "")
     if not event:
         _write(1, nothing)
         return
@@ -49,10 +49,10 @@ def run(words: list[str]) -> None:
     _end_within(limit, unsaid)
     answered, problem, vault = nothing, NONE, None
     try:
-        data = heard.read(0, limit * _SHARE_OF_READING)
+        data = read_stdin.read(0, limit * _SHARE_OF_READING)
         if not os.environ.get(GUARD):
             os.environ[GUARD] = "1"
-            told = dialects.told(host, event, heard.parsed(data))
+            told = payloads.told(host, event, read_stdin.parsed(data))
             vault, answered, problem = _answer(told, limit)
     except _Overtime:
         problem = _overtime(limit)
@@ -65,7 +65,7 @@ def run(words: list[str]) -> None:
 
 def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
     """The vault that it is about, what the host is to read, and what went wrong."""
-    nothing = dialects.answer(told.host, told.event, "")
+    nothing = payloads.answer(told.host, told.event, "")
     place = place_of(told.cwd, os.environ)
     vault = _vault_at(place)
     if vault is None:
@@ -83,11 +83,11 @@ def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
     if told.event not in DIALECTS[told.host].gives:
         return vault, nothing, problem
     try:
-        from cortex.interfaces.hook.speak import speak  # noqa: PLC0415  most events have nothing to say
+        from cortex.interfaces.hook.injected_context import speak  # noqa: PLC0415  most events have nothing to say
 
         return (
             vault,
-            dialects.answer(told.host, told.event, speak(vault, caller, told, place)),
+            payloads.answer(told.host, told.event, speak(vault, caller, told, place)),
             problem,
         )
     except _Overtime:
@@ -99,27 +99,29 @@ def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
 def _left(vault: Vault, caller: Caller, told: Told) -> Problem:
     """What earlier hooks have left: a session that starts takes all of it, any other event what found no room."""
     try:
-        found = waiting.waiting(vault)
+        found = spool.waiting(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself
         return NONE
     if not (any(found) if told.event == SESSION_START else found.unsent):
         return NONE
-    from cortex.operations import gather  # noqa: PLC0415  mostly nothing waits
+    from cortex.operations.capture import collect_pending  # noqa: PLC0415  mostly nothing waits
 
-    gather.send(vault, found.unsent)  # as long as there is no room, `hook_log.problems` says so
-    problems = gather.gather(vault, caller) if told.event == SESSION_START else []
+    collect_pending.send(
+        vault, found.unsent
+    )  # as long as there is no room, `hook_log.problems` says so
+    problems = collect_pending.gather(vault, caller) if told.event == SESSION_START else []
     return problems[0] if problems else NONE
 
 
 def _vault_at(place: Place) -> Vault | None:
     """The vault of this place; None when there is none, or hooks are switched off here."""
-    if switch.is_off(os.environ, place.cwd):
+    if hooks_enabled.is_off(os.environ, place.cwd):
         return None
     try:
         vault = find_vault("", place.cwd, os.environ)
     except NotFound:
         return None
-    return vault if switch.of(vault).enabled else None
+    return vault if hooks_enabled.of(vault).enabled else None
 
 
 def _asked(words: list[str]) -> tuple[str, str]:
@@ -136,8 +138,8 @@ def _asked(words: list[str]) -> tuple[str, str]:
     if host not in DIALECTS:
         _complain(f"no host {host[:40]!r}: give --host {'|'.join(DIALECTS)}")
         return "", ""
-    if not (word := dialects.word_of(host, event)):
-        _complain(f"no event {event[:40]!r}: {', '.join(dialects.EVENTS)}")
+    if not (word := payloads.word_of(host, event)):
+        _complain(f"no event {event[:40]!r}: {', '.join(payloads.EVENTS)}")
     return host, word
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from cortex.core.extract import candidates, is_record
 from cortex.core.extract.candidate import PROJECTED, Candidate
-from cortex.core.stretch import Command, Step, Stretch, compose
+from cortex.core.model.turn_summary import Command, Step, Stretch, compose
 from tests.conftest import cpu_limit
 
 
@@ -298,7 +298,7 @@ def test_the_limit_is_where_it_says() -> None:
 
 
 def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
-    script = "import sys, cortex.operations.inbox; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
+    script = "import sys, cortex.operations.capture.normalize; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     ).stdout

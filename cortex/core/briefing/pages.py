@@ -1,0 +1,206 @@
+"""Briefings as they are committed: pages of item lines that merge by id, without a look at the records behind them.
+
+A page is a pure function of its items, and its header of what page it is: no clock, no count, nothing that two clones
+could see differently. Standard library alone: the merge driver is on this path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cortex.core.notes import yaml_writer
+
+# Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
+# newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
+GENERATOR = 3
+FOLDER = "briefings"
+_ITEM = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
+_FIELD = re.compile(r"(page|project|branch|generator): (.*)")
+_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
+
+
+class Section(NamedTuple):
+    """A part of a page. Its items stand in the order of `ItemLine.order`, turned round when the newest come first."""
+
+    title: str
+    newest_first: bool = True
+    limit: int = 0  # items at the most; 0 is all
+
+
+class Kind(NamedTuple):
+    """What a page is for."""
+
+    heading: str
+    lead: str
+    sections: tuple[Section, ...]
+
+
+_CHANGE = "Change the record behind a line, not the line: `cortex heal` writes this page."
+KINDS = {
+    "decisions": Kind("Decisions", f"What holds, newest first. {_CHANGE}", (Section(""),)),
+    "decisions-archive": Kind("Decisions that no longer hold", f"Superseded or archived, newest first. {_CHANGE}", (Section(""),)),
+    "active-plan": Kind("Plan", f"Open actions and steps by due date, then what is done. {_CHANGE}", (Section("Open", newest_first=False), Section("Done"))),
+    "branch": Kind(
+        "Branch",
+        f"The latest of this branch. {_CHANGE}",
+        (Section("Sessions", limit=10), Section("Decisions", limit=20), Section("Gotchas", limit=20), Section("Patterns", limit=20)),
+    ),
+    "index": Kind("Briefings", "Every page that Cortex keeps for people and agents to begin with.", (Section("", newest_first=False),)),
+}  # fmt: skip
+
+
+class Page(NamedTuple):
+    """Which page it is."""
+
+    kind: str
+    project: str = ""
+    branch: str = ""
+
+
+class ItemLine(NamedTuple):
+    """One line of a page. `id` and `order` hold no blanks; `text` is one line of markdown."""
+
+    id: str
+    section: str
+    order: str
+    text: str
+
+
+class Read(NamedTuple):
+    """What a page's text tells: who made it, which page it is when that can be told, and its items."""
+
+    generator: int
+    page: Page | None
+    items: tuple[ItemLine, ...]
+
+
+def render(page: Page, items: Iterable[ItemLine]) -> str:
+    """The page's text: the same for the same items in any order."""
+    kind = KINDS[page.kind]
+    fields = {"type": "briefing", "page": page.kind, "project": page.project, "branch": page.branch}
+    title = " of ".join(
+        part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part
+    )
+    lines = [
+        *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
+        f"generator: {GENERATOR}",
+        "---",
+        f"# {_plain(title)}",
+        "",
+        kind.lead,
+    ]
+    by_section: dict[str, list[ItemLine]] = {}
+    for item in items:
+        by_section.setdefault(item.section, []).append(item)
+    for section in kind.sections:
+        held = sorted(by_section.get(section.title, ()), key=lambda item: (item.id, item.text))
+        held.sort(key=lambda item: item.order, reverse=section.newest_first)
+        shown = held[: section.limit or None]
+        lines += ["", *([f"## {section.title}", ""] if section.title else [])]
+        lines += [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown] or [
+            "Nothing yet."
+        ]
+    return "\n".join([*lines, ""])
+
+
+def read(text: str) -> Read:
+    """Take a page apart, whatever state it is in: lines that are no items, conflict markers too, are passed over."""
+    told: dict[str, str] = {}
+    items: list[ItemLine] = []
+    section = ""
+    for line in text.splitlines():
+        if item := _ITEM.fullmatch(line):
+            items.append(ItemLine(item[2], section, item[3], item[1]))
+        elif line.startswith("## "):
+            section = line[3:]
+        elif not items and (field := _FIELD.fullmatch(line)):
+            told.setdefault(field[1], _unquoted(field[2]))
+    page = Page(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
+    generator = told.get("generator", "")
+    return Read(
+        int(generator[:9]) if generator.isdecimal() else 0,
+        page if page.kind in KINDS else None,
+        tuple(items),
+    )
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Three versions of a page as one. Swapping the sides changes nothing; there is never a conflict. Where both sides
+    changed one item in the same part the outcome may differ from what the records say, until `cortex heal`."""
+    if theirs in (ours, base):
+        return ours
+    if ours == base:
+        return theirs
+    sides = [read(side.decode("utf-8", "replace")) for side in (ours, theirs)]
+    pages = [side.page for side in sides if side.page is not None]
+    if max(side.generator for side in sides) > GENERATOR or not pages:
+        return max(
+            (side.generator, data) for side, data in zip(sides, (ours, theirs), strict=True)
+        )[1]
+    held, one, other = (
+        _by_id(version) for version in (read(base.decode("utf-8", "replace")), *sides)
+    )
+    merged = (
+        _merged(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
+    )
+    return render(max(pages), (item for item in merged if item)).encode(
+        "utf-8", "replace"
+    )  # a header may ask for half a character
+
+
+def _by_id(version: Read) -> dict[str, ItemLine]:
+    return {item.id: item for item in version.items}
+
+
+def _merged(held: ItemLine | None, one: ItemLine | None, other: ItemLine | None) -> ItemLine | None:
+    """An item that either side may have added, changed or taken out. Taken out wins over changed: what was superseded
+    on one side does not come back because the other corrected its title."""
+    if other in (one, held):
+        return one
+    if one == held:
+        return other
+    if one is None or other is None:
+        return None
+    before = _parts(held) if held else (None,) * 6
+    parts = [
+        mine if yours in (mine, was) else yours if mine == was else max(mine, yours)
+        for was, mine, yours in zip(before, _parts(one), _parts(other), strict=True)
+    ]
+    id_, section, order, *text = parts
+    return ItemLine(id_, section, order, "".join(text))
+
+
+def _parts(item: ItemLine) -> tuple[str, ...]:
+    """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
+    link = _LINK.search(item.text)
+    start, end = link.span() if link else (0, 0)
+    return (
+        item.id,
+        item.section,
+        item.order,
+        item.text[:start],
+        item.text[start:end],
+        item.text[end:],
+    )
+
+
+def _unquoted(scalar: str) -> str:
+    """A scalar as `emit` wrote it, read back."""
+    if not (scalar.startswith('"') and scalar.endswith('"')):
+        return scalar
+    return re.sub(
+        r"\\(u[0-9a-f]{4}|.)",
+        lambda found: (
+            chr(int(found[1][1:], 16))
+            if len(found[1]) == 5
+            else {"n": "\n", "t": "\t"}.get(found[1], found[1])
+        ),
+        scalar[1:-1],
+    )
+
+
+def _plain(text: str) -> str:
+    """`text` as one line that cannot be taken for an item or a comment."""
+    return " ".join(text.split()).replace("<!--", "<!- -").replace("-->", "-- >")

@@ -1,0 +1,124 @@
+"""Memory tags: `[MEMORY: decision] text`, as the user or the agent writes them. What is tagged is meant to be kept. Without the
+colon it is a tag where it begins a line, in capitals: elsewhere that is an index, a badge or a link.
+
+A tag in code is documentation about tags, and so is one that is quoted or holds a placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cortex.core.extract.candidate import TAG, Candidate
+from cortex.core.extract.prose import LEAST, PLACEHOLDER, Prose, parted, prose, tidy
+from cortex.core.model.record import RECORD_TYPES, type_named
+from cortex.core.model.turn_summary import TAG as OPENING
+from cortex.core.text.strings import one_line
+
+_PERMANENT = ("permanent", "pinned", "pin")
+# The inside holds brackets one deep, and lines that are not blank.
+_TAG = re.compile(
+    r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)|\[[^\[\]\n]{0,100}\]){0,800})\]"
+)
+_BARE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
+_LINE_BEGINS = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
+_WORDS = re.compile(r"[\s,/+&|;]+")
+_LEAD = re.compile(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[*_ ]{0,4}(?=\S)")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_BEHIND = re.compile(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
+_MOST = 300
+
+
+def spans(read: Prose) -> list[tuple[int, int, Candidate]]:
+    """Every tag that says something, and from where to where it and its text stand."""
+    found: list[tuple[int, int, Candidate]] = []
+    at = read.low.find(OPENING)
+    while at >= 0 and len(found) < _MOST:
+        tag = _TAG.match(read.low, at) or _bare(read, at)
+        end = tag.end() if tag else at + len(OPENING)
+        if (
+            tag
+            and read.text[at - 1 : at] not in ("[", "\\", '"', "“", "'", "!")
+            and read.text[end : end + 1] != "("
+            and not read.is_code(at)
+        ):
+            stop = _stop(read, end)
+            if one := _candidate(read, at, tag, stop):
+                used = end if one[0] else stop
+                found.append((at, used, one[1]))
+                end = used
+        at = read.low.find(OPENING, end)
+    return found
+
+
+def alone(text: str) -> Candidate | None:
+    """The candidate of a text that is one tag with what it says, and nothing else."""
+    text = text.strip()
+    if text[: len(OPENING)].lower() != OPENING:
+        return None
+    found = spans(prose(text))
+    return found[0][2] if len(found) == 1 and found[0][:2] == (0, len(text)) else None
+
+
+def _bare(read: Prose, at: int) -> re.Match[str] | None:
+    """A tag without its colon, where it begins a line."""
+    before = read.low[max(0, at - 40) : at].rpartition("\n")
+    begins = (before[1] or at <= 40) and _LINE_BEGINS.fullmatch(before[2])
+    return (
+        _BARE.match(read.low, at) if begins and read.text.startswith(OPENING.upper(), at) else None
+    )
+
+
+def _stop(read: Prose, end: int) -> int:
+    """Where the text behind a tag ends: with its paragraph, or before the next tag."""
+    start = end
+    newline = read.low.find("\n", end)
+    if newline >= 0 and not read.low[end:newline].strip(" \t:*_"):
+        start = newline + 1  # the text stands on the next line
+    stop = read.end(start)
+    following = read.low.find(OPENING, end, stop)
+    return stop if following < 0 else following
+
+
+def _candidate(
+    read: Prose, at: int, tag: re.Match[str], stop: int
+) -> tuple[bool, Candidate] | None:
+    """Whether the text stands within the tag, and the find; None for a tag that says nothing."""
+    bare = tag.re is _BARE
+    inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
+    behind = read.text[tag.end() : stop]
+    behind = tidy(behind[found.end() :] if (found := _BEHIND.match(behind)) else behind)
+    words = [word for word in _WORDS.split(inside.lower().strip()) if word]
+    known = [type_named(word) in RECORD_TYPES or word in _PERMANENT for word in words]
+    listed = (
+        bool(words)
+        and known[0]
+        and len(words) <= 6
+        and ("," in inside or all(known))
+        and all(map(_NAME.fullmatch, words))
+    )
+    pinned = any(word in _PERMANENT for word in words)
+    if bare and (
+        not (listed or not words) or " " not in behind or sum(map(str.isalnum, behind)) < LEAST
+    ):
+        return None
+    listed = listed or bare
+    if listed and (behind or len(words) == 1):
+        text, tags = (
+            behind,
+            tuple(word for word, is_known in zip(words, known, strict=True) if not is_known),
+        )
+        type_ = next((type_named(word) for word in words if type_named(word) in RECORD_TYPES), "")
+    else:
+        text, tags, type_, pinned = tidy(inside), (), "", False
+    if PLACEHOLDER.fullmatch(text) or (PLACEHOLDER.fullmatch(inside) and not bare):
+        return None
+    if not type_:
+        lead = _LEAD.match(text)
+        type_ = type_named(lead[1].lower()) if lead else ""
+        type_ = type_ if type_ in RECORD_TYPES else ""
+        text = text[lead.end() :] if lead and type_ else text
+        type_ = type_ or ("note" if pinned else "learning")
+    text, reason = parted(text, type_)
+    return not (listed and behind), Candidate(
+        TAG, type_, text, 1.0, read.line(at), reason, pinned, tags
+    )

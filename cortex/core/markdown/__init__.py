@@ -1,0 +1,1 @@
+"""The structure of markdown: blocks, links, tags, tasks, snippets."""

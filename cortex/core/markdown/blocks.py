@@ -1,0 +1,387 @@
+"""The block structure of a markdown note, line by line, as CommonMark tells blocks apart.
+
+Quotes, lists, fenced and indented code, raw HTML and tables nest as they do there; comments, callouts and
+tasks are Obsidian's. What comes out: headings, tasks, callouts, and the texts that `inline` is to read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cortex.core.markdown.inline import (
+    ANGLED,
+    BARE,
+    HTML_TAG,
+    LABEL,
+    TITLE,
+    normal_label,
+    raw_html_end,
+    worth_reading,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Opening = Callable[["Blocks", str], str]
+
+
+class Heading(NamedTuple):
+    """A heading of level 1 to 6; `text` is its markdown."""
+
+    level: int
+    text: str
+    line: int
+
+
+class Task(NamedTuple):
+    """A list item that begins `[mark]`."""
+
+    mark: str
+    text: str
+    line: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the mark is a cross; other marks (`-`, `/`, `>`) mean what their owner decides."""
+        return self.mark in "xX"
+
+
+class Callout(NamedTuple):
+    """A quote that begins `[!kind] title`; the kind is in lower case."""
+
+    kind: str
+    title: str
+    line: int
+
+
+_NOTHING, _PARAGRAPH, _TABLE, _FENCE, _HTML, _COMMENT = range(6)
+_QUOTE: Final = 0  # on the stack of containers; an item is the column at which its content begins
+_STARTS: Final = frozenset("#`~<%=-*_|:>+0123456789")  # a line that begins otherwise is text
+_DEEPEST: Final = 20  # containers within containers; what is nested deeper is text
+
+_LIST_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
+_TASK = re.compile(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
+_CALLOUT = re.compile(r"\[!([^\]|]+)(?:\|[^\]]*)?\][+-]?(?:[ \t]+(.*)|\Z)")
+_PREFIX = re.compile(r"[ \t>*+\-0-9.)]*")
+_DELIMITER_CELL = re.compile(r":?-+:?")
+_PIPE = re.compile(r"(?<!\\)\|")
+_WIKILINK_PIPE = re.compile(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
+_DEFINITION = re.compile(
+    rf"(?!\[\^){LABEL}:[ \t]*+\n?[ \t]*+(?:{ANGLED}|(?=\S){BARE})"
+    rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{TITLE})?[ \t]*+(?:\n|\Z)",
+    re.DOTALL,
+)
+_HTML_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
+_HTML_ALONE = re.compile(rf"{HTML_TAG}\s*\Z")
+_HTML_VERBATIM: Final = ("script", "pre", "style", "textarea")
+_HTML_VERBATIM_ENDS: Final = ("</script>", "</pre>", "</style>", "</textarea>")
+_HTML_BLOCK_NAMES: Final = (
+    "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt"
+    " fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li"
+    " link main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th"
+    " thead title tr track ul"
+)
+_HTML_BLOCKS: Final = frozenset(_HTML_BLOCK_NAMES.split())
+
+
+class Blocks:
+    """The block structure of the lines fed so far: open containers, the open leaf, and what is complete."""
+
+    def __init__(self, first_line: int) -> None:
+        self.headings: list[Heading] = []
+        self.tasks: list[Task] = []
+        self.callouts: list[Callout] = []
+        self.definitions: dict[str, str] = {}
+        self.texts: list[tuple[str, int, bool]] = []
+        self._leaf = _NOTHING
+        self._line = first_line - 1
+        self._stack: list[int] = []
+        self._empty_item = (
+            False  # the innermost item began with its marker alone: a blank line ends it
+        )
+        self._paragraph: list[str] = []
+        self._begun = 0
+        self._fence = ""
+        self._html_ends: tuple[str, ...] = ()  # what ends the open HTML; nothing: a blank line does
+        self._columns = 0
+
+    @property
+    def in_fence(self) -> bool:
+        """Whether the line last fed is within a fenced code block, its opening fence included."""
+        return self._leaf == _FENCE
+
+    def feed(self, line: str) -> None:
+        """Take in the next line, without its end."""
+        self._line += 1
+        if "\t" in line:
+            prefix = _PREFIX.match(line)
+            if prefix and "\t" in prefix[0]:
+                line = prefix[0].expandtabs(4) + line[prefix.end() :]
+        rest, depth = self._enter(line) if self._stack else (line, 0)
+        if self._leaf >= _FENCE:
+            if depth == len(self._stack):
+                self._verbatim(rest)
+                return
+            self._leave(depth)
+        text = rest.lstrip(" ")
+        if not text:
+            if self._leaf or depth < len(self._stack):
+                self._leave(depth)
+            return
+        indent = len(rest) - len(text)
+        if indent < 4 and text[0] in _STARTS:
+            self._start(text, indent, depth)
+        else:
+            self._text(text, indent, depth)
+
+    def end(self) -> None:
+        """Complete what is still open: there are no more lines."""
+        self._leave(0)
+
+    def _enter(self, line: str) -> tuple[str, int]:
+        """What is left of `line` inside the open containers that it continues, and how many these are."""
+        depth = 0
+        for column in self._stack:
+            if column == _QUOTE:
+                text = line.lstrip(" ")
+                if text[:1] != ">" or len(line) - len(text) > 3:
+                    break
+                line = text[2:] if text[1:2] == " " else text[1:]
+            elif self._empty_item and depth == len(self._stack) - 1 and not line.strip(" "):
+                break
+            elif line.startswith(" " * column):
+                line = line[column:]
+            elif line.strip(" "):
+                break
+            depth += 1
+        self._empty_item = False
+        return line, depth
+
+    def _leave(self, depth: int) -> None:
+        """Complete the open leaf, and close the containers deeper than `depth`."""
+        if self._leaf == _PARAGRAPH:
+            self._keep(*self._take_paragraph())
+        self._leaf = _NOTHING
+        del self._stack[depth:]
+
+    def _keep(self, text: str, line: int, *, whole_lines: bool = True) -> None:
+        if worth_reading(text):
+            self.texts.append((text, line, whole_lines))
+
+    def _take_paragraph(self) -> tuple[str, int]:
+        """The text of the open paragraph and its line; definitions at its head are kept apart."""
+        text, line, start = "\n".join(self._paragraph), self._begun, 0
+        if text[0] == "[" and "]:" in text:
+            while found := _DEFINITION.match(text, start):
+                label, angled, bare = found.groups()
+                if not (label := normal_label(label)):
+                    break
+                self.definitions.setdefault(label, bare if angled is None else angled)
+                start = found.end()
+        return text[start:], line + text.count("\n", 0, start)
+
+    def _text(self, text: str, indent: int, depth: int, opened: _Opening | None = None) -> None:
+        """Take in a line that starts no block: it continues a paragraph or table, or begins a paragraph."""
+        if self._leaf == _PARAGRAPH:  # though its containers may not be marked: a lazy continuation
+            self._paragraph.append(text)
+        elif self._leaf == _TABLE and indent < 4 and depth == len(self._stack):
+            self._row(text, self._line)
+        else:
+            if self._leaf or depth < len(self._stack):
+                self._leave(depth)
+            if indent < 4:
+                self._leaf, self._begun = _PARAGRAPH, self._line
+                self._paragraph = [opened(self, text) if opened and text[0] == "[" else text]
+
+    def _start(self, text: str, indent: int, depth: int) -> None:
+        """Open the containers and the leaf that begin on this line, if any do."""
+        opened: _Opening | None = None
+        while indent < 4 and text[0] in _STARTS and len(self._stack) < _DEEPEST:
+            if text[0] == ">":
+                self._leave(depth)
+                self._stack.append(_QUOTE)
+                rest, opened = text[2 if text[1:2] == " " else 1 :], Blocks._callout
+            elif any(leaf(self, text, depth) for leaf in self._leaves.get(text[0], ())):
+                return
+            elif (item := self._item(text, indent, depth)) is not None:
+                rest, opened = item, Blocks._task
+            else:
+                break
+            depth += 1
+            text = rest.lstrip(" ")
+            indent = len(rest) - len(text)
+            if not text:
+                return
+        self._text(text, indent, depth, opened)
+
+    def _item(self, text: str, indent: int, depth: int) -> str | None:
+        """Open the list item that begins here; what stands behind its marker, or None if none begins."""
+        marker = _LIST_MARKER.match(text)
+        if not marker:
+            return None
+        behind = text[marker.end() :]
+        content = behind.lstrip(" ")
+        if self._leaf == _PARAGRAPH and depth == len(self._stack):
+            number = marker[1]
+            if not content or (number and int(number) != 1):
+                return None
+        self._leave(depth)
+        spaces = len(behind) - len(content)
+        self._empty_item = not content
+        if not content or spaces > 4:
+            spaces = 1
+        self._stack.append(indent + marker.end() + spaces)
+        return behind[spaces:]
+
+    def _task(self, text: str) -> str:
+        if not (task := _TASK.match(text)):
+            return text
+        self.tasks.append(Task(task[1], (task[2] or "").rstrip(), self._line))
+        return task[2] or text
+
+    def _callout(self, text: str) -> str:
+        if callout := _CALLOUT.match(text):
+            self.callouts.append(
+                Callout(callout[1].strip().lower(), (callout[2] or "").rstrip(), self._line)
+            )
+        return text
+
+    def _verbatim(self, rest: str) -> None:
+        """Take in a line of code, HTML or comment, and see whether it is the last."""
+        if self._leaf == _FENCE:
+            mark = self._fence
+            if mark in rest:
+                text = rest.strip(" \t")
+                if not text.strip(mark[0]) and len(rest) - len(rest.lstrip(" ")) < 4:
+                    self._leaf = _NOTHING
+        elif self._leaf == _HTML:
+            if _holds(rest, self._html_ends) if self._html_ends else not rest.strip():
+                self._leaf = _NOTHING
+        elif "%%" in rest:
+            self._leaf = _NOTHING
+            text = rest.partition("%%")[2].strip()
+            if text:
+                self._text(text, 0, len(self._stack))
+
+    def _heading(self, text: str, depth: int) -> bool:
+        body = text.lstrip("#")
+        level = len(text) - len(body)
+        if level > 6 or (body and body[0] not in " \t"):
+            return False
+        self._leave(depth)
+        body = body.strip(" \t")
+        bare = body.rstrip("#")
+        if not bare or bare[-1] in " \t":
+            body = bare.rstrip(" \t")
+        self.headings.append(Heading(level, body, self._line))
+        self._keep(body, self._line, whole_lines=False)
+        return True
+
+    def _underline(self, text: str, depth: int) -> bool:
+        if (
+            self._leaf != _PARAGRAPH
+            or depth < len(self._stack)
+            or text.rstrip(" \t").strip(text[0])
+        ):
+            return False
+        above, line = self._take_paragraph()
+        self._leaf = _NOTHING
+        if not above.strip():
+            return False
+        title = " ".join(part.strip() for part in above.split("\n"))
+        self.headings.append(Heading(1 if text[0] == "=" else 2, title, line))
+        self._keep(above, line, whole_lines=False)
+        return True
+
+    def _rule(self, text: str, depth: int) -> bool:
+        marks = text.replace(" ", "").replace("\t", "")
+        if len(marks) < 3 or marks.strip(text[0]):
+            return False
+        self._leave(depth)
+        return True
+
+    def _fenced(self, text: str, depth: int) -> bool:
+        info = text.lstrip(text[0])
+        length = len(text) - len(info)
+        if length < 3 or (text[0] == "`" and "`" in info):
+            return False
+        self._leave(depth)
+        self._leaf, self._fence = _FENCE, text[:length]
+        return True
+
+    def _html(self, text: str, depth: int) -> bool:
+        ends: tuple[str, ...] = ()
+        named = _HTML_NAME.match(text)
+        closing, name, closed = named.groups() if named else ("", "", "")
+        if end := raw_html_end(text, 0):
+            ends = (end,)
+        elif name.lower() in _HTML_VERBATIM and not closing and not closed:
+            ends = _HTML_VERBATIM_ENDS
+        elif name.lower() in _HTML_BLOCKS:
+            pass
+        elif self._leaf in (_PARAGRAPH, _TABLE) or not _HTML_ALONE.match(text):
+            return False
+        self._leave(depth)
+        self._html_ends = ends
+        if not _holds(text, ends):
+            self._leaf = _HTML
+        return True
+
+    def _comment(self, text: str, depth: int) -> bool:
+        """A block comment: `%%` begins the line and does not end on it."""
+        if not text.startswith("%%") or "%%" in text[2:]:
+            return False
+        self._leave(depth)
+        self._leaf = _COMMENT
+        return True
+
+    def _table(self, text: str, depth: int) -> bool:
+        """Make the last line of the paragraph a table's header, if `text` is the rule under it."""
+        if self._leaf != _PARAGRAPH or depth < len(self._stack) or "|" not in self._paragraph[-1]:
+            return False
+        rule = [cell.strip(" \t") for cell in text.split("|")]
+        rule = rule[not rule[0] : len(rule) - (not rule[-1])]
+        if len(text) < 2 or text.startswith("- ") or not all(map(_DELIMITER_CELL.fullmatch, rule)):
+            return False
+        if not rule or len(_cells(self._paragraph[-1])) != len(rule):
+            return False
+        header = self._paragraph.pop()
+        if self._paragraph:
+            self._keep(*self._take_paragraph())
+        self._leaf, self._columns = _TABLE, len(rule)
+        self._row(header, self._line - 1)
+        return True
+
+    def _row(self, text: str, line: int) -> None:
+        if worth_reading(text):
+            for cell in _cells(text)[: self._columns]:
+                self._keep(cell.replace("\\|", "|"), line, whole_lines=False)
+
+    # What may begin with a character, in the order in which it is tried.
+    _leaves: Final = {
+        "#": (_heading,),
+        "`": (_fenced,),
+        "~": (_fenced,),
+        "<": (_html,),
+        "%": (_comment,),
+        "=": (_underline,),
+        "-": (_table, _underline, _rule),
+        "*": (_rule,),
+        "_": (_rule,),
+        "|": (_table,),
+        ":": (_table,),
+    }
+
+
+def _holds(text: str, ends: tuple[str, ...]) -> bool:
+    text = text.lower()
+    return any(end in text for end in ends)
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a table row. The pipe of a wikilink ought to be escaped; it is understood either way."""
+    if "[[" in row:
+        row = _WIKILINK_PIPE.sub(r"\\|", row)
+    cells = _PIPE.split(row.strip(" \t"))
+    return cells[not cells[0] : len(cells) - (not cells[-1])]

@@ -1,0 +1,92 @@
+"""What a note holds, found in one pass over its lines: headings, links, tags, tasks and the like.
+
+`blocks` tells text from code and comments, `inline` reads the text. Nothing is rendered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.markdown.blocks import Blocks, Callout, Heading, Task
+from cortex.core.markdown.inline import BlockId, Field, Inline, Link, Tag
+
+__all__ = [
+    "BlockId",
+    "Callout",
+    "Field",
+    "Heading",
+    "Link",
+    "Scanned",
+    "Tag",
+    "Task",
+    "conflict_line",
+    "scan",
+    "title_of",
+]
+
+
+class Scanned(NamedTuple):
+    """Everything found in one note. A tag stands once, where it was first written."""
+
+    headings: tuple[Heading, ...]
+    links: tuple[Link, ...]
+    tags: tuple[Tag, ...]
+    block_ids: tuple[BlockId, ...]
+    tasks: tuple[Task, ...]
+    callouts: tuple[Callout, ...]
+    fields: tuple[Field, ...]
+
+
+def scan(body: str, first_line: int = 1) -> Scanned:
+    """What stands in `body`, a note without its frontmatter, beginning on line `first_line` of the file."""
+    blocks = Blocks(first_line)
+    for line in _lines(body):
+        blocks.feed(line)
+    blocks.end()
+    inline = Inline(blocks.definitions)
+    for text, line_number, whole_lines in blocks.texts:
+        inline.read(text, line_number, whole_lines=whole_lines)
+    return Scanned(
+        tuple(blocks.headings),
+        tuple(inline.links),
+        tuple(inline.tags.values()),
+        tuple(inline.block_ids),
+        tuple(blocks.tasks),
+        tuple(blocks.callouts),
+        tuple(inline.fields),
+    )
+
+
+def title_of(scanned: Scanned, path: str) -> str:
+    """The first heading of level 1, else the name of the file."""
+    for heading in scanned.headings:
+        if heading.level == 1 and heading.text:
+            return heading.text
+    name = path.rpartition("/")[2]
+    stem = name.rpartition(".")[0]
+    return stem or name
+
+
+def conflict_line(text: str) -> int | None:
+    """The line on which an unresolved git conflict begins, or None. An example in a fence is none."""
+    if "<<<<<<< " not in text or "\n=======" not in text or "\n>>>>>>>" not in text:
+        return None
+    blocks = Blocks(1)
+    begun: int | None = None
+    parted = False
+    for number, line in enumerate(_lines(text), 1):
+        blocks.feed(line)
+        if begun is None:
+            if line.startswith("<<<<<<< ") and not blocks.in_fence:
+                begun = number
+        elif not parted:
+            parted = line.startswith("=======")
+        elif line.startswith(">>>>>>>"):
+            return begun
+    return None
+
+
+def _lines(text: str) -> list[str]:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")

@@ -1,0 +1,63 @@
+"""The line of a note that shows best why it was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex.core.model.status import MARK, UNMARK
+
+WIDTH = 300  # characters: enough to tell whether the note is worth opening
+_FRONTMATTER = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
+_CONTROL = re.compile("[\x00-\x1f\ue000\ue001]")
+
+
+class Snippet(NamedTuple):
+    """A line of the file, its number, and its text with the matches between `MARK` and `UNMARK`."""
+
+    line: int
+    text: str
+
+
+def pattern_of(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
+    """What to look for in the text: words that begin with a stem, and phrases as they were typed."""
+    words = sorted({re.escape(stem) for stem in stems if stem}, key=len, reverse=True)
+    whole = [r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases if phrase.split()]
+    parts = [*whole, rf"(?<![^\W_])(?:{'|'.join(words)})\w*" if words else ""]
+    source = "|".join(part for part in parts if part)
+    return re.compile(source, re.IGNORECASE) if source else None
+
+
+def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
+    """The line with the most different matches, the first of several; the first line of prose when there is none."""
+    head = _FRONTMATTER.match(text)
+    start = head.end() if head else 0
+    first = text.count("\n", 0, start) + 1
+    best, most = None, 0
+    opening = None
+    for number, line in enumerate(text[start:].split("\n"), start=first):
+        if opening is None and any(c.isalnum() for c in line) and not line.startswith("#"):
+            opening = (number, line)
+        if (
+            pattern
+            and (found := {match[0].lower() for match in pattern.finditer(line)})
+            and len(found) > most
+        ):
+            best, most = (number, line), len(found)
+    number, line = best or opening or (first, "")
+    return _cut(number, line, pattern)
+
+
+def _cut(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
+    line = _CONTROL.sub(" ", line).strip()
+    match = pattern.search(line) if pattern else None
+    if len(line) > WIDTH:
+        start = max(0, match.start() - WIDTH // 3) if match else 0
+        if start:
+            start = line.rfind(" ", 0, start) + 1
+        piece = line[start : start + WIDTH]
+        line = ("…" if start else "") + piece.rstrip() + ("…" if start + WIDTH < len(line) else "")
+    return Snippet(
+        number, pattern.sub(lambda found: f"{MARK}{found[0]}{UNMARK}", line) if pattern else line
+    )

@@ -1,0 +1,1 @@
+"""Three-way merges of notes: pure functions of base, ours and theirs."""

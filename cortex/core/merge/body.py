@@ -1,0 +1,325 @@
+"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines are touched twice.
+
+`git merge-file` finds the places where both sides changed something near. There, lines that both only added are all
+kept, changes that merely touch are both made, and what is left stands between conflict markers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+# (base, one, other, marker size) -> what `git merge-file -p --diff3 --marker-size=N` prints.
+TextMerge: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
+
+_FURTHEST = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
+_MOST_COMPARED = (
+    20 * _FURTHEST**2
+)  # of all the places of a body together: where there are many, each is compared less far
+_MOST_REPEATED = 200  # lines that both sides may have added where their changes touch, and that are then kept once
+_TURN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize/handlers.py` writes them; compiled only when lines meet
+_MARKERS = (b"<", b"|", b"=", b">")
+
+_ITEMS = (b"- ", b"* ", b"+ ", b"|")
+_Around: TypeAlias = tuple[
+    list[bytes], list[bytes]
+]  # the line above and the line below; none at an end of the body
+
+
+class Text(NamedTuple):
+    """A merged body."""
+
+    data: bytes
+    conflicts: int
+
+
+class Style(NamedTuple):
+    """How conflict markers are written."""
+
+    newer: bytes  # the label of the newer side
+    older: bytes
+    size: int
+
+
+class _Hunk(NamedTuple):
+    """Lines that stand in the place of base's lines `low` to `high`."""
+
+    low: int
+    high: int
+    lines: list[bytes]
+
+
+def merge_text(
+    base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, style: Style, *, added: bool
+) -> Text:
+    """The merged body. `added` when the two notes have no common ancestor: then the lines they share are the base."""
+    if older in (newer, base):
+        return Text(newer, 0)
+    if newer == base:
+        return Text(older, 0)
+    was, one, two = (_lines(text) for text in (base, newer, older))
+    taken = {_run(line) for line in (*was, *one, *two)}
+    size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
+    if _run_of_markers(one) or _run_of_markers(two):
+        style = style._replace(
+            size=style.size + 1
+        )  # markers around text with markers must not look like these
+    if added and not was:
+        merged, conflicts = _refined(
+            _shared(one, two), one, two, style, ([], []), furthest=_FURTHEST
+        )
+    else:
+        output = text_merge(b"".join(was), b"".join(one), b"".join(two), size)
+        merged, conflicts = _settled(_lines(output), size, style)
+    data = b"".join(merged)
+    ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
+    return Text(
+        data if (ends[2] if ends[1] == ends[0] else ends[1]) else data.removesuffix(b"\n"),
+        conflicts,
+    )
+
+
+def marker_lines(body: bytes) -> list[bytes]:
+    """The lines that begin or end a conflict, when there are both kinds."""
+    return _run_of_markers(_lines(body)) if b"<<<<<<< " in body and b">>>>>>> " in body else []
+
+
+def _run_of_markers(lines: Sequence[bytes]) -> list[bytes]:
+    found = [
+        line for line in lines if line.lstrip(b"<")[:1] == b" " and line.startswith(b"<<<<<<<")
+    ]
+    ends = [line for line in lines if line.lstrip(b">")[:1] == b" " and line.startswith(b">>>>>>>")]
+    return [*found, *ends] if found and ends else []
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """The lines, each with a line feed at its end."""
+    return [line + b"\n" for line in text.removesuffix(b"\n").split(b"\n")] if text else []
+
+
+def _run(line: bytes) -> int:
+    """How many marker characters a line begins with."""
+    return len(line) - len(line.lstrip(line[:1])) if line.startswith(_MARKERS) else 0
+
+
+def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], int]:
+    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers, which
+    alone begin with `size` characters of one kind."""
+    begin, middle, half, end = _MARKERS
+    marks = [line[:1] if _run(line) == size else b"" for line in lines]
+    furthest = min(_FURTHEST, int((_MOST_COMPARED / (marks.count(begin) or 1)) ** 0.5))
+    merged: list[bytes] = []
+    one: list[bytes] = []
+    was: list[bytes] = []
+    two: list[bytes] = []
+    into, left = merged, 0
+    for number, (line, mark) in enumerate(zip(lines, marks, strict=True), 1):
+        if mark == begin:
+            one, was, two = [], [], []
+            into = one
+        elif mark == middle:
+            into = was
+        elif mark == half:
+            into = two
+        elif mark == end:
+            settled, conflicts = _refined(
+                was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest
+            )
+            merged += settled
+            left += conflicts
+            into = merged
+        else:
+            into.append(line)
+    return merged, left
+
+
+def _refined(
+    was: list[bytes],
+    one: list[bytes],
+    two: list[bytes],
+    style: Style,
+    around: _Around,
+    *,
+    furthest: int,
+) -> tuple[list[bytes], int]:
+    """Both sides' changes to one stretch of base, made where they do not overlap."""
+    sides = [
+        (hunk, side)
+        for side, lines in enumerate((one, two))
+        for hunk in _hunks(was, lines, furthest)
+    ]
+    sides.sort(key=lambda pair: (pair[0].low, pair[0].high, pair[1]))
+    merged: list[bytes] = []
+    conflicts = at = start = 0
+    while start < len(sides):
+        low, high = sides[start][0][:2]
+        stop = start + 1
+        while stop < len(sides) and (
+            sides[stop][0].low < high or sides[stop][0][:2] == (low, high)
+        ):
+            high = max(high, sides[stop][0].high)
+            stop += 1
+        group = sides[start:stop]
+        merged += was[at:low]
+        if len({side for _, side in group}) == 1:
+            merged += _once(merged, group[0][0].lines, sides[start - 1][0] if start else None, low)
+        else:
+            ours, theirs = (
+                _applied(was, low, high, [hunk for hunk, of in group if of == side])
+                for side in (0, 1)
+            )
+            both, left = _meeting(
+                was[low:high],
+                ours,
+                theirs,
+                style,
+                (merged[-1:] or around[0], was[high : high + 1] or around[1]),
+            )
+            merged += both
+            conflicts += left
+        at, start = high, stop
+    return merged + was[at:], conflicts
+
+
+def _once(before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: int) -> list[bytes]:
+    """The lines, less those at their beginning that the touching change before them has just added as well."""
+    if previous is None or previous.high != low or not previous.lines:
+        return lines
+    most = min(len(lines), len(previous.lines), _MOST_REPEATED)
+    return lines[
+        next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :
+    ]
+
+
+def _meeting(
+    was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around
+) -> tuple[list[bytes], int]:
+    """Two changes of the same lines: what they agree on once, then what both added, or a conflict."""
+    if one == two:
+        return one, 0
+    most = min(len(one), len(two))
+    head = next((count for count in range(most) if one[count] != two[count]), most)
+    tail = next(
+        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
+    )
+    above, below = one[:head], one[len(one) - tail :]
+    ours, theirs = one[head : len(one) - tail], two[head : len(two) - tail]
+    if head + tail >= len(was):
+        alone = not above and not below and all(_blank(line) or not line for line in around)
+        return [
+            *above,
+            *_additions(ours, theirs, spaced=alone or _blank(above[-1:]) or _blank(below[:1])),
+            *below,
+        ], 0
+    begin, _, half, end = (marker * style.size for marker in _MARKERS)
+    marked = [
+        begin + b" " + style.newer + b"\n",
+        *ours,
+        half + b"\n",
+        *theirs,
+        end + b" " + style.older + b"\n",
+    ]
+    return [*above, *marked, *below], 1
+
+
+def _additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[bytes]:
+    """What both sides added at one place, in an order that does not depend on the side: turns of a session by their
+    events' ids, else the block that goes on from the line above first."""
+    turns = {line: found[1] for line in (*one, *two) if (found := re.fullmatch(_TURN, line))}
+    if all(line in turns for line in (*one, *two)):
+        return sorted(turns, key=lambda line: (turns[line], line))
+    blocks = sorted(filter(None, (one, two)), key=lambda block: (_blank(block[:1]), block))
+    meeting = [block[place] for block, place in zip(blocks, (-1, 0), strict=False)]
+    if (
+        len(blocks) == 2
+        and spaced
+        and all(line.strip() for line in meeting)
+        and not all(line.lstrip().startswith(_ITEMS) for line in meeting)
+    ):
+        return [*blocks[0], b"\n", *blocks[1]]
+    return [line for block in blocks for line in block]
+
+
+def _blank(lines: list[bytes]) -> bool:
+    return bool(lines) and not lines[0].strip()
+
+
+def _applied(was: list[bytes], low: int, high: int, hunks: list[_Hunk]) -> list[bytes]:
+    """Base's lines `low` to `high` with one side's changes made."""
+    lines: list[bytes] = []
+    for hunk in hunks:
+        lines += [*was[low : hunk.low], *hunk.lines]
+        low = hunk.high
+    return lines + was[low:high]
+
+
+def _hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hunk]:
+    """What turns `was` into `lines`."""
+    hunks: list[_Hunk] = []
+    low = begin = 0
+    for left, right in [*_matches(was, lines, furthest), (len(was), len(lines))]:
+        if left > low or right > begin:
+            hunks.append(_Hunk(low, left, lines[begin:right]))
+        low, begin = left + 1, right + 1
+    return hunks
+
+
+def _shared(one: list[bytes], two: list[bytes]) -> list[bytes]:
+    """The lines that two texts share, in order. A blank line counts only beside another shared line: blank lines are
+    everywhere, and would tear two paragraphs into one another."""
+    pairs = _matches(one, two, _FURTHEST)
+    shared = set(pairs)
+    return [
+        one[left] for left, right in pairs
+        if one[left].strip() or (left - 1, right - 1) in shared or (left + 1, right + 1) in shared
+    ]  # fmt: skip
+
+
+def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
+    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of texts that differ
+    in more than `furthest` lines."""
+    most = min(len(one), len(two))
+    head = next((count for count in range(most) if one[count] != two[count]), most)
+    tail = next(
+        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
+    )
+    middle = _common(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
+    ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
+    return [
+        *((place, place) for place in range(head)),
+        *((head + left, head + right) for left, right in middle),
+        *ends,
+    ]
+
+
+def _common(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
+    """Myers' O(ND) comparison."""
+    reach = {1: 0}
+    trace: list[dict[int, int]] = []
+    for steps in range(min(len(one) + len(two), furthest) + 1):
+        trace.append(reach.copy())
+        for line in range(-steps, steps + 1, 2):
+            down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
+            left = reach[line + 1] if down else reach[line - 1] + 1
+            while left < len(one) and left - line < len(two) and one[left] == two[left - line]:
+                left += 1
+            reach[line] = left
+            if left >= len(one) and left - line >= len(two):
+                return _traced(trace, len(one), len(two))
+    return []
+
+
+def _traced(trace: list[dict[int, int]], left: int, right: int) -> list[tuple[int, int]]:
+    """The matches on the way that the comparison took."""
+    pairs: list[tuple[int, int]] = []
+    for steps in range(len(trace) - 1, -1, -1):
+        reach, line = trace[steps], left - right
+        down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
+        before = line + 1 if down else line - 1
+        start = (reach[before], reach[before] - before) if steps else (0, 0)
+        while left > start[0] and right > start[1]:
+            left, right = left - 1, right - 1
+            pairs.append((left, right))
+        left, right = start
+    return pairs[::-1]

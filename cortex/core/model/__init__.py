@@ -1,0 +1,1 @@
+"""The values that everything else is about: events, records, sessions, topics, problems."""

@@ -1,0 +1,27 @@
+"""Who calls a verb: the clock, the chance and the place that verbs may not look up themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+# Called with what is being done, how much of it is done, and how much there is.
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+class Caller(NamedTuple):
+    """The surroundings of one call."""
+
+    cwd: str  # absolute path of the working directory
+    now: str  # UTC, `2026-11-20T16:45:12Z`
+    random: Callable[[int], bytes]
+    source: str  # the interface: cli, hook, mcp
+    progress: Progress
+
+
+def silent(_what: str, _done: int, _total: int) -> None:
+    """Progress for callers that show none."""

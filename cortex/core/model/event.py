@@ -1,0 +1,197 @@
+"""The immutable fact that was captured: its id, its frontmatter, its raw content. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cortex.core.model.problem import Invalid
+from cortex.core.notes import yaml_writer
+from cortex.core.text.strings import base32
+from cortex.core.text.value import NamedTuple
+
+# The words a capture may give as its type. A new one is a word here and a handler in `core/normalize/handlers.py`.
+EVENT_TYPES = (
+    "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt", "session_start", "session_end", "subagent_stop",
+    "post_compact",
+)  # fmt: skip
+UNSAID = {
+    "session_start": "(no goal)",
+    "session_end": "(no summary)",
+}  # the text of an event that may come without one
+RAW_HEADING = "## Raw Content"
+MAX_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
+NAMED = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
+MOST_NAMED = 20_000 * 35  # bytes of such lines in one note
+
+_IN_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
+_DIGITS, _SIGNS = frozenset("0123456789"), frozenset(_IN_ORDER)
+_OF_PROJECTS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_NOT_IN_TAGS = frozenset(",#[]{}\"'")
+_LONGEST_PROJECT, _LONGEST_TAG = 64, 100
+
+
+class Event(NamedTuple):
+    """One captured fact. Empty text means not known; such fields are not written."""
+
+    id: str
+    type: str
+    at: str  # UTC, `2026-11-20T16:45:12Z`
+    text: str
+    session: str = ""
+    project: str = ""
+    branch: str = ""
+    tags: tuple[str, ...] = ()
+    host: str = ""  # the agent host that sent it, empty when a person did
+    source: str = ""  # the interface that took it: cli, hook, mcp
+    title: str = ""  # from here on what an observation says of its record
+    record: str = ""  # its type
+    topic: str = ""
+    scope: str = ""
+    confidence: str = ""
+    priority: str = ""
+    derived_from: tuple[str, ...] = ()  # record ids
+    supersedes: tuple[str, ...] = ()
+
+
+def event_id(stamp: str, random: bytes) -> str:
+    """An id from `YYYYMMDDtHHMMSSz` and at least 7 random bytes, of which 50 bits are used."""
+    return f"{stamp}-{base32(int.from_bytes(random, 'big'), 10)}"
+
+
+def id_after(id_: str, random: bytes) -> str:
+    """An id that sorts behind `id_`, by a step of 1 more than `random` says, of the same second while there is room: a clock
+    that is behind another, or two saves in one second, must not make the later text the earlier one."""
+    number = 0
+    for sign in id_[17:]:
+        number = number * 32 + _IN_ORDER.index(sign)
+    number += 1 + int.from_bytes(random, "big")
+    stamp = id_[:16] if number < 32**10 else _next_second(id_)
+    return f"{stamp}-" + "".join(
+        _IN_ORDER[number >> 5 * place & 31] for place in reversed(range(10))
+    )
+
+
+def _next_second(id_: str) -> str:
+    from datetime import datetime, timedelta  # noqa: PLC0415  hardly ever
+
+    return (datetime.fromisoformat(time_of(id_)) + timedelta(seconds=1)).strftime("%Y%m%dt%H%M%Sz")
+
+
+def is_event_id(text: str) -> bool:
+    """Whether `text` has the form of an event id and begins with a time that there is. By hand: `datetime` would cost a
+    capture 2 ms, and each pattern half a one."""
+    if (
+        len(text) != 27
+        or text[8] != "t"
+        or text[15:17] != "z-"
+        or not _DIGITS.issuperset(text[:8] + text[9:15])
+        or not _SIGNS.issuperset(text[17:])
+    ):
+        return False
+    year, month, day = int(text[:4]), int(text[4:6]), int(text[6:8])
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = 28 + leap if month == 2 else 31 - (month - 1) % 7 % 2
+    return (
+        1 <= month <= 12
+        and 1 <= day <= days
+        and int(text[9:11]) < 24
+        and int(text[11:13]) < 60
+        and int(text[13:15]) < 60
+    )
+
+
+def is_project(name: str) -> bool:
+    """Whether a capture may have this as its project."""
+    return (
+        0 < len(name) <= _LONGEST_PROJECT and name[0] not in "._-" and _OF_PROJECTS.issuperset(name)
+    )
+
+
+def is_tag(word: str) -> bool:
+    """Whether a capture may have this as a tag: one word without commas, quotes and brackets."""
+    return (
+        0 < len(word) <= _LONGEST_TAG
+        and _NOT_IN_TAGS.isdisjoint(word)
+        and len(word.split()) == 1
+        and not word[0].isspace()
+        and not word[-1].isspace()
+    )
+
+
+def latest(ids: Iterable[str]) -> str:
+    """The greatest event id among what a note names as where it came from; empty when there is none. A hand may have
+    written other names there, which would count as later than every event."""
+    return max(filter(is_event_id, ids), default="")
+
+
+def time_of(id_: str) -> str:
+    """The time that stands in an event id, as it stands in the event's `at`."""
+    d = id_
+    return f"{d[:4]}-{d[4:6]}-{d[6:8]}T{d[9:11]}:{d[11:13]}:{d[13:15]}Z"
+
+
+def path_of(id_: str) -> str:
+    """Where the normalized event lies in the vault: one folder a month."""
+    return f"events/{id_[:4]}/{id_[4:6]}/{id_}.md"
+
+
+def check(event: Event) -> None:
+    """Raise `Invalid` when the event may not be written."""
+    if event.type not in EVENT_TYPES:
+        raise Invalid(f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}")
+    if not event.text.strip():
+        raise Invalid(
+            "there is nothing to capture",
+            'cortex capture "Decision: …", or pipe text into cortex capture -',
+        )
+    size = len(event.text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise Invalid(
+            f"the content is {size:,} bytes; a capture holds at most {MAX_BYTES:,}",
+            "capture a summary, and keep the whole text as a note of its own in the vault",
+        )
+    if not is_event_id(event.id):
+        raise Invalid(
+            f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd"
+        )
+    if event.project and not is_project(event.project):
+        raise Invalid(
+            f"{event.project!r} is not a project name",
+            "use lower-case letters, digits, `.`, `_`, `-`; at most 64 characters",
+        )
+    for tag in event.tags:
+        if not is_tag(tag):
+            raise Invalid(
+                f"{tag!r} is not a tag",
+                "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db",
+            )
+
+
+def compose(event: Event) -> str:
+    """The event as a note: frontmatter, then the text as it came below its heading."""
+    fields: dict[str, yaml_writer.Value] = {
+        "id": event.id,
+        "type": event.type,
+        "at": event.at,
+        "session": event.session,
+        "project": event.project,
+        "branch": event.branch,
+        "tags": event.tags,
+        "host": event.host,
+        "source": event.source,
+        "title": event.title,
+        "record": event.record,
+        "topic": event.topic,
+        "scope": event.scope,
+        "confidence": event.confidence,
+        "priority": event.priority,
+        "derived_from": event.derived_from,
+        "supersedes": event.supersedes,
+    }
+    return f"{yaml_writer.frontmatter(fields)}\n{RAW_HEADING}\n\n{event.text}\n"
+
+
+def raw_content(body: str) -> str | None:
+    """The captured text from the body of an event's note; None when the heading is missing."""
+    head, found, text = body.partition(f"{RAW_HEADING}\n\n")
+    return text.removesuffix("\n") if found and not head.strip() else None

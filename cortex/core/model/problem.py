@@ -1,0 +1,34 @@
+"""What goes wrong, as values to collect or exceptions to raise; each names the next thing to do."""
+
+from __future__ import annotations
+
+from cortex.core.text.value import NamedTuple
+
+
+class Problem(NamedTuple):
+    """Something wrong in one place that stops nothing else."""
+
+    where: str  # vault-relative path, `path:line` where the line is known
+    message: str
+    hint: str = ""  # the next command or edit; empty only when nothing needs doing
+
+
+class CortexError(Exception):
+    """A verb could not do what was asked. `hint` names the next command to run."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NotFound(CortexError):
+    """The named vault, note or event does not exist."""
+
+
+class Conflict(CortexError):
+    """What was asked contradicts what is there: a name is taken, a lock is held, a file changed meanwhile."""
+
+
+class Invalid(CortexError):
+    """The input cannot be used as it is."""

@@ -1,0 +1,153 @@
+"""The living note that an event became: its types, its id, its first form."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.model.problem import Invalid
+from cortex.core.notes import yaml_writer
+from cortex.core.text.strings import short_hash, shorten, slug
+
+SCOPES = ("project", "personal", "global")
+
+# Kinds of record that Cortex itself makes or offers a template for; people may write any other type by hand.
+RECORD_TYPES = (
+    "decision", "rejection", "pattern", "gotcha", "learning", "discovery", "bugfix", "architecture", "config",
+    "preference", "question", "context", "progress", "reference", "meeting", "action", "plan", "note",
+)  # fmt: skip
+
+# The word before a colon with which a person says what a capture is.
+LEADING_WORDS = {
+    **{type_: type_ for type_ in RECORD_TYPES},
+    "decided": "decision", "rejected": "rejection", "learned": "learning", "lesson": "learning", "til": "learning",
+    "discovered": "discovery", "bug": "bugfix", "fix": "bugfix", "fixed": "bugfix", "todo": "action",
+}  # fmt: skip
+# And the words that say a type where one is asked for; an `Error:` that begins a text is none of them.
+_TYPE_WORDS = {
+    **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning", "lessons": "learning",
+    "error": "bugfix", "convention": "pattern",
+}  # fmt: skip
+
+
+_BLANK_LINES = "\n"  # around a body; the blanks that begin a line of code are part of it
+
+
+class Record(NamedTuple):
+    """A record as normalization first writes it. Empty fields are not written; from then on it is a person's note."""
+
+    id: str
+    type: str
+    title: str
+    body: str
+    created: str
+    events: tuple[str, ...]
+    status: str = "active"
+    scope: str = ""  # project, personal or global; by default what the project says
+    project: str = ""
+    branch: str = ""
+    topic: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    owner: str = ""
+    due: str = ""
+    updated: str = ""  # by default when it was created
+    confidence: str = ""  # 0 to 1, as somebody said it
+    priority: str = ""  # 1 to 10, the same
+    supersedes: tuple[str, ...] = ()  # record ids
+    relations: tuple[tuple[str, str], ...] = ()  # (kind, record id)
+    pinned: bool = False
+    layer: str = ""  # of extraction, that found it in what an event says; such a record's id is made of its text
+
+
+def record_id(title: str, event: str, ordinal: int = 0) -> str:
+    """The id of the `ordinal`-th record of an event: the same on every clone, unlike a counter."""
+    return f"{slug(title)}-{short_hash(f'{event}/{ordinal}')}"
+
+
+def type_named(word: str) -> str:
+    """The type that a word names, as `rejected` names the rejection; a word that nobody knows is a type of its own."""
+    return _TYPE_WORDS.get(word, word)
+
+
+def is_type(word: str) -> bool:
+    """Whether a record may be of this type, also one that a person invented: it names a folder, and nothing that Cortex
+    makes in other places."""
+    return slug(word, 40) == word and word not in ("session", "briefing")
+
+
+def scope_of(project: str) -> str:
+    """The scope of what nobody has given one."""
+    return "project" if project else "personal"
+
+
+def confidence_of(text: str) -> str:
+    """A confidence as it is kept; empty for none. `Invalid` when it is no number from 0 to 1."""
+    try:
+        value = float(text) if text else 0.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:  # nor is `nan`
+        raise Invalid(
+            f"{_shown(text)} is no confidence", "give a number from 0 to 1: --confidence 0.8"
+        )
+    return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
+
+
+def priority_of(text: str) -> str:
+    """A priority as it is kept; empty for none. `Invalid` when it is no whole number from 1 to 10."""
+    if text and not (
+        text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
+    ):
+        raise Invalid(
+            f"{_shown(text)} is no priority",
+            "give a whole number from 1 to 10, where 10 matters most",
+        )
+    return str(int(text)) if text else ""
+
+
+def _shown(text: str) -> str:
+    from cortex.core.redact.secrets import clean  # noqa: PLC0415  its patterns cost 8 ms
+
+    return repr(shorten(clean(text), 50))
+
+
+def begun_as(type_: str) -> str:
+    """The status with which a record of a type begins."""
+    return "open" if type_ == "action" else "active"
+
+
+def provenance(
+    events: tuple[str, ...], session: str, layer: str = ""
+) -> dict[str, yaml_writer.Value]:
+    """The block that says which events a record came from; oldest first, so that its lines merge."""
+    block: dict[str, yaml_writer.Value] = {"events": sorted(events)}
+    return block | ({"session": session} if session else {}) | ({"layer": layer} if layer else {})
+
+
+def relation_fields(relations: tuple[tuple[str, str], ...]) -> list[yaml_writer.Value]:
+    return [{"kind": kind, "to": f"[[{to}]]"} for kind, to in relations]
+
+
+def compose(record: Record) -> str:
+    fields: dict[str, yaml_writer.Value] = {
+        "id": record.id,
+        "type": record.type,
+        "title": record.title,
+        "status": record.status,
+        "scope": record.scope or scope_of(record.project),
+        "project": record.project,
+        "branch": record.branch,
+        "topic": record.topic,
+        "tags": record.tags,
+        "owner": record.owner,
+        "due": record.due,
+        "created": record.created,
+        "updated": record.updated or record.created,
+        "confidence": record.confidence,
+        "priority": record.priority,
+        "pinned": record.pinned or None,
+        "supersedes": record.supersedes,
+        "relations": relation_fields(record.relations),
+        "provenance": provenance(record.events, record.session, record.layer),
+    }
+    return f"{yaml_writer.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"

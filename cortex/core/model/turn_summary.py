@@ -1,0 +1,120 @@
+"""A stretch of an agent's session: what it said and did between two captures, and the text of an event that tells it.
+
+The text is markdown: first what was said, then, below a mark that nothing said can hold, lists of what was done. What an
+event's text tells is read back from it alone, so that every clone extracts the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cortex.core.text.value import NamedTuple
+
+MARK = "<!-- cortex: what was done -->"
+TAG = "[memory"  # how a memory tag begins, in lower case
+_ASKED, _CHANGED, _RAN, _PLAN = "Asked to remember:", "Files changed:", "Commands:", "Plan:"
+_BROKEN_MARK = MARK.replace("<!--", "<!- -")
+
+
+class Command(NamedTuple):
+    """A command that was run: its line, and as `outcome` `ok`, or `failed` with the first words of why."""
+
+    line: str
+    outcome: str = "ok"
+
+
+class Step(NamedTuple):
+    """A step of the agent's plan."""
+
+    text: str
+    done: bool
+
+
+class Stretch(NamedTuple):
+    """What was said, and what was done. Every text but `said` is one line; files are relative to the project."""
+
+    said: str = ""
+    asked: tuple[str, ...] = ()  # lines of the user's own that hold a memory tag
+    changed: tuple[str, ...] = ()
+    ran: tuple[Command, ...] = ()
+    plan: tuple[Step, ...] = ()  # the latest
+
+    def __bool__(self) -> bool:
+        return bool(self.said.strip() or any(self[1:]))
+
+
+def is_tagged(text: str) -> bool:
+    """Whether a memory tag may stand in a text; what is one, `core/extract/memory_tags.py` says."""
+    return TAG in text.lower()
+
+
+def compose(stretch: Stretch) -> str:
+    """The text of an event. `read` gives the stretch back; blanks at the ends of what was said are lost, and backticks in commands."""
+    stretch = stretch._replace(
+        ran=tuple(one._replace(line=one.line.replace("`", "'")) for one in stretch.ran)
+    )
+    lists = (
+        (_ASKED, stretch.asked),
+        (_CHANGED, stretch.changed),
+        (_RAN, [f"`{line}` {outcome}" for line, outcome in stretch.ran]),
+        (_PLAN, [f"[{'x' if step.done else ' '}] {step.text}" for step in stretch.plan]),
+    )
+    done = [
+        part
+        for heading, items in lists
+        if items
+        for part in (heading, "\n".join(f"- {_one_line(item)}" for item in items))
+    ]
+    said = stretch.said.strip().replace(MARK, _BROKEN_MARK)
+    return "\n\n".join([*([said] if said else []), *([MARK, *done] if done else [])])
+
+
+def read(text: str) -> Stretch:
+    """The stretch that an event's text tells. A text without the mark is all said."""
+    said, _, done = text.partition(MARK)
+    held: dict[str, list[str]] = {_ASKED: [], _CHANGED: [], _RAN: [], _PLAN: []}
+    here: list[str] = []
+    for line in done.splitlines():
+        if line in held:
+            here = held[line]
+        elif line.startswith("- "):
+            here.append(line[2:])
+    ran = (item.removeprefix("`").partition("` ") for item in held[_RAN])
+    return Stretch(
+        said.strip(), tuple(held[_ASKED]), tuple(held[_CHANGED]), tuple(Command(line, outcome) for line, _, outcome in ran),
+        tuple(Step(item[4:], item.startswith("[x]")) for item in held[_PLAN]),
+    )  # fmt: skip
+
+
+def joined(stretches: Iterable[Stretch]) -> Stretch:
+    """Several stretches as one: all that was said, each thing done once, the last plan."""
+    all_ = list(stretches)
+    return Stretch(
+        "\n\n".join(one.said.strip() for one in all_ if one.said.strip()),
+        tuple(dict.fromkeys(line for one in all_ for line in one.asked)),
+        tuple(dict.fromkeys(path for one in all_ for path in one.changed)),
+        tuple(dict.fromkeys(command for one in all_ for command in one.ran)),
+        next((one.plan for one in reversed(all_) if one.plan), ()),
+    )
+
+
+def together(messages: Iterable[str]) -> str:
+    """Messages as one text: what one has opened, a code block or `<private>`, ends with it, and swallows no later one."""
+    return "\n\n".join(_closed(message) for message in messages)
+
+
+def _closed(message: str) -> str:
+    fence = ""
+    for line in message.splitlines() if "```" in message or "~~~" in message else ():
+        mark = line.lstrip(" ")
+        if not fence and mark.startswith(("```", "~~~")) and len(line) - len(mark) <= 3:
+            fence = mark[: len(mark) - len(mark.lstrip(mark[0]))]
+        elif fence and mark.startswith(fence) and not mark.strip(f"{fence[0]} \t"):
+            fence = ""
+    low = message.lower() if "<" in message else ""
+    open_ = low.count("<private>") + low.count("<private ") - low.count("</private")
+    return message + (f"\n{fence}" if fence else "") + "</private>" * max(0, open_)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""From events to changes of records: deterministic, without effects."""

@@ -1,0 +1,293 @@
+"""Bytes to note and back. A note keeps every byte it was read from; an edit replaces only the lines it means to.
+
+`write(read(data)) == data` for any bytes. Nothing here raises on a stranger's file: what cannot be understood is a
+problem of the note, and its text is still there to be searched.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from cortex.core.model.event import MOST_NAMED, NAMED
+from cortex.core.model.problem import Invalid, Problem
+from cortex.core.model.status import UTF16_MARKS, decoded
+from cortex.core.notes.frontmatter import Fields, Unreadable, load
+
+BOM = b"\xef\xbb\xbf"
+# Lines that name events come on top: a topic gets one with every save, a session with every prompt.
+MAX_OWN_BYTES = 64 * 1024
+MAX_FRONTMATTER_LINES = 1000
+MAX_FRONTMATTER_BYTES = MAX_OWN_BYTES + MOST_NAMED
+_NAMED = re.compile(NAMED)
+_FENCE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
+_CLOSING = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
+_EOL = re.compile(rb"\r\n|\n|\r")
+_MARKER = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_SIMPLE = re.compile(
+    r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
+    re.MULTILINE,
+)
+_KEY = re.compile(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)")
+
+
+class Note(NamedTuple):
+    """A note as it stands in its file: `bom + opening + block + closing + body` are its bytes."""
+
+    bom: bytes
+    opening: bytes  # the first fence line; empty when the note has no frontmatter
+    block: bytes  # the lines between the fences
+    closing: bytes
+    body: bytes
+    fields: Fields
+    problems: tuple[Problem, ...]
+
+    @property
+    def text(self) -> str:
+        """The body as text; bytes that are not UTF-8 become U+FFFD here and stay as they are in the file."""
+        return decoded(self.body)
+
+    @property
+    def body_line(self) -> int:
+        """The 1-based line of the file on which the body begins."""
+        return len(_EOL.findall(self.opening + self.block + self.closing)) + 1
+
+    @property
+    def eol(self) -> str:
+        """The line ending of the file's first line; `\\n` when it has none."""
+        found = _EOL.search(self.opening or self.body)
+        return found[0].decode() if found else "\n"
+
+    def get(self, key: str) -> str:
+        """The field as text: empty when it is missing or is no single value."""
+        value = self.fields.get(key)
+        return value if isinstance(value, str) else ""
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The field as texts: a list, or one text with commas between, as people write both."""
+        value = self.fields.get(key)
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(",")]
+        return (
+            tuple(item for item in value if isinstance(item, str) and item)
+            if isinstance(value, list)
+            else ()
+        )
+
+    def provenance(self) -> tuple[tuple[str, ...], Fields]:
+        """The events that the note names as where it came from, and what else stands beside them."""
+        held = self.fields.get("provenance")
+        block = dict(held) if isinstance(held, dict) else {}
+        named = block.pop("events", None)
+        named = [named] if isinstance(named, str) else named
+        return tuple(one for one in named if isinstance(one, str)) if isinstance(
+            named, list
+        ) else (), block
+
+
+def read(data: bytes, where: str = "") -> Note:
+    """Take a file apart. `where` is the path that problems name."""
+    bom = BOM if data.startswith(BOM) else b""
+    rest = data[len(bom) :]
+    problems: list[Problem] = []
+    opening, block, closing, body = _split(rest, where, problems)
+    fields = _fields(block, where, problems) if opening else {}
+    if data.startswith(UTF16_MARKS):
+        problems.append(
+            Problem(
+                where,
+                "UTF-16, not UTF-8",
+                "save the note as UTF-8; until then its text is searched and its frontmatter is not",
+            )
+        )
+    elif b"\0" in data:
+        problems.append(
+            Problem(
+                where,
+                "NUL bytes: this looks like a binary file",
+                "move it out of the vault, or rename it",
+            )
+        )
+    else:
+        problems += _encoding_problem(data, where)
+    return Note(bom, opening, block, closing, body, fields, tuple(problems))
+
+
+def write(note: Note) -> bytes:
+    return note.bom + note.opening + note.block + note.closing + note.body
+
+
+def parse(data: bytes, where: str) -> Note:
+    """A note that is about to be used or edited by its fields: raises `Invalid` with its first problem."""
+    note = read(data, where)
+    if note.problems:
+        problem = note.problems[0]
+        raise Invalid(f"{problem.where}: {problem.message}", problem.hint)
+    return note
+
+
+def set_field(note: Note, key: str, lines: list[str]) -> Note:
+    """The note with the top-level `key` written as `lines`: in the place of its old lines, else at the end of the
+    frontmatter (a new one when there is none). Every other byte stays. The fields of the result are read anew."""
+    written = "".join(line + note.eol for line in lines).encode()
+    if not note.opening:
+        fence = f"---{note.eol}".encode()
+        return read(note.bom + fence + written + fence + note.body)
+    start, end = span(note.block, key)
+    changed = read(
+        note.bom
+        + note.opening
+        + note.block[:start]
+        + written
+        + note.block[end:]
+        + note.closing
+        + note.body
+    )
+    if not changed.opening and changed.problems:
+        raise Invalid(
+            f"with {key!r} it could not be read any more: {changed.problems[0].message}",
+            "take lines out of its frontmatter",
+        )
+    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
+    others = (
+        {other: value for other, value in fields.items() if other != key}
+        for fields in (note.fields, changed.fields)
+    )
+    if next(others) != next(others) or len(changed.problems) > len(note.problems):
+        raise Invalid(
+            f"its frontmatter is written in a way in which {key!r} cannot be changed alone",
+            "write it as `key: value` lines",
+        )
+    return changed
+
+
+def insert_body_line(note: Note, line: str, before: int) -> Note:
+    """The note with `line` put before the body's line number `before` (0-based; past the end appends)."""
+    lines = note.body.splitlines(keepends=True)
+    if lines and before >= len(lines) and not lines[-1].endswith((b"\n", b"\r")):
+        lines[-1] += note.eol.encode()
+    lines.insert(before, line.encode() + note.eol.encode())
+    return note._replace(body=b"".join(lines))
+
+
+def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, bytes, bytes, bytes]:
+    fence = _FENCE.match(rest)
+    if not fence or not fence[1]:
+        return b"", b"", b"", rest
+    closing = _CLOSING.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
+    own = block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
+    if closing and (
+        len(block) + len(closing[0]) > MAX_OWN_BYTES or block.count(b"\n") > MAX_FRONTMATTER_LINES
+    ):
+        own = _NAMED.sub(b"", block)
+        if len(own) + len(closing[0]) > MAX_OWN_BYTES:
+            closing, block = None, block[:4096]
+    lines = block.decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    if not closing:
+        if _KEY.match(first):
+            message = (
+                f"the frontmatter has no closing ---, or is larger than {MAX_OWN_BYTES // 1024} KB"
+            )
+            problems.append(Problem(f"{where}:1", message, "end it with a line of three dashes"))
+        return b"", b"", b"", rest
+    if lines and not lines[0].strip() and first and not _KEY.match(first):
+        return b"", b"", b"", rest  # a thematic break at the top of a note that has no frontmatter
+    if len(_EOL.findall(own)) > MAX_FRONTMATTER_LINES:
+        problems.append(
+            Problem(
+                f"{where}:1",
+                f"the frontmatter has over {MAX_FRONTMATTER_LINES} lines",
+                "move text below the closing ---",
+            )
+        )
+        return b"", b"", b"", rest
+    return rest[: fence.end()], block, rest[closing.start() : closing.end()], rest[closing.end() :]
+
+
+def _fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
+    try:
+        text = block.decode()
+    except UnicodeDecodeError:
+        return {}  # named as an encoding problem of the whole note
+    if marker := _MARKER.search(text):
+        line = text.count("\n", 0, marker.start()) + 2
+        problems.append(
+            Problem(
+                f"{where}:{line}",
+                "conflict markers in the frontmatter",
+                "choose the lines to keep and delete the markers",
+            )
+        )
+        return _salvaged(text)
+    try:
+        fields, complaints = load(text)
+    except Unreadable as error:
+        hint = (
+            "put the value in quotes"
+            if "mapping values" in error.message
+            else "mend the line; the text is searched meanwhile"
+        )
+        problems.append(
+            Problem(
+                f"{where}:{error.line + 1}",
+                f"the frontmatter cannot be read: {error.message}",
+                hint,
+            )
+        )
+        return _salvaged(text)
+    problems += [
+        Problem(f"{where}:{line + 1}", message, "edit the line") for line, message in complaints
+    ]
+    return fields
+
+
+def _salvaged(text: str) -> Fields:
+    """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its id, its title and
+    its status still hold. Only for showing and finding; `parse` refuses such a note."""
+    found: Fields = {}
+    for key, value in _SIMPLE.findall(text):
+        if value[0] not in "[{&*!|>%@`\"'":
+            found.setdefault(key, value)
+    return found
+
+
+def _encoding_problem(data: bytes, where: str) -> list[Problem]:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = len(_EOL.findall(data[: error.start])) + 1
+        return [
+            Problem(
+                f"{where}:{line}",
+                "not UTF-8",
+                "save the note as UTF-8; until then the odd bytes are not searched",
+            )
+        ]
+    return []
+
+
+def span(block: bytes, key: str) -> tuple[int, int]:
+    """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
+    follow, comments among these included. Both ends are the block's end when it has no such key."""
+    head = re.compile(
+        rb"^(?:"
+        + re.escape(key.encode())
+        + rb"|\""
+        + re.escape(key.encode())
+        + rb"\"|'"
+        + re.escape(key.encode())
+        + rb"')[ \t]*:"
+    )
+    start = end = -1
+    offset = 0
+    for line in block.splitlines(keepends=True):
+        if start < 0:
+            if head.match(line):
+                start, end = offset, offset + len(line)
+        elif line[:1] in (b" ", b"\t") or line.startswith((b"- ", b"-\n", b"-\r")):
+            end = offset + len(line)
+        elif line.strip() and not line.startswith(b"#"):
+            break
+        offset += len(line)
+    return (start, end) if start >= 0 else (len(block), len(block))

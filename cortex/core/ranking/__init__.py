@@ -1,0 +1,1 @@
+"""Which notes matter: importance, lifecycle, similarity, relevance; queries as values."""

@@ -1,0 +1,1 @@
+"""Secrets in a text and the patterns by which they are recognized."""

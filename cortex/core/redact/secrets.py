@@ -1,0 +1,686 @@
+"""Secrets in a text become `[REDACTED:kind]` before the text is written anywhere.
+
+The shapes are those the vendors publish (`shapes`). A shape that cannot be told from prose (a password, 40 base64
+characters) is taken only with its name beside it. Where a doubt remains, more is hidden rather than less.
+
+Two rules make the cost linear and a second pass a no-op:
+a pattern that has to look far consumes what it looked at even if it finds nothing (then no group took part);
+marks of an earlier pass are read as NUL characters, which no pattern matches, and which end what is looked at around one.
+"""
+
+from __future__ import annotations
+
+from cortex.core.redact.secret_patterns import (
+    COOKIE_PAIR,
+    DATA,
+    DATA_HINTS,
+    IGNORE_CASE,
+    KINDS,
+    LONG,
+    NO_SECRETS,
+    PROSE,
+    SEED_GAP,
+    SEED_WORD,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+# A secret pasted through a chat or a word processor may carry these invisible characters.
+HIDDEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+
+_KEY_REACH = 65536  # characters; the longest key block, a PGP key with a photograph, is shorter
+
+_MARK = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
+_END_OF_LINE = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
+# A line of a key's body after a line end, real or JSON-escaped; or, its line ends lost, 40 or more in a row.
+_KEY_LINE = (
+    r"(?:[ \t]*(?:\r?\n|\r|\\{1,2}r\\{1,2}n|\\{1,2}n)){1,3}[ \t>|#*]{0,8}"
+    r"(?:[A-Z][A-Za-z-]{1,30}:[ \t][^\r\n\\\x00]{0,200}|([A-Za-z0-9+/=]+))"
+    + _END_OF_LINE
+    + r"|[ \t]{0,8}([A-Za-z0-9+/=]{40,})"
+)
+
+Span = tuple[int, int]
+
+
+def redact(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with its secrets replaced, and the kind of each replacement in order of appearance.
+
+    A text without a secret comes back as the same object.
+    """
+    seen = text
+    if not text.isascii():
+        for char in HIDDEN:
+            seen = seen.replace(char, "")
+    if "[REDACTED:" in seen:
+        import re  # noqa: PLC0415
+
+        seen = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), seen)
+    found = _find(seen)
+    if not found:
+        return text, ()
+    place: range | list[int] = range(len(text))  # where a character of `seen` stands in `text`
+    if len(seen) < len(text):
+        place = [i for i, char in enumerate(text) if char not in HIDDEN]
+    parts: list[str] = []
+    kinds: list[str] = []
+    at = 0
+    for start, end, row in found:
+        kind = KINDS[row][0]
+        parts += (text[at : place[start]], f"[REDACTED:{kind}]")
+        kinds.append(kind)
+        at = place[end - 1] + 1
+    parts.append(text[at:])
+    return "".join(parts), tuple(kinds)
+
+
+def _find(text: str) -> list[tuple[int, int, int]]:
+    """(start, end, row of KINDS) of each secret, in order, overlapping ones united under the earliest row."""
+    folded = text.lower()
+    words = text.split()
+    long_words = [word for word in words if len(word) >= LONG]
+    long = " ".join(long_words)
+    spans: list[tuple[int, int, int]] = []
+    for row, (kind, hints, source, flags) in enumerate(KINDS):
+        hay = long if not flags else folded if flags & IGNORE_CASE else text
+        for hint in hints:
+            if hint in hay:
+                import re  # noqa: PLC0415  as said
+
+                pattern = re.compile(source, flags)
+                matched = _FIND.get(kind, _tokens)(pattern, text)
+                if matched and not flags and any(data in long for data in DATA_HINTS):
+                    matched = _outside_data(matched, text)
+                spans += [(start, end, row) for start, end in matched]
+                break
+    if (_twelve(words, _is_short) and _has_phrase(words)) or _are_joined(long_words):
+        spans += [(start, end, len(KINDS) - 1) for start, end in _phrases(text)]
+    spans.sort()
+    found: list[tuple[int, int, int]] = []
+    for start, end, row in spans:
+        if found and start < found[-1][1]:
+            first, last, before = found[-1]
+            found[-1] = (first, max(end, last), min(row, before))
+        else:
+            found.append((start, end, row))
+    return found
+
+
+def _outside_data(spans: list[Span], text: str) -> list[Span]:
+    """The spans that do not lie in data in base64: letters of a picture are no token."""
+    import re  # noqa: PLC0415  as said
+
+    data = [match.span() for match in re.finditer(DATA, text)]
+    outside: list[Span] = []
+    at = 0
+    for start, end in spans:
+        while at < len(data) and data[at][1] <= start:
+            at += 1
+        if at == len(data) or start <= data[at][0] or end > data[at][1]:
+            outside.append((start, end))
+    return outside
+
+
+def _tokens(pattern: re.Pattern[str], text: str) -> list[Span]:
+    if not pattern.groups:
+        return [match.span() for match in pattern.finditer(text)]
+    return [match.span(match.lastindex) for match in pattern.finditer(text) if match.lastindex]
+
+
+def _private(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """From an opening tag to the tag that closes it, or to the end of the text if none does."""
+    spans: list[Span] = []
+    depth = start = 0
+    for tag in pattern.finditer(text):
+        if not tag[1]:
+            start = start if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                spans.append((start, tag.end()))
+    if depth:
+        spans.append((start, len(text)))
+    return spans
+
+
+def _keys(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look like a key.
+
+    Such lines are taken after an END too: a planted END must not uncover the real body.
+    """
+    if not pattern.groups:
+        return _tokens(pattern, text)
+    import re  # noqa: PLC0415  as said
+
+    line = re.compile(_KEY_LINE, re.ASCII)
+    spans: list[Span] = []
+    begun: list[re.Match[str]] = []
+    for mark in pattern.finditer(text):
+        if mark[1] == "BEGIN":
+            begun.append(mark)
+            continue
+        for begin in begun:
+            if mark.end() - begin.start() <= _KEY_REACH:
+                spans.append((begin.start(), _key_body(line, text, mark.end())))
+                break
+            spans.append((begin.start(), _key_body(line, text, begin.end())))
+        begun = []
+    return spans + [(begin.start(), _key_body(line, text, begin.end())) for begin in begun]
+
+
+def _key_body(line: re.Pattern[str], text: str, start: int) -> int:
+    """Where the key lines at `start` end: headers, lines of 20 or more, and one shorter line after those."""
+    at = end = start
+    while match := line.match(text, at):
+        at = match.end()
+        run = match[1] or match[2]
+        if run and len(run) >= 20:
+            end = at
+        elif run:
+            return at if end > start else start
+        elif end > start:
+            break
+    return end
+
+
+def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """Values of 8 characters or more that have both a letter and a digit, and passwords that are plain from their line."""
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        at = match.end()
+        if not match.lastindex:
+            continue
+        start, end = match.span(match.lastindex)
+        value = text[start:end]
+        quoted = text[start - 1] in "\"'`"
+        if not quoted:
+            value = value.rstrip(".,:!?)]}>*_|")
+        folder = match[0][:3].lower() == "pwd" and (value[:1] in "/~.$%" or value[1:2] == ":")
+        hidden = (len(value) >= 8 and _mixed(value)) or (
+            text[end : end + 1] != "\0" and _plain(text, match.start(), start, value)
+        )
+        if hidden and not folder and not _is_identifier(value, match[0]):
+            spans.append((start, start + len(value)))
+        elif quoted:
+            at = start
+        if not quoted:
+            at = max(
+                start, end - 48
+            )  # it may end in a name that has a value: `token: password: ...`
+    return spans
+
+
+def _mixed(value: str) -> bool:
+    return value.lower() != value.upper() and any(digit in value for digit in "0123456789")
+
+
+def _is_identifier(value: str, name: str) -> bool:
+    """True if `value`, which is assigned to `name`, is the name of a field or a variable: `csrfmiddlewaretoken2`.
+
+    Tokens are random, so letters that contain "token" are none. A password may be chosen like that, so there a name must
+    have several parts: `new_password_2`.
+    """
+    letters = value.rstrip("0123456789")
+    if len(value) - len(letters) > 2 or not letters.replace("_", "").isalpha():
+        return False
+    letters = letters.lower()
+    if name[:5].lower() == "token":
+        return any(word in letters for word in ("token", "csrf", "xsrf"))
+    return "_" in letters.strip("_") and any(
+        word in letters for word in ("token", "passw", "secret")
+    )
+
+
+def _plain(text: str, name: int, start: int, value: str) -> bool:
+    """Whether a value that is short, or of letters alone, is a password: quoted, `name=value` or a line of settings."""
+    end = start + len(value)
+    after = text[end : end + 1]
+    said = text[name:start]
+    password = said.lower().startswith(_PASSWORDS)
+    quoted = text[start - 1] in "\"'`" and after in (text[start - 1], "\\")
+    attached = (
+        said.rstrip("\"'").endswith("=")
+        and " " not in said
+        and after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
+    )
+    before = text[max(0, name - 30) : name]
+    option = before[len(before.rstrip("abcdefghijklmnopqrstuvwxyz-")) :].startswith("--")
+    shouted = attached and (said[:4].isupper() or option)  # DB_PASSWORD=... or --password=...
+    if len(value) < 6 or not (password or said[:6].lower() == "secret"):
+        return password and shouted and len(value) >= 4 and _mixed(value)
+    if not (quoted or attached or _is_setting(text, name, end)):
+        return False
+    if _mixed(value) or (
+        value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")
+    ):
+        return password and " " not in value
+    if " " in value:
+        return quoted and password and _is_passphrase(value)
+    if not value.replace("-", "").isalpha() or not _is_word(value):
+        return False
+    cased = value.islower() or value.isupper() or (quoted and not value.istitle())
+    return shouted or (cased and len(value) >= (8 if password else 12))
+
+
+def _is_word(value: str) -> bool:
+    """Whether letters alone may be a secret: no name of one, and no word that stands where one is explained."""
+    low = value.lower()
+    return f" {low} " not in NO_SECRETS and not low.startswith(
+        ("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your")
+    )
+
+
+def _is_passphrase(value: str) -> bool:
+    words = value.split(" ")
+    return len(words) > 2 and all(
+        len(one) > 2
+        and one.isalpha()
+        and one.islower()
+        and f" {one} " not in PROSE
+        and _is_word(one)
+        for one in words
+    )
+
+
+def _is_setting(text: str, name: int, end: int) -> bool:
+    """Whether nothing but a setting stands on the line: `export DB_`, the name at `name`, the value that ends at `end`."""
+    before = text[max(0, name - 120) : name]
+    line = before.rpartition("\n")[2]
+    rest, more, _ = text[end : end + 40].partition("\n")
+    if (len(line) == 120 and name > 120) or "\0" in line or (not more and len(rest) == 40):
+        return False
+    words = line.split()
+    if words and not line[-1:].isspace():
+        words.pop()
+    return not rest.strip(" \t\r\"'`,;\\") and all(
+        word in ("export", "set", "ENV", "-", "*", ">", "|", "const", "let", "var")
+        for word in words
+    )
+
+
+def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """What follows `--password`: letters with digits or signs; letters alone only where the option or the line ends."""
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        start, end = match.span(match.lastindex or 0)
+        at = start  # `--token --password X`
+        if text[end : end + 1] == "\0":
+            continue
+        value = text[start:end].rstrip(".,:!?)]}>*_|")
+        end = start + len(value)
+        after = text[end : end + 3]
+        if len(value) < 6 or _stands_in(value) or value.startswith(("-", "/", "id=", "type=")):
+            continue
+        ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in (
+            "-",
+            "|",
+            "\\",
+            "&",
+            ">",
+            ";",
+        )
+        lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
+        if (
+            _mixed(value)
+            or lettered
+            or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~"))
+        ):
+            spans.append((start, end))
+    return spans
+
+
+def _stands_in(value: str) -> bool:
+    """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
+    named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in (
+        "pass",
+        "pwd",
+    )
+    return (
+        value[0] in "$<{%[*(=…•"
+        or "***" in value
+        or "..." in value
+        or named
+        or not (_mixed(value) or _is_word(value))
+    )
+
+
+def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """`-p`, `-a` and `-u user:` of programs that take a password there."""
+    import re  # noqa: PLC0415  as said
+
+    apostrophe = re.compile(r"(?<=\w)'(?=\w)")  # a quote that is none
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        start, at = match.span(match.lastindex or 0)
+        value = text[start:at]
+        command = _command(text, match.start(), apostrophe) + " "
+        if match[1] is None:
+            # Without a password the user is a token, or a word.
+            taken = _last_program(command, ("curl",)) == "curl" and (
+                text[at : at + 1] != ":" or _mixed(value)
+            )
+        elif match[1] == "a":
+            taken = _last_program(command, ("redis-cli",)) == "redis-cli"
+        else:
+            program = _last_program(
+                command,
+                (
+                    "mysql",
+                    "mariadb",
+                    "mongo",
+                    "sshpass",
+                    "login",
+                    "ssh ",
+                    "scp ",
+                    "rsync ",
+                    "sftp ",
+                ),
+            )
+            if program in ("mysql", "mariadb"):
+                # `-p name` is the database; `docker run --name mysql -p1:2` are ports.
+                ports = value.replace(":", "").isdigit() and (":" in value or " run " in command)
+                taken = not match[2] and not ports
+            else:
+                taken = program == "sshpass" or (
+                    program in ("login", "mongo") and not value.isdigit()
+                )
+        if taken and not _stands_in(value) and text[at : at + 1] != "\0":
+            spans.append((start, at))
+        else:
+            at = start  # an open quote may hold the next option
+    return spans
+
+
+def _command(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
+    """The part before `end` of the shell command that stands there; at most 400 characters, from an earlier mark on. What divides
+    two commands divides none in quotes."""
+    command = text[max(0, end - 400) : end].replace("\\\n", "  ")
+    command = command[command.rfind("\0") :] if "\0" in command else command
+    if "'" in command:
+        command = apostrophe.sub("_", command)
+    start, quotes = len(command), ""
+    for _ in range(_MOST_DIVIDED):
+        at = max([command.rfind(sign, 0, start) for sign in ("\n", "&&", "; ", "| ")])
+        if at < 0:
+            break
+        quotes += command[at:start]
+        start = at
+        if not (quotes.count('"') % 2 or quotes.count("'") % 2):
+            return command[at + 1 :]
+    return command
+
+
+def _last_program(command: str, names: tuple[str, ...]) -> str:
+    """Which of the programs is named last in `command`, as a word or the end of a path; empty if none is."""
+    place, program = -1, ""
+    for name in names:
+        at = command.rfind(name)
+        while at > 0 and (
+            command[at - 1].isalnum()
+            or command[at - 1] in "_.@:\0"
+            or (name == "login" and command[at - 1] != " ")
+        ):
+            at = command.rfind(name, 0, at)
+        if at > place:
+            place, program = at, name
+    return program
+
+
+def _cookies(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """The values of cookies that log somebody in, by their names."""
+    import re  # noqa: PLC0415  as said
+
+    pair = re.compile(COOKIE_PAIR, pattern.flags)
+    spans: list[Span] = []
+    for line in pattern.finditer(text):
+        for match in pair.finditer(text, *line.span(1)):
+            value = match[1]
+            hidden = (
+                (_mixed(value) or len(value) >= 16)
+                and not _stands_in(value)
+                and not _is_identifier(value, "token")
+            )
+            if hidden and text[match.end() : match.end() + 1] != "\0":
+                spans.append(match.span(1))
+    return spans
+
+
+def _elements(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """The text of elements such as `<password>`, and the value of attributes such as `name="password" value=`."""
+    spans: list[Span] = []
+    for match in pattern.finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        value = text[start:end].removesuffix("]]>").strip()
+        start = text.index(value, start)
+        name = next(group for group in match.groups() if group).lower()
+        if _is_element_secret(name, value) and text[match.end() : match.end() + 1] != "\0":
+            spans.append((start, start + len(value)))
+    return spans
+
+
+def _is_element_secret(name: str, value: str) -> bool:
+    """True if `value` is a secret in an element or attribute of that lowercase name, and not a placeholder or a text."""
+    if (
+        len(value) >= 20
+        and value[0] + value[-1] == "{}"
+        and value[1:-1].rstrip("=").replace("+", "").replace("/", "").isalnum()
+    ):
+        return True  # what Maven encrypted, with a key that lies beside it
+    if (
+        len(value) < 4
+        or _stands_in(value)
+        or "://" in value
+        or name == "master"
+        or _is_identifier(value, name[-5:])
+    ):
+        return False
+    if not name.endswith(
+        (
+            "passwd",
+            "password",
+            "passphrase",
+            "passwort",
+            "kennwort",
+            "passe",
+            "seña",
+            "pass",
+            "pwd",
+            "secret",
+        )
+    ):
+        return len(value) >= 8 and _mixed(value) and " " not in value
+    if " " in value:
+        return _is_passphrase(value)
+    signs = value.lower() != value.upper() and any(sign in value for sign in _SIGNS)
+    letters = value.rstrip("=").isalpha() and not value.istitle() and _is_word(value)
+    return _mixed(value) or signs or (len(value) >= 6 and (value.isdigit() or letters))
+
+
+def _said(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """What a sentence says a password is: letters with digits or signs, or anything but a known word in quotes."""
+    spans: list[Span] = []
+    at = 0
+    while match := pattern.search(text, at):
+        start, end = match.span(match.lastindex or 0)
+        value = text[start:end]
+        bare = match.lastindex == pattern.groups
+        if bare:
+            value = value.rstrip(".,:;)]}>*_|\\…")
+            end = start + len(value)
+        if text[match.end() : match.end() + 1] != "\0" and _is_said_password(
+            value, quoted=not bare
+        ):
+            spans.append((start, end))
+            at = end
+        else:
+            at = start
+    return spans
+
+
+def _is_said_password(value: str, *, quoted: bool) -> bool:
+    if len(value) < 6 or _stands_in(value) or _is_identifier(value, ""):
+        return False
+    if " " in value:
+        return _is_passphrase(value)
+    if not value.isascii() and not value.isprintable():
+        return False
+    path = "/" in value and (value.islower() or value[0] == "/" or "." in value)
+    code = (
+        path
+        or any(sign in value.rstrip("=") for sign in "()[]{}<>=")
+        or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
+    )
+    names = value.rstrip("0123456789").replace("_", ".").split(".")
+    if (
+        code
+        or (len(names) > 1 and all(name.isidentifier() for name in names))
+        or _is_technical(value.lower())
+    ):
+        return False
+    if value.isdigit():
+        return True
+    signs = (
+        value.lower() != value.upper()
+        and any(sign in value.rstrip("!?") for sign in _SIGNS)
+        and "@" not in value[:1]
+    )
+    return (
+        _mixed(value)
+        or signs
+        or (quoted and value.isalpha() and not value.istitle() and _is_word(value))
+    )
+
+
+def _is_technical(value: str) -> bool:
+    """True for the name of an algorithm or a product with its number, such as `sha256-hashed`, and for a measure, such as `12-char`."""
+    unit = value.lstrip("0123456789").lstrip("-. ")
+    if value[0].isdigit() and unit.startswith(_UNITS) and unit.replace("-", "").isalpha():
+        return True
+    if any(sign in value for sign in _SIGNS):
+        return False
+    name = next((one for one in _TECHNICAL if value.startswith(one)), None)
+    if name is None:
+        return False
+    rest = value[len(name) :].removeprefix("-").lstrip("0123456789.").removeprefix("-")
+    return (
+        rest in ("", "id", "sum")
+        or rest[0] == ":"
+        or (value.endswith(f"-{rest}") and rest.replace("-", "").isalpha())
+    )
+
+
+def _has_phrase(words: list[str]) -> bool:
+    """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones do."""
+    from cortex.core.redact.bip39 import WORDS  # noqa: PLC0415  14 kB that almost no text needs
+
+    letters = [word.strip(_AROUND_WORD).lower() for word in words]
+    return _twelve([word for word in letters if word], WORDS.__contains__)
+
+
+def _is_short(word: str) -> bool:
+    """True for the number or the word of a phrase, with what divides it from the next."""
+    letters = word.strip(_AROUND_WORD)
+    return not letters or (3 <= len(letters) <= 8 and letters.isalpha())
+
+
+def _are_joined(words: list[str]) -> bool:
+    """True if one of the words is twelve with one of these signs, or JSON's line ends, between them."""
+    return any(
+        word.count(sign) > 10
+        for word in words
+        for sign in (",", "\\n", "-", "_", ".", "|")
+        if word[:1] not in "-|_."
+    )
+
+
+def _twelve(words: list[str], fits: Callable[[str], bool]) -> bool:
+    """True if twelve words in a row fit. Looks at every twelfth word, and backwards from there."""
+    last = 11
+    while last < len(words):
+        at = last
+        while fits(words[at]):
+            at -= 1
+            if at == last - 12:
+                return True
+        last = at + 12
+    return False
+
+
+def _phrases(text: str) -> list[Span]:
+    """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a blank or `", "`.
+
+    In the order of the alphabet they are the list itself. The checksum is not asked: a phrase with a typing error, or a
+    part of one, is hidden too, and no other text has been seen to have twelve such words in a row.
+    """
+    import re  # noqa: PLC0415  as said
+
+    from cortex.core.redact.bip39 import WORDS  # noqa: PLC0415  as said
+
+    gap = re.compile(SEED_GAP)
+    runs: list[list[re.Match[str]]] = [[]]
+    divided = ""
+    for match in re.finditer(SEED_WORD, text, re.ASCII | re.IGNORECASE):
+        run = runs[-1]
+        if not match[1]:
+            continue
+        if (
+            match[1].lower() not in WORDS
+            or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
+        ):
+            runs.append([])
+        elif not run or not gap.fullmatch(text, run[-1].end(), match.start()):
+            runs.append([match])
+        else:
+            between = re.sub("[0-9]+", "0", text[run[-1].end() : match.start()])
+            between = re.sub(r"(?:\s|\\[nrt])+", " ", between)
+            if len(run) == 1 or between == divided:
+                run.append(match)
+            else:
+                runs.append([run[-1], match])
+            divided = between
+    spans: list[Span] = []
+    for run in runs:
+        words = [match[1].lower() for match in run]
+        if len(run) >= 12 and len(set(words)) > 1 and words != sorted(set(words)):
+            spans.append((run[0].start(), run[-1].end()))
+    return spans
+
+
+_PASSWORDS = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")
+_SIGNS = "!@#$%^&*~"
+# Not passwords, though letters and digits: what one is stored with, and measures of one.
+_TECHNICAL = (
+    "sha", "md5", "base64", "base32", "base58", "utf", "aes", "argon", "pbkdf", "bcrypt", "scrypt", "oauth", "http", "ipv", "s3", "ec2", "k8s", "x509",
+    "ed25519", "rsa", "hmac", "python", "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13", "windows", "win", "rfc", "rc4",
+    "v1", "v2", "v3", "ntlm", "u2f", "fido", "i18n", "e2e", "p2p", "cwe", "cve",
+)  # fmt: skip
+_UNITS = ("char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week", "month", "year", "min", "sec", "st", "nd", "rd", "th",
+          "x", "kb", "mb", "zeichen", "stell", "buchstab", "ziffer", "caract", "chiffre", "lettre", "mot", "letra", "dígito", "cifra")  # fmt: skip
+_MOST_DIVIDED = 12  # places in quotes that are looked at
+_AROUND_WORD = "0123456789,;.:()[]\"'`*#_|>-\\"
+
+_FIND = {
+    "private": _private,
+    "private-key": _keys,
+    "assigned-secret": _assigned,
+    "cookie": _cookies,
+    "option-secret": _optional,
+    "login-password": _programs,
+    "xml-secret": _elements,
+    "said-password": _said,
+}
+
+
+def clean(text: str) -> str:
+    """`text` as it may be written: without secrets, with `\\n` line ends; bytes that are no UTF-8, and NULs, as escapes."""
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")
+    return redact(text)[0]

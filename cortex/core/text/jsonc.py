@@ -1,0 +1,323 @@
+"""JSON as people write it into settings: with comments, trailing commas, any indentation. Read with positions, so that a
+change replaces what it means and leaves every other character."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cortex.core.model.problem import Invalid
+
+BOM = "\ufeff"
+_DEEPEST = 100  # levels; no settings of people come near
+_BLANKS = " \t\r\n"
+_GAP = re.compile(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
+_WORD = re.compile(r"[-+.\w]+")  # whatever stands without quotes
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+_LONGEST = 300  # signs of a number; Python reads none of thousands of digits
+_REMARKS = re.compile(
+    r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?"
+)  # what stands behind a value on its line
+
+
+class Entry(NamedTuple):
+    """A member of an object, or an element of an array; then its key is empty."""
+
+    start: int  # of the key, else of the value
+    key: str
+    value: Node
+    comma: int  # where the comma behind it stands; -1 for none
+
+
+class Node(NamedTuple):
+    """A value and where it stands: `text[start:end]`."""
+
+    kind: str  # object, array or scalar
+    start: int
+    end: int
+    entries: tuple[Entry, ...]
+    scalar: object
+
+
+class Splice(NamedTuple):
+    """Put `text` in the place of what stands between two positions."""
+
+    start: int
+    end: int
+    text: str
+
+
+def parse(text: str) -> Node | None:
+    """The one value of a text; None where there are only blanks and comments. `Invalid` names line and column."""
+    at = _skip(text, len(BOM) if text.startswith(BOM) else 0)
+    if at == len(text):
+        return None
+    node, at = _value(text, at, 0)
+    at = _skip(text, at)
+    if at < len(text):
+        raise _malformed(text, at, "something follows the end")
+    return node
+
+
+def plain(node: Node) -> object:
+    """What a node says, as Python has it. Of a key that is there twice the last one counts, as for every host."""
+    if node.kind == "object":
+        return {entry.key: plain(entry.value) for entry in node.entries}
+    if node.kind == "array":
+        return [plain(entry.value) for entry in node.entries]
+    return node.scalar
+
+
+def member(node: Node | None, *keys: str) -> Node | None:
+    """What stands below these keys, from one object to the next; None where there is no such thing."""
+    for key in keys:
+        if node is None or node.kind != "object":
+            return None
+        node = next((entry.value for entry in reversed(node.entries) if entry.key == key), None)
+    return node
+
+
+def apply(text: str, splices: Iterable[Splice]) -> str:
+    """The text after all of them; they do not overlap, and their positions are those of the text before."""
+    out: list[str] = []
+    at = 0
+    for splice in sorted(splices, key=lambda one: (one.start, one.end)):
+        out += (text[at : splice.start], splice.text)
+        at = splice.end
+    return "".join((*out, text[at:]))
+
+
+def appended(text: str, container: Node, value: object, key: str = "") -> list[Splice]:
+    """Put a value behind the last entry of an object or array, in the way in which the text is written."""
+    inline, tight = _inline(text, container), _tight(text)
+    inner = _child_indent(text, container)
+    name = f"{json.dumps(key, ensure_ascii=False)}{':' if tight else ': '}" if key else ""
+    body = name + rendered(text, value, inner, inline=inline)
+    lead = ("" if tight else " ") if inline else newline_of(text) + inner
+    if not container.entries:
+        at = container.start + 1
+        closes = "\n" in text[at : container.end - 1]
+        tail = "" if inline or closes else newline_of(text) + _line_indent(text, container.start)
+        return [Splice(at, at, body if inline else lead + body + tail)]
+    last = container.entries[-1]
+    trailing = last.comma >= 0
+    after = last.comma + 1 if trailing else last.value.end
+    found = None if inline else _REMARKS.match(text, after)
+    place = found.end() if found else after
+    addition = lead + body + ("," if trailing else "")
+    if trailing:
+        return [Splice(place, place, addition)]
+    return (
+        [Splice(after, after, f",{addition}")]
+        if place == after
+        else [Splice(after, after, ","), Splice(place, place, addition)]
+    )
+
+
+def replaced(text: str, node: Node, value: object) -> Splice:
+    """Put another value in the place of one, written as that one is."""
+    inline = "\n" not in text[node.start : node.end]
+    return Splice(
+        node.start, node.end, rendered(text, value, _line_indent(text, node.start), inline=inline)
+    )
+
+
+def removed(text: str, container: Node, index: int) -> list[Splice]:
+    """Take one entry out, with the comma that is then one too many: what `appended` has put there goes without a trace,
+    but for an entry that was the only one, whose container is left with nothing inside."""
+    entry = container.entries[index]
+    end, first = entry.value.end, container.start + 1
+    start = entry.start
+    while start > first and text[start - 1] in _BLANKS:
+        start -= 1
+    if (
+        len(container.entries) == 1
+        and entry.comma < 0
+        and start == first
+        and not text[end : container.end - 1].strip(_BLANKS)
+    ):
+        return [Splice(first, container.end - 1, "")]
+    cuts = []
+    stop = end
+    if entry.comma >= 0:
+        stop = entry.comma + 1
+        if start == entry.start and index + 1 < len(container.entries):
+            while text[stop] in " \t":
+                stop += 1
+        cuts.append(Splice(entry.comma, stop, ""))
+    elif index:
+        comma = container.entries[index - 1].comma
+        cuts.append(Splice(comma, comma + 1, ""))
+    before = container.entries[index - 1].value.end if index else first
+    if _ends_in_remark(text[before:start]) and not text[stop:].lstrip(" \t").startswith(
+        ("\n", "\r")
+    ):
+        start = entry.start  # or what follows would become part of the remark
+    return [*cuts, Splice(start, end, "")]
+
+
+def rendered(text: str, value: object, indent: str, *, inline: bool) -> str:
+    """A value as JSON in the manner of the text: on one line, or over several of which all but the first are indented."""
+    if inline:
+        return json.dumps(
+            value, ensure_ascii=False, separators=(",", ":") if _tight(text) else (", ", ": ")
+        )
+    return "".join(_pretty(value, newline_of(text) + indent, _unit(text)))
+
+
+def _pretty(value: object, newline: str, unit: str) -> Iterator[str]:
+    """A value over several lines; a list of plain values stays on one."""
+    inner = newline + unit
+    if isinstance(value, dict) and value:
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{',' if number else '{'}{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield from _pretty(item, inner, unit)
+        yield f"{newline}}}"
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, item in enumerate(value):
+            yield f"{',' if number else '['}{inner}"
+            yield from _pretty(item, inner, unit)
+        yield f"{newline}]"
+    else:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def newline_of(text: str) -> str:
+    """How lines end here: as the first one does."""
+    at = text.find("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
+    opening = text[at : at + 1]
+    if opening in ("{", "["):
+        if depth >= _DEEPEST:
+            raise _malformed(text, at, f"is nested more than {_DEEPEST} deep")
+        return _container(text, at, depth)
+    if opening == '"':
+        value, end = _string(text, at)
+        return Node("scalar", at, end, (), value), end
+    found = _WORD.match(text, at)
+    word = found[0] if found else ""
+    if len(word) > _LONGEST or not _SCALAR.fullmatch(word):
+        number = word[:1] in tuple("-+.0123456789")
+        raise _malformed(
+            text,
+            at,
+            "this is no number"
+            if number
+            else "no value begins here"
+            if opening
+            else "ends too early",
+        )
+    return Node("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
+
+
+def _container(text: str, start: int, depth: int) -> tuple[Node, int]:
+    kind, closing = ("object", "}") if text[start] == "{" else ("array", "]")
+    entries: list[Entry] = []
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != closing:
+        begin, key = at, ""
+        if kind == "object":
+            if text[at : at + 1] != '"':
+                raise _malformed(
+                    text,
+                    at,
+                    "a name in quotes should stand here" if at < len(text) else "ends too early",
+                )
+            key, at = _string(text, at)
+            at = _skip(text, at)
+            if text[at : at + 1] != ":":
+                raise _malformed(text, at, "a colon should stand here")
+            at = _skip(text, at + 1)
+        value, at = _value(text, at, depth + 1)
+        at = _skip(text, at)
+        comma = at if text[at : at + 1] == "," else -1
+        entries.append(Entry(begin, key, value, comma))
+        if comma >= 0:
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != closing:
+            raise _malformed(text, at, f"a comma or {closing} should stand here")
+    return Node(kind, start, at + 1, tuple(entries), None), at + 1
+
+
+def _string(text: str, at: int) -> tuple[str, int]:
+    found = _STRING.match(text, at)
+    if not found:
+        raise _malformed(text, at, "this string does not end on its line")
+    try:
+        return str(json.loads(found[0])), found.end()
+    except ValueError:
+        raise _malformed(text, at, "this string has a backslash that means nothing") from None
+
+
+def _skip(text: str, at: int) -> int:
+    while found := _GAP.match(text, at):
+        at = found.end()
+    return at
+
+
+def _malformed(text: str, at: int, why: str) -> Invalid:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Invalid(f"line {line}, column {column}: {why}")
+
+
+def _unit(text: str) -> str:
+    """One step of indentation: that of the first member that begins a line; else two blanks."""
+    root = parse(text)
+    for entry in root.entries if root else ():
+        indent = _line_indent(text, entry.start)
+        if indent and _begins_line(text, entry.start):
+            return indent
+    return "  "
+
+
+def _inline(text: str, container: Node) -> bool:
+    """Whether what is added should stand on the line of its container."""
+    if "\n" in text[container.start : container.end]:
+        return False
+    root = parse(text)
+    return bool(container.entries) or bool(
+        root and root.entries and "\n" not in text[root.start : root.end]
+    )
+
+
+def _tight(text: str) -> bool:
+    """Whether the first colon of the text is written without a blank."""
+    root = parse(text)
+    return bool(
+        root
+        and root.kind == "object"
+        and root.entries
+        and text[root.entries[0].value.start - 1] == ":"
+    )
+
+
+def _child_indent(text: str, container: Node) -> str:
+    for entry in reversed(container.entries):
+        if _begins_line(text, entry.start):
+            return _line_indent(text, entry.start)
+    return _line_indent(text, container.start) + _unit(text)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t\r" + BOM)
+
+
+def _line_indent(text: str, at: int) -> str:
+    """The blanks with which the line of a position begins."""
+    begin = text.rfind("\n", 0, at) + 1
+    end = begin
+    while text[end : end + 1] in (" ", "\t"):
+        end += 1
+    return text[begin:end]
+
+
+def _ends_in_remark(gap: str) -> bool:
+    """Whether the last thing between two values is a comment that lasts to the end of its line."""
+    pieces = [found[0] for found in _GAP.finditer(gap) if found[0].strip(_BLANKS)]
+    return bool(pieces) and pieces[-1].startswith("//")

@@ -1,0 +1,172 @@
+"""The new part of a file that only grows: complete lines, in bounded memory, from where the last look ended.
+
+A position is told from the bytes around it alone: when the byte before it ends no line, it stands inside a line that was
+too long, and the rest of that line is passed over. Standard library only: hooks read transcripts with it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from binascii import crc32
+
+from cortex.core.text.value import NamedTuple
+
+GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
+_HOW = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_HEAD, _FOOT = (
+    1024,
+    256,
+)  # bytes at the beginning, and before the position, by which a file is known again
+
+
+class Position(NamedTuple):
+    """How far a file was read. `head` tells the file from another one that has its name later."""
+
+    offset: int = 0
+    head: str = ""
+
+
+START = Position()
+
+
+class Tail(NamedTuple):
+    """Complete lines without their ends, where to go on, and how many bytes nobody has looked at yet."""
+
+    lines: list[bytes]
+    position: Position
+    left: int = 0  # 0 when the file was read to its end, a last line without end aside
+    fault: str = ""  # gone, shrank, replaced or unreadable
+    skipped: int = 0  # lines that were longer than one look
+    ends: tuple[int, ...] = ()  # where each line ends in the file, its end included
+
+
+def tail(path: str, position: Position = START, most: int = 1 << 20) -> Tail:
+    """The complete lines after `position`, at most `most` bytes of them. A file that shrank or was replaced is read from
+    its beginning; one that is gone or no regular file leaves the position as it was. Raises nothing, never blocks."""
+    try:
+        fd = os.open(path, _HOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return Tail([], position, fault=GONE)
+    except (OSError, ValueError):  # a NUL or a lone surrogate in the path
+        return Tail([], position, fault=UNREADABLE)
+    try:
+        held = os.fstat(fd)
+        if not stat.S_ISREG(held.st_mode):
+            return Tail([], position, fault=UNREADABLE)
+        fault = _fault(fd, held.st_size, position)
+        return _read(fd, START if fault else position, held, max(most, 1), fault)
+    except OSError:
+        return Tail([], position, fault=UNREADABLE)
+    finally:
+        os.close(fd)
+
+
+def unended(path: str, position: Position, most: int = 1 << 20) -> bytes:
+    """What stands behind the last complete line, when it is short enough: a line that is being written, or the last one of a
+    file that somebody cut. Empty when the position is inside a line, or nothing is there."""
+    if (fd := _opened(path)) is None:
+        return b""
+    try:
+        if position.offset and os.pread(fd, 1, position.offset - 1) != b"\n":
+            return b""
+        rest = os.pread(fd, most + 1, position.offset)
+        return b"" if len(rest) > most or b"\n" in rest else rest
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def position_at(path: str, offset: int) -> Position:
+    """The position of an offset at which a line ends; the beginning when the file cannot be read."""
+    if offset <= 0 or (fd := _opened(path)) is None:
+        return START
+    try:
+        return Position(offset, _known_by(fd, offset))
+    except OSError:
+        return START
+    finally:
+        os.close(fd)
+
+
+def last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
+    """The complete lines among the last `most` bytes, for a first glance."""
+    if (fd := _opened(path)) is None:
+        return []
+    try:
+        start = max(0, os.fstat(fd).st_size - most)
+        lines = os.pread(fd, most, start).split(b"\n")
+        return [line for line in (lines[1:] if start else lines) if line.strip()]
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+
+
+def _opened(path: str) -> int | None:
+    """A descriptor of a regular file; None when it is none, or cannot be read."""
+    try:
+        fd = os.open(path, _HOW)
+    except (OSError, ValueError):  # a NUL or a lone surrogate in the path
+        return None
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
+def _fault(fd: int, size: int, position: Position) -> str:
+    """Why the position is not one in this file. Its bytes say so, not its inode: some file systems give new ones."""
+    if not position.offset:
+        return ""
+    if size < position.offset:
+        return SHRANK
+    return "" if position.head == _known_by(fd, position.offset) else REPLACED
+
+
+def _known_by(fd: int, offset: int) -> str:
+    """A check of the first bytes and of the last ones before the position."""
+    head = os.pread(fd, min(offset, _HEAD), 0)
+    foot = os.pread(fd, min(offset, _FOOT), offset - min(offset, _FOOT))
+    return f"{crc32(head):08x}{crc32(foot):08x}"
+
+
+def _read(fd: int, position: Position, held: os.stat_result, most: int, fault: str) -> Tail:
+    offset = position.offset
+    inside = offset > 0 and os.pread(fd, 1, offset - 1) != b"\n"
+    data = _bytes(fd, offset, most)
+    at_end = offset + len(data) >= held.st_size
+    start, end, skipped = 0, data.rfind(b"\n") + 1, 0
+    if inside:
+        start = data.find(b"\n") + 1 or len(data)
+    if not end and (
+        inside or len(data) == most
+    ):  # not one line ends here: it is too long, or its rest is
+        end, skipped = len(data), 0 if inside else 1
+        start = end
+    lines, ends = _split(data, start, end, offset)
+    offset += end
+    after = Position(offset, _known_by(fd, offset) if offset else "")
+    return Tail(lines, after, 0 if at_end else held.st_size - offset, fault, skipped, ends)
+
+
+def _split(data: bytes, start: int, end: int, offset: int) -> tuple[list[bytes], tuple[int, ...]]:
+    """The lines from `start` to `end` that are not blank, and where they end when `data` begins at `offset`."""
+    lines, ends, at = [], [], start
+    for line in data[start:end].split(b"\n")[:-1] if end > start else ():
+        at += len(line) + 1
+        if line.strip():
+            lines.append(line)
+            ends.append(offset + at)
+    return lines, tuple(ends)
+
+
+def _bytes(fd: int, offset: int, most: int) -> bytes:
+    """Up to `most` bytes; a read may give fewer than there are."""
+    parts: list[bytes] = []
+    while most > 0 and (part := os.pread(fd, most, offset)):
+        parts.append(part)
+        offset += len(part)
+        most -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,1 +1,0 @@
-"""Foreign formats, read into values of the core. Nothing here writes, and nothing unknown is an error."""

@@ -1,0 +1,1 @@
+"""Full-text engines: one package each; only there may its library be imported."""

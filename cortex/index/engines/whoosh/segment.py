@@ -1,0 +1,308 @@
+"""A whole index, written at once: in this process, or in several that each read their share of the notes.
+
+Whoosh's own writers sort every posting twice and hand it on one at a time; here postings lie by term until a segment is
+finished. The table of contents is written last, so a folder holds a whole index or none. Whoosh's own parallel writer lost 50 of
+400 notes without an error when one of its processes was killed; here the end of a process is an exception.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+
+from cortex.core.model.problem import CortexError
+from cortex.index.engines.whoosh.analysis import Prose, places
+from cortex.index.engines.whoosh.postings import Codec
+from cortex.index.engines.whoosh.whoosh_import import (
+    TOC,
+    FileStorage,
+    byte_to_length,
+    fields,
+    length_to_byte,
+    whoosh3,
+)
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+Document: TypeAlias = Mapping[str, object]
+_Aside = TypeVar("_Aside")
+_Lists: TypeAlias = "defaultdict[bytes, list[Any]]"
+
+_INDEX_NAME = "MAIN"
+_MOST_POSTINGS = 6_000_000  # of a segment in the making: 16,000 notes of 6 kB, 300 MB
+_BATCH = 32  # notes between two messages of a building process
+
+
+class BuildFailed(Exception):
+    """A process that was writing the index ended early; nothing of the index is left."""
+
+
+def build(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> int:
+    """Write an index of the documents into an empty folder; answers how many there are. None of the `_boost` and
+    `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where a further segment begins."""
+    with _Whole(folder) as whole:
+        return whole.publish(schema, segments(folder, schema, documents))
+
+
+def build_parallel(
+    folder: str,
+    schema: fields.Schema,
+    paths: Sequence[str],
+    load: Callable[[str], tuple[Document | None, _Aside]],
+    noted: Callable[[str, _Aside], None],
+    *,
+    procs: int = 2,
+) -> int:
+    """Write an index into an empty folder in `procs` processes, each of which loads its share of `paths` itself.
+
+    `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it in this process,
+    once for every path, in no order. `load` has to be a function of a module or a `partial` of one: where forking is
+    unsafe (`_may_fork`) the processes start afresh and import it. An OSError or a CortexError in
+    one of them is raised here; any other end of one is `BuildFailed`.
+    """
+    from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
+    from multiprocessing.connection import wait  # noqa: PLC0415
+
+    fork = _may_fork()
+    context = get_context("fork") if fork else get_context("spawn")
+    workers: dict[Connection, BaseProcess] = {}
+    shares: dict[Connection, Iterator[str]] = {}
+    made: dict[Connection, tuple[whoosh3.W3Segment, ...]] = {}
+    with _Whole(folder) as whole:
+        try:
+            for part in range(procs):
+                receiver, sender = context.Pipe(duplex=False)
+                inherited = (*workers, receiver) if fork else ()
+                worker = context.Process(
+                    target=_work,
+                    args=(sender, folder, schema, paths[part::procs], load),
+                    kwargs={"inherited": inherited},
+                    daemon=True,
+                )
+                worker.start()
+                sender.close()  # so that the end of the worker is the end of what it sends
+                workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
+            while len(made) < procs:
+                ready = wait([receiver for receiver in workers if receiver not in made])
+                for receiver in [receiver for receiver in workers if receiver in ready]:
+                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(
+                        receiver, workers[receiver]
+                    )
+                    if isinstance(received, tuple):
+                        made[receiver] = received
+                    else:
+                        for aside, path in zip(received, shares[receiver], strict=False):
+                            noted(path, aside)
+            return whole.publish(
+                schema, [segment for receiver in workers for segment in made[receiver]]
+            )
+        finally:
+            for each in workers.values():
+                each.terminate()
+                each.join()
+
+
+def _received(
+    receiver: Connection, worker: BaseProcess
+) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
+    try:
+        message: list[_Aside] | tuple[whoosh3.W3Segment, ...] | OSError | CortexError = (
+            receiver.recv()
+        )
+    except (EOFError, ConnectionError) as error:
+        worker.join()
+        raise BuildFailed(
+            f"a process that wrote the index ended early, with {worker.exitcode}"
+        ) from error
+    if isinstance(message, OSError | CortexError):
+        raise message
+    return message
+
+
+def _may_fork() -> bool:
+    """Whether this process has a single thread, counting those that the `threading` module does not know. Only Linux says so."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
+
+
+def _work(
+    sender: Connection,
+    folder: str,
+    schema: fields.Schema,
+    share: Sequence[str],
+    load: Callable[[str], tuple[Document | None, _Aside]],
+    *,
+    inherited: Iterable[Connection],
+) -> None:
+    """What a process of `build_parallel` does: sends lists of asides, and at the end its segments or an error. A fork has a copy
+    of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
+    for receiver in inherited:
+        receiver.close()
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all; the one that waits ends the others,
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
+    parent = os.getppid()
+
+    def documents() -> Iterator[Document]:
+        for start in range(0, len(share), _BATCH):
+            if os.getppid() != parent:
+                raise SystemExit
+            asides = []
+            for path in share[start : start + _BATCH]:
+                document, aside = load(path)
+                asides.append(aside)
+                if document is not None:
+                    yield document
+            sender.send(asides)
+
+    try:
+        sender.send(tuple(segments(folder, schema, documents())))
+    except BrokenPipeError:
+        pass  # the process that receives was killed
+    except (OSError, CortexError) as error:
+        sender.send(error)
+
+
+class _Whole:
+    """A folder that in the end holds a whole index or nothing."""
+
+    def __init__(self, folder: str) -> None:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        if os.listdir(folder):
+            raise FileExistsError(f"{folder} is not empty")
+        self.folder = folder
+        self.published = False
+
+    def publish(self, schema: fields.Schema, segments: list[whoosh3.W3Segment]) -> int:
+        TOC(schema, segments, 0).write(FileStorage(self.folder), _INDEX_NAME)
+        self.published = True
+        return sum(segment.doc_count_all() for segment in segments)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for place, folders, files in os.walk(self.folder, topdown=False):
+            for name in folders:
+                os.rmdir(os.path.join(place, name))
+            for name in files:
+                if place != self.folder or not self.published:
+                    os.unlink(os.path.join(place, name))
+
+
+def segments(
+    folder: str, schema: fields.Schema, documents: Iterable[Document]
+) -> list[whoosh3.W3Segment]:
+    """Segments of the documents, which no table of contents names yet."""
+    made: list[whoosh3.W3Segment] = []
+    part, thresholds = None, gc.get_threshold()
+    gc.set_threshold(
+        *thresholds[:2], 1_000_000
+    )  # lists only grow: searching all for garbage takes a sixth of the time
+    try:
+        for document in documents:
+            part = part or _Segment(FileStorage(folder), schema)
+            part.add(document)
+            if part.postings >= _MOST_POSTINGS:
+                made.append(part.finish())
+                part = None
+        return [*made, part.finish()] if part else made
+    finally:
+        gc.set_threshold(*thresholds)
+        if part:
+            part.close()
+
+
+class _Segment:
+    """A segment in the making. Its postings are held by term until it is finished: only terms have to be sorted."""
+
+    def __init__(self, storage: FileStorage, schema: fields.Schema) -> None:
+        codec = Codec()
+        self._made = codec.new_segment(storage, _INDEX_NAME)
+        self._documents = codec.per_document_writer(storage, self._made)
+        self._terms = codec.field_writer(storage, self._made)
+        self._fields: dict[str, fields.FieldType] = dict(schema.items())
+        # Of a Prose field: document, places, document, places. Of others: (document, weight, encoded value).
+        self._lists: dict[str, _Lists] = {name: defaultdict(list) for name in self._fields}
+        self._lengths = {name: bytearray() for name in self._fields}
+        self._count = self.postings = 0
+
+    def add(self, document: Document) -> None:
+        self._documents.start_doc(self._count)
+        for name in sorted(document):
+            field, value = self._fields[name], document[name]
+            if value is not None:
+                length = self._index(name, field, value)
+                self._documents.add_field(name, field, value if field.stored else None, length)
+                if field.column_type:
+                    self._documents.add_column_value(
+                        name, field.column_type, field.to_column_value(value)
+                    )
+        self._documents.finish_doc()
+        self._count += 1
+
+    def _index(self, name: str, field: fields.FieldType, value: object) -> int:
+        """The length of the field in this document, where it has one."""
+        lists, number, length = self._lists[name], self._count, 0
+        if isinstance(field, Prose):
+            assert isinstance(value, str)
+            found = places(value)
+            for term, at in found.items():
+                postings = lists[term]
+                postings.append(number)
+                postings.append(at)
+            self.postings += len(found)
+            length = sum(map(len, found.values()))
+        elif field.indexed:
+            for term, frequency, weight, encoded in field.index(value):
+                lists[term].append((number, weight, encoded))
+                length += frequency
+        if not (length and field.scorable):
+            return 0
+        lengths = self._lengths[name]
+        lengths.extend(bytes(number - len(lengths)))
+        lengths.append(length_to_byte(length))
+        return length
+
+    def finish(self) -> whoosh3.W3Segment:
+        """Write the segment; answers what the table of contents has to say of it."""
+        self._documents.close()
+        self._made.set_doc_count(self._count)
+        for name, field in sorted(self._fields.items()):
+            lists, lengths = self._lists.pop(name), self._lengths[name]
+            lengths.extend(bytes(self._count - len(lengths)))
+            if lists:
+                self._terms.start_field(name, field)
+                for term in sorted(lists):
+                    self._finish(field, term, lists.pop(term), lengths)
+                self._terms.finish_field()
+        self._terms.close()
+        return self._made
+
+    def close(self) -> None:
+        """Close what an error has left open."""
+        columns = self._documents._cols  # noqa: SLF001  Whoosh's writers have no way to close what failed
+        terms = self._terms
+        for file in (columns._temp, terms._tindex.dbfile, terms._postfile):  # noqa: SLF001
+            if not file.is_closed:
+                file.close()
+
+    def _finish(
+        self, field: fields.FieldType, term: bytes, postings: list[Any], lengths: bytearray
+    ) -> None:
+        if isinstance(field, Prose):
+            self._terms.add_places(term, postings[::2], postings[1::2], lengths)
+            return
+        self._terms.start_term(term)
+        for number, weight, encoded in postings:
+            self._terms.add(number, weight, encoded, byte_to_length(lengths[number]))
+        self._terms.finish_term()

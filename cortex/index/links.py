@@ -1,0 +1,232 @@
+"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when somebody asks.
+
+An edge is kept as its note says it. What its target means depends on all other notes, so that is decided here, for the
+notes that are asked about and no more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cortex.core.model.problem import Problem
+from cortex.core.model.relation import LINK, Bearers, Called, end_of, key_of, turned
+from cortex.core.model.status import TRAIL
+from cortex.index.catalogue import Catalogue
+from cortex.index.missing_targets import Missing, explained, looked_up
+
+_AT_ONCE = 400  # values in one question
+
+
+class Said(NamedTuple):
+    """An edge between two notes, in the direction in which its kind is said."""
+
+    source: int
+    kind: str
+    target: int
+
+
+class Links:
+    """The edges of an open catalogue, as it is now."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._bearers: dict[str, Bearers | None] = {}  # the last part of a name -> who is called so
+        self._called: dict[int, Called] = {}
+
+    def resolve(self, key: str, from_number: int = 0) -> int | None:
+        """The number of the note that a name means in the note `from_number`; None when there is none."""
+        self._know_names([key])
+        self._know([from_number])
+        return self._meant(key, from_number)
+
+    def out(self, number: int) -> list[tuple[str, str, int | None, int]]:
+        """The edges that a note says: kind, target as written, the note it means, line."""
+        return self.outs([number]).get(number, [])
+
+    def back(self, number: int) -> list[tuple[str, int, int]]:
+        """The edges that lead to a note: kind, the note that says it, line."""
+        return self.backs([number]).get(number, [])
+
+    def outs(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, str, int | None, int]]]:
+        """As `out`, for many at once."""
+        held = list(
+            self._asked(
+                "SELECT number, kind, target, line FROM edge WHERE number IN ({}) ORDER BY rowid",
+                numbers,
+            )
+        )
+        self._know(numbers)
+        self._know_names([target for _, _, target, _ in held])
+        found: dict[int, list[tuple[str, str, int | None, int]]] = {}
+        for number, kind, target, line in held:
+            found.setdefault(number, []).append((kind, target, self._meant(target, number), line))
+        return found
+
+    def backs(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
+        """As `back`, for many at once."""
+        wanted = set(numbers)
+        self._know(numbers)
+        notes = [self._called[number] for number in wanted if number in self._called]
+        keys = sorted({end_of(name) for one in notes for name in (one.path, one.id)})
+        held = list(
+            self._asked(
+                "SELECT number, kind, target, line FROM edge WHERE key IN ({}) ORDER BY rowid", keys
+            )
+        )
+        self._know_names([target for _, _, target, _ in held])
+        self._know([number for number, _, _, _ in held])
+        held.sort(key=lambda one: self._called[one[0]].path)
+        found: dict[int, list[tuple[str, int, int]]] = {}
+        for source, kind, target, line in held:
+            number = self._meant(target, source)
+            if number in wanted:
+                found.setdefault(number, []).append((kind, source, line))
+        return found
+
+    def edges(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[Said]:
+        """Every edge that touches one of these notes, each once, turned into the direction of its kind; those that notes
+        say of themselves are left out."""
+        wanted = frozenset(kinds)
+        found: dict[Said, None] = {}
+        outs, backs = self.outs(numbers), self.backs(numbers)
+        for number in numbers:  # in this order, whatever numbers a build has given
+            for kind, _, target, _ in outs.get(number, ()):
+                if target is not None and target != number:
+                    found[_turned(number, kind, target)] = None
+            for kind, source, _ in backs.get(number, ()):
+                if source != number:
+                    found[_turned(source, kind, number)] = None
+        return [one for one in found if not wanted or one.kind in wanted]
+
+    def of_trail(self, numbers: Iterable[int]) -> set[int]:
+        """Those of these notes that are events or briefings."""
+        return {
+            number
+            for (number,) in self._asked(
+                f"SELECT number FROM note WHERE tier = {TRAIL} AND number IN ({{}})",
+                sorted(numbers),
+            )
+        }
+
+    def in_degree(self) -> dict[int, int]:
+        """How many current notes relate or link to each note; one pass over all edges."""
+        names: dict[str, int] = {}  # -1 where several notes bear a name
+        for key, number in self._catalogue.asked("SELECT key, number FROM name WHERE rank != 1"):
+            names[key] = number if names.setdefault(key, number) == number else -1
+        counted: set[tuple[int, int]] = set()
+        unclear: list[tuple[int, str]] = []
+        current = {
+            number for (number,) in self._catalogue.asked("SELECT number FROM note WHERE tier = 0")
+        }
+        for source, target, key in self._catalogue.asked("SELECT number, target, key FROM edge"):
+            if source not in current:
+                continue
+            number = names.get(key, 0)
+            if number > 0 and "/" not in target:
+                counted.add((source, number))
+            elif number or "/" in target:
+                unclear.append((source, target))
+        self._know([source for source, _ in unclear])
+        self._know_names([target for _, target in unclear])
+        counted.update(
+            (source, number)
+            for source, target in unclear
+            if (number := self._meant(target, source) or 0)
+        )
+        found: dict[int, int] = {}
+        for source, number in counted:
+            if source != number:
+                found[number] = found.get(number, 0) + 1
+        return found
+
+    def missing(self) -> list[Missing]:
+        """Edges to no note, by path and line: relations of any note, and the links of current ones that have an id, in markdown
+        where they lead to a place within the vault. In people's own notes a link to a note that is not there yet is no mistake."""
+        held = self._catalogue.asked(
+            "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
+            f" WHERE tier < {TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
+            " AND (instr(target, '/') OR NOT EXISTS (SELECT 1 FROM name WHERE name.key = edge.key AND rank != 1))"
+            " ORDER BY path, line, edge.rowid",
+            (LINK,),
+        )
+        found = [
+            one
+            for number, id_, path, *rest in held
+            if _within_reach(one := Missing(number, id_, os.fsdecode(path), *rest))
+        ]
+        slashed = [one for one in found if "/" in one.target]
+        self._know([one.number for one in slashed])
+        self._know_names([one.target for one in slashed])
+        return [
+            one
+            for one in found
+            if "/" not in one.target or self._meant(one.target, one.number) is None
+        ]
+
+    def dangling(self) -> list[Problem]:
+        """`missing` as problems, each with what the catalogue knows of the target; the first hundred by name."""
+        return explained(looked_up(self._catalogue, self.missing()))
+
+    def _meant(self, name: str, source: int) -> int | None:
+        """The note that a name means, when the names and the source are known already."""
+        bearers = self._bearers.get(end_of(name))
+        held = self._called.get(source)
+        folder = held.path.rpartition("/")[0] if held else ""
+        one = bearers.choose(name, folder) if bearers else None
+        if one is None and "/" in name and (whole := self._bearers.get(key_of(name))):
+            one = whole.choose(name, folder)  # an id that holds a slash
+        return one.number if one else None
+
+    def _know(self, numbers: Iterable[int]) -> None:
+        """Have path and id of these notes at hand."""
+        new = [number for number in dict.fromkeys(numbers) if number not in self._called]
+        for number, path, id_ in self._asked(
+            "SELECT number, path, id FROM note WHERE number IN ({})", new
+        ):
+            self._called[number] = Called(number, os.fsdecode(path), id_)
+
+    def _know_names(self, names: Iterable[str]) -> None:
+        """Have at hand who bears these names, or ends in them."""
+        keys = dict.fromkeys(
+            key
+            for name in names
+            for key in ((end_of(name), key_of(name)) if "/" in name else (key_of(name),))
+        )
+        new = [key for key in keys if key not in self._bearers]
+        called: dict[str, list[Called]] = {}
+        for key, number, path, id_ in self._asked(
+            "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE key IN ({})", new
+        ):
+            called.setdefault(key, []).append(Called(number, os.fsdecode(path), id_))
+        for key in new:
+            self._bearers[key] = Bearers(called[key]) if key in called else None
+
+    def _asked(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        """The answers to a question with one `IN ({})`, some values at a time."""
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE]
+            yield from self._catalogue.asked(query.format(",".join("?" * len(some))), some)
+
+
+def neighbours_of(edges: Iterable[Said]) -> Mapping[int, list[int]]:
+    """Who is next to whom, both ways round, in the order of the edges."""
+    found: dict[int, dict[int, None]] = {}
+    for one in edges:
+        found.setdefault(one.source, {})[one.target] = None
+        found.setdefault(one.target, {})[one.source] = None
+    return {number: list(others) for number, others in found.items()}
+
+
+def _within_reach(one: Missing) -> bool:
+    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside it, Cortex does not see."""
+    if one.kind != LINK or not one.target.lower().endswith(".md"):
+        return True
+    place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))
+    return not place.startswith(("/", "../"))
+
+
+def _turned(source: int, kind: str, target: int) -> Said:
+    straight = turned(kind)
+    return Said(target, straight, source) if straight else Said(source, kind, target)

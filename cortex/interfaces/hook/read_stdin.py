@@ -1,0 +1,141 @@
+"""What a host writes to a hook's standard input: read within bounds of bytes and time, and understood as far as it goes."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from cortex.core.text.json_text import loads, string_at, value_at
+
+MOST = (
+    4 * 1024 * 1024
+)  # bytes that are kept; what comes after them is read and dropped, or the host would be stuck
+_MOST_DROPPED = 256 * 1024 * 1024
+_QUIET = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
+_MOST_TURNS = 500_000  # between texts, openings and closings, half a second
+_EDGE = 300  # characters before a cut that may be the beginning of a secret
+_CUT = f"\n\n(cut here: the host told more than {MOST // 1024**2} MB)"
+_BLANK = " \t\n\r"
+
+
+def read(fd: int, seconds: float) -> bytes:
+    """All that comes, at most `MOST` bytes, within so many seconds. Raises nothing."""
+    deadline = time.monotonic() + seconds
+    parts: list[bytes] = []
+    size = 0
+    maybe_whole = False
+    try:
+        while (left := deadline - time.monotonic()) > 0:
+            if not select.select([fd], [], [], min(left, _QUIET) if maybe_whole else left)[0]:
+                if maybe_whole and _is_whole(b"".join(parts)):
+                    break
+                maybe_whole = False
+                continue
+            part = os.read(fd, 1 << 20)
+            if not part or size > _MOST_DROPPED:
+                break
+            if size < MOST:
+                parts.append(part)
+            size += len(part)
+            maybe_whole = size <= MOST and part.rstrip().endswith(b"}")
+    except (OSError, ValueError):  # no standard input at all
+        pass
+    return b"".join(parts)[:MOST]
+
+
+def parsed(data: bytes) -> dict[str, object]:
+    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a text that was cut in it."""
+    text = _decoded(data)
+    try:
+        table = loads(text)
+    except (ValueError, RecursionError):
+        return _salvaged(text, full=len(data) >= MOST)
+    return table if isinstance(table, dict) else {}
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        return isinstance(loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _decoded(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def _salvaged(text: str, *, full: bool) -> dict[str, object]:
+    """The texts and small values that stand directly in the object, up to where it breaks off. `full`: the object went on, and
+    we did not read it."""
+    table: dict[str, object] = {}
+    at = _past(text, 0, "{")
+    while at >= 0 and (at := _past(text, at, '"')) >= 0:
+        try:
+            key, at = string_at(text, at)
+        except ValueError:
+            break
+        at = _past(text, at, ":")
+        if at < 0:
+            break
+        while at < len(text) and text[at] in _BLANK:
+            at += 1
+        try:
+            if text[at : at + 1] in ("{", "["):
+                try:
+                    table[key], at = value_at(text, at)
+                except RecursionError:
+                    at = _behind(text, at)
+            elif text[at : at + 1] == '"':
+                table[key], at = string_at(text, at + 1)
+            else:
+                table[key], at = value_at(text, at)
+        except ValueError:
+            if text[at : at + 1] == '"':
+                table[key] = _cut_text(text[at + 1 :]) + (_CUT if full else "")
+            break
+        at = _past(text, at, ",")
+    return table
+
+
+def _past(text: str, at: int, sign: str) -> int:
+    """Behind the sign that comes next; -1 when something else does."""
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at + 1 if text[at : at + 1] == sign else -1
+
+
+def _behind(text: str, at: int) -> int:
+    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does not end, or is not worth the time."""
+    import re  # noqa: PLC0415  hardly ever
+
+    sign = re.compile(r'"|[\[{]+|[\]}]+')
+    depth = 0
+    for _ in range(_MOST_TURNS):
+        if not (found := sign.search(text, at)):
+            break
+        at = found.end()
+        if found[0] == '"':
+            _, at = string_at(text, at)
+            continue
+        opened = found[0][0] in "{["
+        if not opened and depth <= len(found[0]):
+            return found.start() + depth
+        depth += len(found[0]) if opened else -len(found[0])
+    raise ValueError
+
+
+def _cut_text(rest: str) -> str:
+    """A text that was cut off, up to a blank before the cut: the last word may be half a secret."""
+    for cut in range(
+        len(rest), max(len(rest) - 8, -1), -1
+    ):  # the cut may have gone through an escape
+        try:
+            said = string_at(f'{rest[:cut]}"', 0)[0]
+        except ValueError:
+            continue
+        blank = max(said.rfind(" "), said.rfind("\n"))
+        return said[:blank] if blank > len(said) - _EDGE else said[: max(len(said) - _EDGE, 0)]
+    return ""

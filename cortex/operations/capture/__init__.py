@@ -1,0 +1,1 @@
+"""Verbs that bring something into the vault, and what hooks capture."""

@@ -1,0 +1,83 @@
+"""Learnings that an agent has written down anyway, kept without asking it to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
+from cortex.core.model.problem import Problem
+from cortex.core.notes import note as notes
+from cortex.core.redact.secrets import clean
+from cortex.operations.capture.capture import new_id, publish
+from cortex.operations.capture.normalize_now import at_once
+from cortex.operations.find.project_context import project_here
+from cortex.vault import files
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault
+
+
+class Learned(NamedTuple):
+    """One record of what was learned."""
+
+    id: str
+    path: str
+    title: str
+    type: str
+    topic: str
+    outcome: str  # created, updated or duplicate
+
+
+class Passive(NamedTuple):
+    """What became of a text."""
+
+    event: str
+    records: tuple[Learned, ...]
+    problems: tuple[Problem, ...]
+
+
+def passive(
+    vault: Vault,
+    caller: Caller,
+    text: str = "",
+    *,
+    session: str = "",
+    project: str = "",
+    source: str = "",
+) -> Passive:
+    """Keep the learnings in a text, each as a record.
+
+    They are the numbered items, else the bullets, below the last heading "Key Learnings", "Learnings" or "Aprendizajes
+    Clave". The same learning again is the same record. A text without any is a line in its session, or a note.
+
+    text: what an agent wrote; a single - reads standard input
+    session: the session that it belongs to
+    project: the project; by default what the working directory says
+    source: where it came from; by default the interface
+
+    Example: cortex passive --session s1 - < answer.md
+    """
+    event = Event(
+        id=new_id(caller), type="passive", at=caller.now, text=clean(text), session=clean(session),
+        project=project_here(vault, caller, project), branch=clean(checkout.branch_of(caller.cwd)),
+        source=clean(source) or caller.source,
+    )  # fmt: skip
+    events.check(event)
+    captured = publish(vault, caller, event)
+    event = event._replace(id=captured.id, at=events.time_of(captured.id))
+    done = at_once(vault, caller, captured, event)
+    records = []
+    for path, outcome in done.records:
+        note = notes.read(files.read(vault.root, path), path)
+        records.append(
+            Learned(
+                note.get("id"),
+                path,
+                note.get("title"),
+                note.get("type"),
+                note.get("topic"),
+                outcome,
+            )
+        )
+    return Passive(event.id, tuple(records), done.problems)

@@ -1,0 +1,1 @@
+"""The state of a vault: status, doctor, rebuild, init, hooks of agents."""

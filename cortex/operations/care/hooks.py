@@ -1,0 +1,267 @@
+"""The hooks by which an agent's host tells Cortex what happens: wired into its settings, taken out, looked at."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, Invalid, NotFound, Problem
+from cortex.hosts import settings_edit, settings_file
+from cortex.hosts.settings_file import Change
+from cortex.hosts.table import HOSTS, Host, script, wants
+from cortex.operations.care import hook_status
+from cortex.operations.care.hook_status import Seen
+from cortex.vault.git import checkout, git
+from cortex.vault.locate import Vault, find_vault
+
+_PATIENCE = 5.0  # seconds for git to say what it leaves out
+ACTIONS = ("install", "remove", "status")
+
+
+class Changed(NamedTuple):
+    """What was done to one file, or would be."""
+
+    host: str
+    file: str
+    outcome: (
+        str  # wired, updated, unchanged, taken out, removed (the file was ours alone), not there
+    )
+    events: tuple[str, ...]
+    diff: str = ""  # only when nothing was written
+
+
+class Hooks(NamedTuple):
+    """The hosts, after what was asked has been done."""
+
+    action: str
+    dry_run: bool
+    changed: tuple[Changed, ...]
+    hosts: tuple[Seen, ...]
+    off: tuple[str, ...]  # what a person has switched off for all hosts
+    search_index: str  # how it was found after an install: current, updated, built; empty when it was not looked at
+    next: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def hooks(
+    caller: Caller,
+    action: str,
+    hosts: str = "",
+    *,
+    project: bool = False,
+    user: bool = False,
+    shared: bool = False,
+    dry_run: bool = False,
+) -> Hooks:
+    """Wire Cortex into the agents that you use: what a session learns is kept, and the next one starts knowing it.
+
+    Only entries of Cortex are written, replaced and taken out; comments, the order, other hooks and every other byte stay. An install
+    that nobody edited is taken out without a trace. In a project, Claude Code is wired in .claude/settings.local.json, which git does
+    not share, with the path of this Python. Other hosts have no such file: there, and with --shared, stands a line for the shell that
+    runs this Python by its path where that is there, else cortex from the PATH, else nothing. It names a path of the machine that wrote
+    it, and is left as it is by an install on another machine on which it can run. A file .cortex-off in a folder, CORTEX_OFF=1, or
+    enabled = false below [hooks] in cortex.toml switch all of it off.
+
+    action: install, remove or status
+    hosts: claude, codex, gemini, cursor, copilot, windsurf, with blanks between; remove and status take all when none is named
+    project: the settings of the project around the working directory; the default
+    user: your own settings, for all projects
+    shared: of Claude Code the file of the project that git shares, with the line for any machine
+    dry_run: show what would change in which file, and change nothing
+
+    Example: cortex hooks install claude
+    Example: cortex hooks install claude codex --user --dry-run
+    Example: cortex hooks status --json
+    """
+    chosen = _chosen(action, hosts)
+    if user and (shared or project):
+        raise Invalid(
+            f"--user and --{'shared' if shared else 'project'} name different files",
+            "give one of the two",
+        )
+    root = hook_status.project_root(caller.cwd)
+    if not root and not user and action != "status":
+        raise Invalid(
+            "your home folder is no project",
+            f"cortex hooks {action} {hosts} --user, or run it in a project",
+        )
+    problems: list[Problem] = []
+    vault = _vault(caller.cwd)
+    if vault is None:
+        problems.append(
+            Problem(
+                caller.cwd,
+                "is in no vault, so that hooks here keep and tell nothing",
+                "cortex init makes one, --default one for all projects",
+            )
+        )
+    changes = (
+        []
+        if action == "status"
+        else [_planned(host, action, root, user=user, shared=shared) for host in chosen]
+    )
+    found = ""
+    if not dry_run:
+        for _, change in changes:
+            settings_file.write(change)
+        if action == "install" and vault:
+            found = _index(vault, caller, problems)
+    seen = tuple(hook_status.seen(host, root, vault, os.environ, problems) for host in chosen)
+    if action != "remove" and not dry_run:
+        problems += [problem for one in seen for problem in hook_status.of_seen(one)]
+    off = tuple(hook_status.own_switches(vault, caller.cwd, os.environ))
+    done = tuple(_told(host, change, action, dry_run=dry_run) for host, change in changes)
+    after = () if action == "status" or dry_run else tuple(_next(done, seen, root, caller.cwd))
+    return Hooks(action, dry_run, done, seen, off, found, after, tuple(problems))
+
+
+def _next(done: Sequence[Changed], seen: Sequence[Seen], root: str, cwd: str) -> Iterator[str]:
+    """What is left for the person to do; after an install that changed nothing of a host, not what that asked for then."""
+    installed = any(one.outcome in ("wired", "updated", "unchanged") for one in done)
+    for one in done:
+        if one.outcome in ("wired", "updated"):
+            yield HOSTS[one.host].next
+    for host in seen:
+        if (
+            installed
+            and any(hook.scope == "local" for hook in host.hooks)
+            and _shown_by_git(root, host)
+        ):
+            name = f"{HOSTS[host.host].folder}/{HOSTS[host.host].local}"
+            yield f"git would share {name}, with its path of this machine: echo {name} >> .gitignore"
+    if installed:
+        from cortex.operations.projects import project_file  # noqa: PLC0415  only here
+
+        yield from filter(None, [project_file.hint(cwd)])
+        return
+    for host in seen:
+        for scope, file in dict.fromkeys((hook.scope, hook.file) for hook in host.hooks):
+            yield f"{host.title} is wired in {file} still: cortex hooks remove {host.host}{hook_status.flag(host.host, scope)}"
+
+
+def _shown_by_git(root: str, one: Seen) -> bool:
+    """Whether git does not leave the project's local settings out, as the host lets it when it makes the file itself."""
+    if checkout.git_folder(root) is None:
+        return False
+    path = f"{HOSTS[one.host].folder}/{HOSTS[one.host].local}"
+    try:
+        listed = git.attempt(
+            root,
+            ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path],
+            timeout=_PATIENCE,
+        )
+    except CortexError:  # a hint is not worth waiting for
+        return False
+    return listed.code == 0 and bool(listed.output)
+
+
+def _chosen(action: str, names: str) -> list[Host]:
+    if action not in ACTIONS:
+        raise Invalid(
+            f"cortex hooks knows {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, not {action!r}",
+            "cortex hooks status",
+        )
+    asked = list(dict.fromkeys(names.lower().replace(",", " ").split()))
+    if unknown := [name for name in asked if name not in HOSTS]:
+        raise Invalid(
+            f"there is no host {unknown[0]!r}",
+            f"the hosts are {', '.join(HOSTS)}; opencode takes plugins/opencode/cortex.ts",
+        )
+    if not asked and action == "install":
+        raise Invalid("which host is to be wired?", f"cortex hooks install {' or '.join(HOSTS)}")
+    return [HOSTS[name] for name in asked or HOSTS]
+
+
+def _planned(
+    host: Host, action: str, root: str, *, user: bool, shared: bool
+) -> tuple[Host, Change]:
+    """What is to be done; everything is looked at before anything is written."""
+    scope = "user" if user else "shared" if shared or not host.local else "local"
+    path = hook_status.path_of(host, scope, root, os.environ)
+    real = settings_file.place_of(path, hook_status.inside_of(host, scope, root, os.environ))
+    if action == "remove":
+        return host, settings_file.remove(path, real, host.top, own=host.own)
+    if scope != "shared":
+        return host, settings_file.install(path, real, wants(host, _interpreter()), host.top)
+    held = reversed(
+        settings_edit.found(settings_file.parsed(path, settings_file.read(real)))
+    )  # the first one of an event stays
+    wanted = wants(
+        host, _interpreter(), shared=True, standing={one.event: one.line for one in held}
+    )
+    return host, settings_file.install(path, real, wanted, host.top)
+
+
+def _interpreter() -> str:
+    try:
+        (sys.executable + script()).encode()
+    except UnicodeEncodeError:
+        raise CortexError(
+            "the path of this Python is no UTF-8, so it cannot stand in settings",
+            "run cortex from another Python",
+        ) from None
+    if not sys.executable:
+        raise CortexError(
+            "the path of this Python is unknown, so no hook can run it",
+            "run cortex from an installed Python",
+        )
+    return sys.executable
+
+
+def _vault(cwd: str) -> Vault | None:
+    """The vault that a hook would use here."""
+    try:
+        return find_vault("", cwd, os.environ)
+    except NotFound:
+        return None
+
+
+def _index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
+    """Bring the search index up to date now, so that the first session need not wait for it."""
+    from cortex.index.refresh import look  # noqa: PLC0415  remove and status have no use for it
+
+    try:
+        return look(vault, caller.progress, lambda now: now.found)
+    except (CortexError, OSError) as error:
+        problems.append(
+            Problem(
+                vault.root, f"the search index was not brought up to date: {error}", "cortex doctor"
+            )
+        )
+        return ""
+
+
+def _told(host: Host, change: Change, action: str, *, dry_run: bool) -> Changed:
+    if action == "remove":
+        outcome = (
+            "not there"
+            if not change.changes
+            else "removed"
+            if change.after is None
+            else "taken out"
+        )
+    else:
+        outcome = "unchanged" if not change.changes else "updated" if change.ours else "wired"
+    return Changed(host.name, change.file, outcome, change.events, _diff(change) if dry_run else "")
+
+
+def _diff(change: Change) -> str:
+    from difflib import unified_diff  # noqa: PLC0415  only to show what would change
+
+    before, after = (_lines(data) for data in (change.before, change.after))
+    return "\n".join(
+        unified_diff(
+            before,
+            after,
+            change.file if change.before is not None else "(none)",
+            change.file,
+            lineterm="",
+        )
+    )
+
+
+def _lines(data: bytes | None) -> Sequence[str]:
+    return (data or b"").decode("utf-8", "replace").split("\n") if data else []

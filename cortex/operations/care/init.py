@@ -1,0 +1,77 @@
+"""Make a folder a vault. What is there already stays as it is."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Invalid
+from cortex.core.text.strings import slug
+from cortex.operations.projects.project_file import keep_name
+from cortex.vault import files, layout
+from cortex.vault.agent_settings import agent_settings
+from cortex.vault.locate import Vault, default_file
+from cortex.vault.state import store
+from cortex.vault.templates import template
+
+# Written only where they are missing. Git attributes name our folders alone: a rule for every *.md would make git
+# see a change in each note of an adopted vault that has Windows line ends.
+_FILES = {layout.SETTINGS: "cortex.toml", ".gitattributes": "gitattributes"}
+
+
+class Made(NamedTuple):
+    """A vault and the files that were added to make it one."""
+
+    root: str
+    added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
+    default: bool
+    agent_settings: tuple[
+        str, ...
+    ] = ()  # that were there, such as `.claude`; nothing of them is used
+
+
+def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
+    """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
+
+    Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
+    clone, a move or a new remote does not make another project of it. Commit it.
+
+    Settings of agents that the folder brings along, such as .claude or .mcp.json, are named; Cortex trusts and installs none of them.
+
+    directory: the folder, made when missing; by default the working directory
+    default: make it the vault that commands use where no other is found
+
+    Example: cortex init ~/notes --default
+    """
+    root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise Invalid(f"{root} is a file", "give a folder: cortex init DIR")
+    os.makedirs(root, exist_ok=True)
+    if ".git" in root.split(os.sep):
+        raise Invalid(f"{root} lies in a git folder", "choose a folder outside .git")
+    new = not files.exists(root, layout.SETTINGS)
+    added = []
+    for name, source in _FILES.items():
+        if not files.exists(root, name):
+            files.publish(
+                root,
+                name,
+                template(source).replace("{{name}}", slug(os.path.basename(root))).encode(),
+            )
+            added.append(name)
+    for path in (layout.PENDING, layout.RECORDS):
+        with files.folder(root, path, create=True) as place:
+            place.sync()
+    if named := keep_name(root, new=new):
+        added.append(os.path.relpath(named, root))
+    if default:
+        _set_default(root)
+    return Made(Vault(root).root, tuple(added), default, agent_settings(root))
+
+
+def _set_default(root: str) -> None:
+    path = default_file()
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    # A person's own settings may be a link to a file of theirs elsewhere; then that file is written.
+    store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)

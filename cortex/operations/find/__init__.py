@@ -1,0 +1,1 @@
+"""Verbs that read: search, recall, show, graph and their kin."""

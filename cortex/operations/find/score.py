@@ -1,0 +1,83 @@
+"""How much one note matters now, and why: every number that decides it."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.status import TRAIL
+from cortex.core.ranking import importance, lifecycle
+from cortex.core.ranking.importance import Signals
+from cortex.index.catalogue import Row
+from cortex.index.refresh import Views, look
+from cortex.operations.find import resolve_note
+from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.note_ranks import signals
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault
+from cortex.vault.state import access_log
+
+
+class Scored(NamedTuple):
+    """A note's score, 0 to 5, and the parts that it and its companions consist of."""
+
+    id: str
+    title: str
+    score: float
+    parts: dict[str, float]
+    path: str
+    type: str
+    status: str
+    uses: int
+    last_use: str  # UTC; empty when it was never used here
+    lifecycle: str  # what a pass would do with it, and why
+
+
+def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> Scored:
+    """Explain how much a note matters now: its score, and every number that it is made of.
+
+    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective confidence
+    decides what is archived. Nothing of it is stored in the note: it follows from the note, from the links to it, and from its
+    use on this machine. What is put before a session unasked does not count as use.
+
+    note: an id, the beginning of an id, or a path
+    branch: the branch that counts as current; by default the one that is checked out
+
+    Example: cortex score publish-by-link-k3f7q2
+    Example: cortex score publish-by-link-k3f7q2 --branch main --json
+    """
+    freshen(vault, caller)
+    current = branch or checkout.branch_of(caller.cwd)
+
+    def known(now: Views) -> tuple[Row, Signals]:
+        row = resolve_note.one(now.catalogue, note)
+        return row, signals(vault, now, "number = ?", (row.number,), branch=current)[row.number]
+
+    row, held = look(vault, caller.progress, known)
+    moment = access_log.seconds(caller.now)
+    answer = importance.score(held, moment)
+    parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
+    last = "" if held.used is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(held.used))
+    return Scored(
+        row.id,
+        row.title,
+        round(answer.score, 6),
+        parts,
+        row.path,
+        row.type,
+        row.status,
+        held.uses,
+        last,
+        _fate(row, held, moment),
+    )
+
+
+def _fate(row: Row, held: Signals, moment: int) -> str:
+    """What the lifecycle does with a note, and why."""
+    if row.tier == TRAIL:
+        return "kept: events are never archived"
+    if row.id == row.path:
+        return "kept: a note of your own, without an id"
+    verdict = lifecycle.verdict(held, moment, row.status)
+    return f"a pass would archive it: {verdict.why}" if verdict.archive else f"kept: {verdict.why}"

@@ -1,0 +1,87 @@
+"""One note, whole."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict, CortexError, NotFound, Problem
+from cortex.core.notes import note as notes
+from cortex.index.catalogue import Row
+from cortex.index.refresh import look
+from cortex.operations.find import resolve_note
+from cortex.operations.find.ensure_fresh import heal_if_due
+from cortex.vault import files
+from cortex.vault.locate import Vault, personal_vault
+from cortex.vault.state import access_log
+
+MAX_SHOWN = 4 * 1024 * 1024  # bytes
+
+
+class Shown(NamedTuple):
+    """A note as its file has it."""
+
+    id: str
+    path: str
+    title: str
+    type: str
+    status: str
+    text: str
+    problems: tuple[Problem, ...]
+    cut: bool  # the file is longer than `MAX_SHOWN`
+    vault: str = "project"  # or personal: whose vault it lies in
+    file: str = ""  # the note's absolute path
+
+
+def show(vault: Vault, caller: Caller, note: str) -> Shown:
+    """Show a note whole, by its id, the beginning of its id, or its path in the vault.
+
+    A name that nothing answers to here is looked for in your own vault (cortex init --default), unless --vault or
+    $CORTEX_VAULT names this one. On a terminal what would act on it is made visible; into a pipe or a file the note goes byte for byte.
+
+    note: an id or path, as search shows it; `path:line` will do
+
+    Example: cortex show records/decision/publish-by-link-k3f7q2.md
+    """
+    heal_if_due(vault, caller)
+    whose = "project"
+    try:
+        row = look(vault, caller.progress, lambda now: resolve_note.one(now.catalogue, note))
+    except NotFound as missing:
+        vault, row = _own(vault, caller, note, missing)
+        whose = "personal"
+    data = files.read(vault.root, row.path, MAX_SHOWN + 1)
+    cut, data = len(data) > MAX_SHOWN, data[:MAX_SHOWN]
+    access_log.mark(vault, caller, "show", [row.id])
+    text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
+    return Shown(
+        row.id,
+        row.path,
+        row.title,
+        row.type,
+        row.status,
+        text,
+        notes.read(data, row.path).problems,
+        cut,
+        whose,
+        os.path.join(vault.root, row.path),
+    )
+
+
+def _own(vault: Vault, caller: Caller, note: str, missing: NotFound) -> tuple[Vault, Row]:
+    """The note in the person's own vault. Raises `missing` when it is not there either, or cannot be looked for."""
+    own = None if vault.named else personal_vault(vault)
+    if own is None:
+        raise missing
+    try:
+        heal_if_due(own, caller)
+        return own, look(own, caller.progress, lambda now: resolve_note.one(now.catalogue, note))
+    except NotFound:
+        raise missing from None
+    except Conflict:
+        raise
+    except (CortexError, OSError) as error:
+        raise NotFound(
+            missing.message, f"{missing.hint}; your own vault could not be looked in: {error}"
+        ) from error

@@ -1,0 +1,1 @@
+"""What is to be done: actions and the meetings that they come from."""

@@ -1,0 +1,1 @@
+"""Projects, and records that move between them and a person's own vault."""

@@ -1,0 +1,310 @@
+"""Projects: which there are, how one stands, and two that a person says are one."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.core.text import shell_command
+from cortex.core.text.strings import short_hash, slug
+from cortex.index.catalogue import MADE, Catalogue
+from cortex.index.refresh import Views, look
+from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.project_context import project_here
+from cortex.operations.plan.actions import IS_TO_DO
+from cortex.operations.projects.merge_projects import Merged, merge, unmerge
+from cortex.vault import settings
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault
+
+ACTIONS = ("list", "show", "merge", "unmerge")
+_MOST_LISTED, _MOST_ALIKE, _MOST_SHOWN = 200, 20, 10
+# The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half of all have no digit, and then a
+# word like `docs` looks the same; so without a digit it must have no vowel either, which tells three of four.
+_OF_FOLDER = re.compile(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
+
+
+class Summary(NamedTuple):
+    """A project in figures."""
+
+    name: str
+    notes: int
+    open_actions: int
+    sessions: int
+    changed: str  # UTC, of its latest note
+    merged_into: str = ""  # when its name is an alias, and some notes have it all the same
+
+
+class Alike(NamedTuple):
+    """Two names that may mean one project, and what would make them one."""
+
+    a: str
+    b: str
+    command: str
+
+
+class Listed(NamedTuple):
+    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking alike."""
+
+    projects: tuple[Summary, ...]
+    more: int  # that are not listed
+    alike: tuple[Alike, ...]
+    here: str  # the working directory's project
+    problems: tuple[Problem, ...]
+
+
+class Branch(NamedTuple):
+    """A branch that notes of a project name."""
+
+    name: str
+    notes: int
+    changed: str
+
+
+class Line(NamedTuple):
+    """One note of a project. `date` is a decision's day, or the day on which an action is due."""
+
+    id: str
+    path: str
+    title: str
+    date: str
+
+
+class Identity(NamedTuple):
+    """What a folder says about its project, and where it says so."""
+
+    name: str
+    source: str  # file, remote, folder, or none
+    why: str
+    project: str  # the one that the name stands for: another one when it was merged
+
+
+class Portrait(NamedTuple):
+    """A project as it stands. Every list is bounded."""
+
+    name: str
+    notes: int
+    open_actions: int
+    sessions: int
+    changed: str
+    aliases: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    decisions: tuple[Line, ...]
+    actions: tuple[Line, ...]
+    here: Identity
+    problems: tuple[Problem, ...]
+
+
+def project(
+    vault: Vault,
+    caller: Caller,
+    action: str = "list",
+    a: str = "",
+    b: str = "",
+    *,
+    yes: bool = False,
+) -> Listed | Portrait | Merged:
+    """List projects, show one, or make two of them one.
+
+    A project has the name that .cortex-project says, else the remote's, else the folder's with a hash of its path: so one
+    project may end up with two names. They become one only when you say so: merge changes the project: line of A's records and
+    sessions to B, and writes into cortex.toml that A means B from now on. Without --yes it only says what would change. Events stay as they
+    were captured; each changed note says merged_from:, by which unmerge finds those that go back.
+
+    action: list, show NAME, merge A B, or unmerge A B
+    a: a project; with show by default the working directory's
+    b: the project that A becomes part of
+    yes: do it; without it merge and unmerge only say what would change
+
+    Example: cortex project list
+    Example: cortex project show shop
+    Example: cortex project merge shop-k3f7 shop
+    Example: cortex project merge shop-k3f7 shop --yes
+    """
+    if action not in ACTIONS:
+        raise Invalid(
+            f"a project cannot be told to {action!r}", f"cortex project {'|'.join(ACTIONS)}"
+        )
+    if action in ("merge", "unmerge"):
+        act = merge if action == "merge" else unmerge
+        return act(vault, caller, a, b, yes=yes)
+    problems = freshen(vault, caller)
+    if action == "list":
+        return _listed(vault, caller, problems)
+    return _portrait(vault, caller, " ".join(part for part in (a, b) if part), problems)
+
+
+def _listed(vault: Vault, caller: Caller, problems: list[Problem]) -> Listed:
+    aliases = dict(settings.load(vault.root).aliases)
+    every = look(vault, caller.progress, lambda now: summaries(now.catalogue))
+    every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
+    alike = _alike([one for one in every if not one.merged_into])
+    shown = tuple(every[:_MOST_LISTED])
+    return Listed(
+        shown,
+        len(every) - len(shown),
+        tuple(alike[:_MOST_ALIKE]),
+        project_here(vault, caller, ""),
+        tuple(problems),
+    )
+
+
+def summaries(catalogue: Catalogue, name: str | None = None) -> list[Summary]:
+    """The figures of every project that a note names, or of one."""
+    asked = catalogue.asked(
+        f"SELECT project, sum(type != 'session'), sum({IS_TO_DO}), sum(type = 'session'), max(date) FROM note"
+        f" WHERE tier < 2 AND {'project = ?' if name is not None else 'project != ?'} GROUP BY project ORDER BY 5 DESC, 1",
+        (name or "",),
+    )
+    return [
+        Summary(held, notes, actions, sessions, _time(date))
+        for held, notes, actions, sessions, date in asked
+    ]
+
+
+def _alike(projects: list[Summary]) -> list[Alike]:
+    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name gets."""
+    groups: dict[str, list[Summary]] = {}
+    plain = {_folded(one.name) for one in projects}
+    for one in projects:
+        found = _OF_FOLDER.fullmatch(one.name)
+        stem = _folded(found[1]) if found else ""
+        groups.setdefault(stem if stem in plain else _folded(one.name), []).append(one)
+    pairs = []
+    for key, group in sorted(groups.items()):
+        # Into the name that a capture can have and no hash ends, of these the one that most notes have.
+        ranked = sorted(
+            group,
+            key=lambda one: (
+                not settings.is_project(one.name),
+                _folded(one.name) != key,
+                -one.notes,
+                one.name,
+            ),
+        )
+        into = ranked[0].name
+        pairs += [
+            Alike(one.name, into, shell_command.line("project", "merge", one.name, into))
+            for one in ranked[1:]
+            if settings.is_project(into)
+        ]
+    return pairs
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[-_. ]+", "-", name.casefold())
+
+
+def _portrait(vault: Vault, caller: Caller, name: str, problems: list[Problem]) -> Portrait:
+    known = settings.load(vault.root)
+    here = identity_of(caller.cwd)
+    here = here._replace(project=known.project(here.name))
+    if not name and not here.name:
+        raise Invalid(
+            "name a project: this folder is none", "cortex project list names those that there are"
+        )
+    return look(
+        vault, caller.progress, lambda now: _drawn(now, name or here.project, known, here, problems)
+    )
+
+
+def _drawn(
+    now: Views, name: str, known: settings.Settings, here: Identity, problems: list[Problem]
+) -> Portrait:
+    catalogue = now.catalogue
+    found = summaries(catalogue, name) or summaries(catalogue, known.project(name))
+    if not found and name in (here.name, here.project):
+        found = [
+            Summary(name, 0, 0, 0, "")
+        ]  # nothing is known of it yet, but why this folder is it
+    if not found:
+        raise NotFound(
+            f"no note says the project {name!r}",
+            _offer(name, [one.name for one in summaries(catalogue)]),
+        )
+    one = found[0]
+    asked = catalogue.asked(
+        "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != '' GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?",
+        (one.name, _MOST_SHOWN),
+    )
+    decisions = catalogue.standings(
+        f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {MADE} DESC, path LIMIT ?",
+        (one.name, _MOST_SHOWN),
+    )
+    actions = catalogue.standings(
+        f"project = ? AND {IS_TO_DO} ORDER BY due = '', due, path LIMIT ?", (one.name, _MOST_SHOWN)
+    )
+    return Portrait(
+        *one[:5],
+        aliases=tuple(old for old, new in known.aliases if new == one.name),
+        branches=tuple(Branch(branch, notes, _time(date)) for branch, notes, date in asked),
+        decisions=tuple(
+            Line(row.id, row.path, row.title, row.created[:10] or _time(row.date)[:10])
+            for row in decisions
+        ),
+        actions=tuple(Line(row.id, row.path, row.title, row.due) for row in actions),
+        here=here,
+        problems=tuple(problems),
+    )
+
+
+def identity_of(directory: str) -> Identity:
+    """The project of a folder as `checkout.project_of` tells it, and what told it so."""
+    name = checkout.project_of(directory)
+    git = checkout.git_folder(directory)
+    place = os.path.realpath(directory)
+    main = checkout.main_work_tree(git) if git else ""
+    root = main or (git[0] if git else place)
+    if not name:
+        return Identity(
+            "",
+            "none",
+            f"{place} is your home or the root of the system, and neither is a project",
+            "",
+        )
+    while place != os.path.dirname(place) and not _says(
+        os.path.join(place, checkout.PROJECT_FILE), name
+    ):
+        place = os.path.dirname(place)
+    if (
+        place == os.path.dirname(place)
+        and main
+        and _says(os.path.join(main, checkout.PROJECT_FILE), name)
+    ):
+        place = main
+    if place != os.path.dirname(place):
+        return Identity(name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name)
+    if name == f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}":
+        return Identity(
+            name,
+            "folder",
+            f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote",
+            name,
+        )
+    return Identity(name, "remote", f"a remote of {root} has this name", name)
+
+
+def _says(file: str, name: str) -> bool:
+    return checkout.project_in(file) == name
+
+
+def _offer(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 3, 0.6)
+    return (
+        f"did you mean {', '.join(near)}?"
+        if near
+        else "cortex project list names those that there are"
+    )
+
+
+def _time(seconds: int) -> str:
+    try:
+        moment = time.gmtime(seconds)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return f"{moment.tm_year:04}{time.strftime('-%m-%dT%H:%M:%SZ', moment)}"  # `%Y` of the year 1 is `1`

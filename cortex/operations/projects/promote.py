@@ -1,0 +1,255 @@
+"""Knowledge moves from a project's vault to the person's own, with the events that it came from."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Conflict, Invalid, NotFound, Problem
+from cortex.core.model.status import DROPPED
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import brought_back, set_aside, touched, with_fields
+from cortex.core.notes.note import Note
+from cortex.core.text.shell_command import line
+from cortex.core.text.strings import RESERVED_STEMS, digest, short_hash, slug
+from cortex.index.catalogue import Row
+from cortex.index.refresh import Views, look
+from cortex.operations.find import resolve_note
+from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.records import change_record
+from cortex.operations.share.heal import heal_by_the_way
+from cortex.vault import files, layout
+from cortex.vault.git.change_marker import forget
+from cortex.vault.locate import Vault, personal_problem, personal_vault
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+
+
+class Promoted(NamedTuple):
+    """A record in the person's own vault."""
+
+    id: str
+    title: str
+    path: str  # in the person's own vault
+    vault: str  # the root of that vault
+    outcome: str  # created, or unchanged: it was there already
+    source: str  # what became of the project's record: archived, or kept
+    source_path: str
+    events: tuple[str, ...]  # that its provenance names and that lie there now
+    links: tuple[str, ...]  # what it links to that only the project's vault has
+    undo: tuple[str, ...]  # the commands that take it back
+    problems: tuple[Problem, ...]
+
+
+class _Source(NamedTuple):
+    row: Row
+    events: dict[str, str]  # id -> path of the events that are there
+    links: dict[
+        str, str
+    ]  # what it links to, and the project's vault has: key -> as the note has it
+
+
+def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> Promoted:
+    """Move a record to your own vault, where every project finds it.
+
+    Your own vault is the default one (cortex init --default). The record gets there with its id, its text and its events, and
+    with scope: personal, unless it says global; promoted_from: names the project. The project's record stays where it is,
+    archived, with promoted_to: personal, so that links and teammates still find it. Nothing is redacted anew. A run
+    that was interrupted is finished by running it again.
+
+    note: an id or path, as search shows it
+    keep: leave the project's record as it is
+
+    Example: cortex promote publish-by-link-k3f7q2
+    Example: cortex promote publish-by-link-k3f7q2 --keep
+    """
+    own = _own(vault)
+    problems = freshen(vault, caller)
+    source = look(vault, caller.progress, lambda now: _source(now, note))
+    held = notes.parse(files.read(vault.root, source.row.path), source.row.path)
+    copy = _copy(held, vault)
+    named, _ = held.provenance()
+    outcome, path, missing_links = look(
+        own, caller.progress, lambda now: _there(own, now, source, copy)
+    )
+    problems += [
+        Problem(
+            one,
+            f"the provenance of {source.row.id} names it, and it is not there",
+            "cortex history shows where it went",
+        )
+        for one in named
+        if one not in source.events
+    ]
+    _take_events(vault, own, source.events)
+    if outcome == "created":
+        forget(own)  # a run that ends here leaves briefings to heal
+        try:
+            files.publish(own.root, path, notes.write(copy))
+        except FileExistsError:
+            _compare(own, path, source.row.id, copy)
+            outcome = "unchanged"
+    with suppress(FileNotFoundError):
+        files.sync(
+            own.root, path.rpartition("/")[0]
+        )  # an interrupted run may have named it and not come further
+    problems += heal_by_the_way(own, caller)
+    if not keep:
+        try:
+            problems += change_record.apply_all(
+                vault, caller, [(source.row.path, partial(_pointer, held, caller.now))]
+            )[1]
+        except Conflict:
+            if (
+                outcome == "created"
+            ):  # a copy of what it no longer says; the next run makes one of what it says
+                change_record.remove(own, path, notes.write(copy))
+                heal_by_the_way(own, caller)
+            raise
+    id_ = source.row.id
+    undo = (
+        *(() if keep else (line("restore", change_record.word(id_, source.row.path)),)),
+        line("--vault", own.root, "delete", change_record.word(id_, path)),
+    )
+    links = tuple(source.links[key] for key in missing_links)
+    return Promoted(
+        id_, source.row.title, path, own.root, outcome, "kept" if keep else "archived", source.row.path, tuple(sorted(source.events)), links,
+        undo, tuple(problems),
+    )  # fmt: skip
+
+
+def _own(vault: Vault) -> Vault:
+    if own := personal_vault(vault):
+        return own
+    if problem := personal_problem(vault):
+        raise NotFound(f"{problem.where} {problem.message}", problem.hint)
+    raise NotFound(
+        "there is no vault of your own beside this one",
+        "cortex init ~/notes --default makes one, which is then searched from every project",
+    )
+
+
+def _source(now: Views, name: str) -> _Source:
+    row = change_record.record(resolve_note.one(now.catalogue, name))
+    if row.type == "session":
+        raise Invalid(
+            f"{row.id} is a session, which belongs to its project",
+            "promote what was learnt in it: cortex search shows the records",
+        )
+    if row.status in DROPPED:
+        raise Invalid(
+            f"{row.id} is {row.status}",
+            f"{line('restore', change_record.word(row.id, row.path))}, or promote what holds now",
+        )
+    there = now.catalogue.numbered(now.catalogue.events(row.events))
+    targets = {
+        str(key): str(target)
+        for target, key in now.catalogue.asked(
+            "SELECT target, key FROM edge WHERE number = ?", (row.number,)
+        )
+    }
+    known = {key for key in targets if _knows(now, key)}
+    return _Source(
+        row,
+        {one.id: one.path for one in there.values()},
+        {key: targets[key] for key in targets if key in known},
+    )
+
+
+def _knows(now: Views, key: str) -> bool:
+    return (
+        next(now.catalogue.asked("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None)
+        is not None
+    )
+
+
+def _there(own: Vault, now: Views, source: _Source, copy: Note) -> tuple[str, str, list[str]]:
+    """What is to be done in the person's vault: the outcome, the path, and the links that lead nowhere there."""
+    row = source.row
+    links = [key for key in source.links if not _knows(now, key) and key not in source.events]
+    for held in now.catalogue.rows("id = ? AND tier < 2 ORDER BY path", (row.id,)):
+        if held.status in DROPPED:
+            raise Conflict(
+                f"{row.id} is in your own vault, {held.status}",
+                line("--vault", own.root, "restore", change_record.word(held.id, held.path)),
+            )
+        _compare(own, held.path, row.id, copy)
+        return "unchanged", held.path, links
+    name = (
+        row.id
+        if _NAME.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
+        else f"{slug(row.id)}-{short_hash(row.id)}"
+    )
+    return (
+        "created",
+        layout.record(row.type if _NAME.fullmatch(row.type) else slug(row.type or "note"), name),
+        links,
+    )
+
+
+def _compare(own: Vault, path: str, id_: str, copy: Note) -> None:
+    """`Conflict` unless the note there is the same one with the same text."""
+    held = notes.read(files.read(own.root, path), path)
+    if held.get("id") != id_:
+        raise Conflict(
+            f"{os.path.join(own.root, path)} is another note", "move it, then promote again"
+        )
+    if digest(held.text) != digest(copy.text):
+        raise Conflict(
+            f"{id_} is in your own vault with another text: {os.path.join(own.root, path)}",
+            f"bring what is new into that one by hand; or {line('--vault', own.root, 'delete', change_record.word(id_, path), '--hard', '--yes')}, then promote again",
+        )
+
+
+def _take_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
+    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them again."""
+    for id_, path in sorted(there.items()):
+        target = (
+            events.path_of(id_)
+            if events.is_event_id(id_)
+            else f"events/{slug(id_)}-{short_hash(id_)}.md"
+        )
+        data = files.read(vault.root, path)
+        try:
+            files.publish(own.root, target, data)
+        except FileExistsError:
+            if files.read(own.root, target) != data:
+                raise Conflict(
+                    f"the event {id_} is in your own vault with other content",
+                    f"compare it with {os.path.join(vault.root, path)}",
+                ) from None
+            files.sync(own.root, target.rpartition("/")[0])
+
+
+def _copy(held: Note, vault: Vault) -> Note:
+    """The record as it is to lie in the person's vault. What a project's archive or an earlier promotion said of it stays behind."""
+    fields = {
+        "scope": "global" if held.get("scope") == "global" else "personal",
+        "project": "",
+        "branch": "",
+        "promoted_from": held.get("project") or os.path.basename(vault.root),
+    }
+    return with_fields(
+        brought_back(held) if held.get("status").lower() == "archived" else held, fields
+    )
+
+
+def _pointer(copied: Note, now: str, held: Note) -> Note:
+    """The project's record after its knowledge has moved. `Conflict` when it is no longer the one that was copied."""
+    if held.get("promoted_to") and held.get("status").lower() == "archived":
+        return held
+    if notes.write(held) != notes.write(copied):
+        raise Conflict("the record was changed by somebody else just now", "run the command again")
+    return touched(
+        set_aside(
+            held,
+            "archived",
+            {"archived_at": held.get("archived_at") or now, "promoted_to": "personal"},
+        ),
+        now,
+    )

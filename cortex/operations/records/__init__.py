@@ -1,0 +1,1 @@
+"""Verbs that change records: update, relate, pin, supersede, archive, delete, restore."""

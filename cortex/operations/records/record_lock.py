@@ -1,0 +1,16 @@
+"""The lock under which Cortex changes records: of all its processes, one at a time."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+
+from cortex.vault.locate import Vault
+from cortex.vault.lock import lock
+
+PATIENCE = 60.0  # seconds for a pass over the inbox, which changes records too
+
+
+def record_lock(vault: Vault, wait: float = PATIENCE) -> AbstractContextManager[None]:
+    """While it is held, nobody else changes a record or the inbox through Cortex. `Conflict` after `wait` seconds."""
+    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=wait)

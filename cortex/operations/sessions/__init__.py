@@ -1,0 +1,1 @@
+"""Sessions of agents: begin and end, briefings, context."""

@@ -1,0 +1,1 @@
+"""One vault in many clones: sync, merge, heal, git's merge drivers."""

@@ -1,0 +1,185 @@
+"""Notes that merges by git alone have displaced, lost or mixed: brought back to files of their own by the next command.
+
+The merge driver keeps the second of two notes that git took for one (`vault/git/displaced.py`). Here it is put where it was: at
+the path at which git's history has it, else where Cortex would write it. What git merged without the driver is looked at in
+`check_merges.py`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cortex.core.merge.conflicts import Resolved, is_event_path, note_id
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.notes import note as notes
+from cortex.core.text.strings import short_hash
+from cortex.index.refresh import look
+from cortex.operations.share.check_merges import check_merges, free_path
+from cortex.operations.share.misnamed_events import give_back
+from cortex.operations.share.resolve_conflicts import merge_notes
+from cortex.vault import files, layout
+from cortex.vault.git import checkout, displaced, git, objects
+from cortex.vault.git.displaced import Displaced
+from cortex.vault.locate import Vault
+
+_SECONDS = 30.0  # for a look through the history
+
+
+def bring_back(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
+    """Put every note that git's merges have displaced, lost or mixed with another back into a file of its own. Nothing while
+    git is in the middle of something: an untracked file would stand in its way."""
+    if checkout.under_way(vault.root):
+        return [], []
+    done: list[Resolved] = []
+    found = displaced.entries(vault.root)
+    if found and not objects.stages(vault.root):
+        for entry in found:
+            done += _brought_back(vault, caller, entry)
+            displaced.forget(vault.root, entry.name)
+    resolved, problems_left = check_merges(vault, caller)
+    return [*done, *resolved], problems_left
+
+
+def problems(root: str) -> list[Problem]:
+    """What `bring_back` has still to do, for doctor."""
+    return [
+        Problem(
+            os.path.join(".git", displaced.FOLDER, one.name),
+            f"git took {_name(one.other)} for {_name(one.stays)} and left it out",
+            "cortex heal",
+        )
+        for one in displaced.entries(root)
+    ]
+
+
+def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolved]:
+    """What was written. Nothing where the merge was taken back, or where the note is there by now."""
+    root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
+    path = entry.path.removeprefix(prefix)
+    if not entry.path.startswith(prefix) or (
+        displaced.is_taken_back(root, entry) and _path_in_history(root, entry.other)
+    ):
+        return []
+    if there := _where(vault, caller, entry.other):
+        return [] if is_event_path(there) else _joined(root, there, entry)
+    home = _home(root, entry.other, entry.base, path)
+    target = home
+    done = []
+    if files.exists(root, home) and not notes.read(entry.other).get("id"):
+        return []  # a note of a person's own, known by its path, is there
+    if files.exists(root, home) and is_event_path(home):
+        give_back(root, home, entry.other)
+    elif files.exists(root, home):
+        now = files.read(root, home)
+        if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(
+            entry.stays
+        ) != _name(entry.other):
+            # The other one's file is what git wrote the first one into.
+            other_home = free_path(root, _home(root, entry.stays, entry.base, ""), entry.stays)
+            files.publish(root, other_home, entry.stays)
+            files.replace(root, home, entry.other, now)
+            done.append(
+                Resolved(
+                    other_home,
+                    f"git had put it into the file of {_name(entry.other)}; it has its own again",
+                )
+            )
+        else:
+            target = free_path(root, home, entry.other)
+            files.publish(root, target, entry.other)
+    else:
+        files.publish(root, home, entry.other)
+    return [*done, Resolved(target, f"git had taken it for {_name(entry.stays)}; it is back")]
+
+
+def _where(vault: Vault, caller: Caller, data: bytes) -> str:
+    """The path at which a note with this id, or an event of its name, is in the vault by now; empty when there is none."""
+    id_ = notes.read(data).get("id")
+    if not id_:
+        return ""
+    paths = look(
+        vault,
+        caller.progress,
+        lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))],
+        words=False,
+    )
+    is_event = is_event_id(id_)
+    end = f"/{id_}.md" if is_event else ".md"
+    return next(
+        (
+            path
+            for path in paths
+            if is_event_path(path) == is_event
+            and path.endswith(end)
+            and files.exists(vault.root, path)
+        ),
+        "",
+    )
+
+
+def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
+    """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it."""
+    now = files.read(root, path)
+    base = entry.base if note_id(entry.base) == note_id(entry.other) else b""
+    data, _ = merge_notes(base, now, entry.other)
+    if data == now:
+        return []
+    files.replace(root, path, data, now)
+    return [Resolved(path, "git had left out what was changed in it; it is back")]
+
+
+def _home(root: str, data: bytes, base: bytes, path: str) -> str:
+    """Where a note lies when nothing displaces it."""
+    note = notes.read(data)
+    id_ = note.get("id")
+    if id_ and path.rpartition("/")[2] == f"{id_}.md":
+        return path
+    texts = [data, base] if id_ and notes.read(base).get("id") == id_ else [data]
+    for text in texts:
+        if found := _path_in_history(root, text):
+            return found
+    if not id_:
+        return f"note-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
+    if note.get("type") == "session":
+        created = note.get("created")
+        return (
+            f"sessions/{created[:4]}/{created[5:7]}/{id_}.md"
+            if len(created) > 7
+            else f"sessions/{id_}.md"
+        )
+    return layout.record(note.get("type") or "note", id_)
+
+
+def _path_in_history(root: str, data: bytes) -> str:
+    """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
+    blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
+    words = [
+        "log",
+        "--all",
+        "--reflog",
+        "-1",
+        "--format=",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-renames",
+        "-m",
+        f"--find-object={blob}",
+    ]
+    try:
+        fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
+    except CortexError:  # a history too long to look through
+        return ""
+    prefix = objects.prefix(root)
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        if blob.encode() in meta and path.startswith(prefix):
+            return os.fsdecode(path[len(prefix) :])
+    return ""
+
+
+def _name(data: bytes) -> str:
+    """How a note is called in messages: its id, else its first words."""
+    note = notes.read(data)
+    return note.get("id") or repr(note.text.strip()[:40])

@@ -1,0 +1,35 @@
+"""The field that names a conflict in a note's text goes when the conflict is resolved, by whatever program."""
+
+from __future__ import annotations
+
+from cortex.core.merge.conflicts import CONFLICTS, Resolved, conflicts, without_conflicts
+from cortex.core.model.caller import Caller
+from cortex.core.notes import note as notes
+from cortex.index.refresh import look
+from cortex.vault import files
+from cortex.vault.locate import Vault
+
+
+def clear_conflicts(vault: Vault, caller: Caller) -> list[Resolved]:
+    """Take the field out of every note that it says has a conflict in its text alone, and whose text has none."""
+    done = []
+    for path in look(
+        vault,
+        caller.progress,
+        lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS in one.hint],
+        words=False,
+    ):
+        before = files.read(vault.root, path)
+        after = without_conflicts(before)
+        if after != before and _is_resolved(before):
+            files.replace(vault.root, path, after, before)
+            done.append(Resolved(path, f"has no markers left; {CONFLICTS} is gone"))
+    return done
+
+
+def _is_resolved(data: bytes) -> bool:
+    named = notes.read(data).fields.get(CONFLICTS)
+    only_text = isinstance(named, list) and all(
+        isinstance(one, dict) and one.get("field") == "body" for one in named
+    )
+    return only_text and not conflicts(data)

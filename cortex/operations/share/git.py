@@ -1,0 +1,57 @@
+"""Git's merge drivers: put in, taken out, looked at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.vault.git import checkout, drivers
+from cortex.vault.locate import Vault
+
+
+class Drivers(NamedTuple):
+    """How git merges the notes of this vault, after what was asked has been done."""
+
+    action: str
+    changed: bool
+    removed: bool  # a person has taken the drivers out, and they stay out
+    drivers: tuple[str, ...]  # as git's configuration has them: `merge.cortex-record.driver = …`
+    attributes: str  # ok, or why git would merge without our drivers
+    problems: tuple[Problem, ...]
+
+
+def git(vault: Vault, caller: Caller, action: str) -> Drivers:
+    """Register git's merge drivers for briefings and records in this clone, take them out, or show how they are.
+
+    Cortex registers them by itself; once removed they stay out until install or doctor --fix. No hook is installed.
+
+    action: install, remove or status
+
+    Example: cortex git status
+    """
+    del caller
+    place = checkout.git_folder(vault.root)
+    if place is None:
+        raise NotFound(
+            f"{vault.root} is in no git repository", f"git init {vault.root} makes it one"
+        )
+    if action == "install":
+        changed = drivers.register(vault.root, again=True)
+    elif action == "remove":
+        changed = drivers.unregister(vault.root)
+    elif action == "status":
+        changed = False
+    else:
+        raise Invalid(
+            f"cortex git knows install, remove and status, not {action!r}", "cortex git status"
+        )
+    found = drivers.configured(place[2])
+    lines = tuple(
+        f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items())
+    )
+    problems = drivers.problems(vault.root)
+    attributes = next(
+        (problem.message for problem in problems if problem.where == ".gitattributes"), "ok"
+    )
+    return Drivers(action, changed, found.removed, lines, attributes, tuple(problems))

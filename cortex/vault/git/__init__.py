@@ -1,0 +1,1 @@
+"""Everything that runs git or reads a repository."""

@@ -1,0 +1,254 @@
+"""What a working directory says about itself: project and branch, read from files alone (0.05 ms; no git runs)."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from cortex.core.text.strings import short_hash, slug
+from cortex.vault import files
+
+PROJECT_FILE = ".cortex-project"
+# A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
+# is not recognised, and then looked at properly.
+_DRIVER = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
+_MOST = 64_000  # bytes read of any file here
+_MOST_NAME = 1_000  # characters of a line that is to be a name
+# What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
+_OWN_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
+_COMMON_FILES = (
+    "config",
+    "packed-refs",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+)
+_READ_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
+_LARGEST = (
+    16_000_000  # bytes of a file that git reads whole and that is small when git has written it
+)
+_RULES = (".gitignore", ".gitattributes")
+# What git leaves in its folder while an operation waits for its end.
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "",
+}  # fmt: skip
+
+
+def in_repository(directory: str) -> bool:
+    """Whether a git repository's work tree is around `directory`."""
+    return git_folder(directory) is not None
+
+
+def branch_of(directory: str) -> str:
+    """The branch that is checked out; empty outside a repository and on a detached HEAD."""
+    git = git_folder(directory)
+    head = head_line(git[1]) if git else ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def head_line(folder: str) -> str:
+    """What HEAD says in a git folder: `ref: REF` or a commit's id. Git once wrote HEAD as a link whose text is the ref; no such link is followed."""
+    path = os.path.join(folder, "HEAD")
+    if line := _first_line(path):
+        return line
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return ""
+    return f"ref: {target}" if target.startswith("refs/") else ""
+
+
+def has_drivers(directory: str) -> bool:
+    """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
+    its text, cheap enough for every command; `drivers` reads it properly."""
+    git = git_folder(directory)
+    config = os.path.join(git[2], "config") if git else ""
+    text = "\n".join(_lines(config)) if git else ""
+    if (
+        git is None
+        or ("[cortex]" in text and "removed" in text)
+        or (not text and files.fault_of(config))
+    ):
+        return True
+    import re  # noqa: PLC0415  a hook asks for project and branch alone
+
+    programs = re.findall(_DRIVER, text)
+    return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
+
+
+def under_way(directory: str) -> str:
+    """The operation that git is in the middle of, by the name of its command; empty when there is none."""
+    git = git_folder(directory)
+    for name, what in _UNDER_WAY.items() if git else ():
+        if git and os.path.lexists(os.path.join(git[1], name)):
+            # Several commits are picked or reverted, and git has stopped between two of them.
+            return what or (
+                "revert"
+                if _first_line(os.path.join(git[1], name, "todo")).startswith("revert")
+                else "cherry-pick"
+            )
+    return ""
+
+
+def project_of(directory: str) -> str:
+    """The project's name: what the nearest `.cortex-project` says, else the remote's repository name, else the root
+    folder's name with a short hash of its path. A linked worktree is the project of its main work tree.
+    Never a bare home directory: then empty."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    directory = os.path.realpath(directory)
+    for parent in _upwards(directory):
+        if parent != home and (named := project_in(os.path.join(parent, PROJECT_FILE))):
+            return named
+    git = git_folder(directory)
+    main = main_work_tree(git) if git else ""
+    if main and main != home and (named := project_in(os.path.join(main, PROJECT_FILE))):
+        return named
+    if git and (remote := _remote_name(git[2])):
+        return slug(remote, 64)
+    root = git[0] if git else directory
+    root = main if main not in ("", home) else root
+    if root in (home, os.path.dirname(root)):
+        return ""
+    return f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}"
+
+
+def project_in(path: str) -> str:
+    """The project's name that a `.cortex-project` gives; empty when there is none, or none that may be told: a secret is no name."""
+    named = _first_line(path)[:_MOST_NAME]
+    if not named:
+        return ""
+    from cortex.core.redact.secrets import clean  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
+
+    return slug(named, 64) if clean(named) == named else ""
+
+
+def unread(directory: str) -> list[tuple[str, str]]:
+    """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
+    paths = [os.path.join(parent, PROJECT_FILE) for parent in _upwards(os.path.realpath(directory))]
+    found = [
+        (
+            path,
+            files.fault_of(path)
+            or (
+                ""
+                if project_in(path) or not _first_line(path)
+                else "holds a secret, which is no name"
+            ),
+        )
+        for path in paths
+    ]
+    return [(path, why) for path, why in found if why]
+
+
+def _upwards(directory: str) -> list[str]:
+    found = [directory]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    return found
+
+
+def git_folder(directory: str) -> tuple[str, str, str] | None:
+    """(work tree, git folder, common git folder) of the repository around `directory`. None outside one, and where `.git` is a link: see
+    `fault`."""
+    for parent in _upwards(os.path.realpath(directory)):
+        dot_git = os.path.join(parent, ".git")
+        try:
+            mode = os.lstat(dot_git).st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(mode):
+            return parent, dot_git, dot_git
+        if stat.S_ISLNK(mode) and os.path.exists(dot_git):
+            return None  # where git would follow it: no repository around it is meant either
+        pointer = _first_line(dot_git)
+        if pointer.startswith("gitdir:"):  # a linked worktree or a submodule
+            git = os.path.normpath(os.path.join(parent, pointer.removeprefix("gitdir:").strip()))
+            common = _first_line(os.path.join(git, "commondir"))
+            return parent, git, os.path.normpath(os.path.join(git, common)) if common else git
+    return None
+
+
+def fault(directory: str) -> tuple[str, str]:
+    """A path at which git would wait for ever or leave the repository, and what is wrong with it; two empty texts when there is none. Only
+    those files are looked at that git opens for nearly every command."""
+    found = git_folder(directory)
+    if found is None:
+        for parent in _upwards(os.path.realpath(directory)):
+            if os.path.lexists(path := os.path.join(parent, ".git")):
+                return (
+                    (path, "is a link; no link is followed to a repository")
+                    if os.path.islink(path) and os.path.exists(path)
+                    else ("", "")
+                )
+        return "", ""
+    top, own, common = found
+    ref = head_line(own).removeprefix("ref:").strip()
+    refs = [
+        os.path.join(common, name)
+        for name in ("packed-refs", ref)
+        if name == "packed-refs" or name.startswith("refs/")
+    ]
+    names = {
+        *(os.path.join(own, name) for name in _OWN_FILES),
+        *(os.path.join(common, name) for name in _COMMON_FILES),
+    }
+    names |= {os.path.join(top, name) for name in _RULES} | {
+        os.path.join(directory, name) for name in _RULES
+    }
+    for path in sorted({*names, *refs}):
+        if path in refs and os.path.islink(path) and not os.readlink(path).startswith("refs/"):
+            return path, "is a link, and git would read the file behind it as its own"
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            return path, "is no file, and git would wait for it for ever"
+        if status.st_size > _LARGEST and (
+            os.path.basename(path) in _READ_WHOLE or path in refs[1:]
+        ):
+            return path, f"is larger than {_LARGEST:,} bytes, and git would read all of it"
+    return "", ""
+
+
+def main_work_tree(git: tuple[str, str, str]) -> str:
+    """The main work tree's root, asked from a linked one; empty for the main one itself, a submodule (its git folder is its
+    own common one) and a worktree of a bare repository."""
+    _, own, common = git
+    return (
+        os.path.realpath(os.path.dirname(common))
+        if common != own and os.path.basename(common) == ".git"
+        else ""
+    )
+
+
+def _remote_name(common: str) -> str:
+    """The repository's name in the URL of `origin`, or of the first remote."""
+    urls: dict[str, str] = {}
+    section = ""
+    for line in _lines(os.path.join(common, "config")):
+        if line.lstrip().startswith("["):
+            kind, _, name = line.strip().partition(' "')
+            section = name.removesuffix('"]') if kind == "[remote" and name.endswith('"]') else ""
+        elif section:
+            key, _, value = line.partition("=")
+            if key.strip() == "url" and len(value.split()) == 1:
+                urls.setdefault(section, value.strip())
+    chosen: str = urls.get("origin") or next(iter(urls.values()), "")
+    # Only the path: what stands before it may hold a password.
+    scheme, found, rest = chosen.partition("://")
+    with_scheme = found and scheme[:1].isalpha() and "/" not in scheme
+    path = rest.partition("/")[2] if with_scheme else chosen.partition(":")[2] or chosen
+    return path.rstrip("/").replace("\\", "/").rpartition("/")[2].removesuffix(".git")
+
+
+def _first_line(path: str) -> str:
+    lines = _lines(path)
+    return lines[0].strip() if lines else ""
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a small file; none when it cannot be read."""
+    return files.read_small(path, _MOST).decode("utf-8", "replace").splitlines()

@@ -1,0 +1,135 @@
+"""The remote of a branch as the person's git is configured: which, how to take from it, how to give to it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from cortex.core.model.problem import CortexError
+from cortex.vault.git import checkout, commit, git
+
+_NO_SUCH_REF = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
+# Somebody else pushed first, or is pushing this very moment.
+_RACE = re.compile(
+    r"\[rejected\].{0,300}\((?:fetch first|non-fast-forward|stale info)\)|cannot lock ref|failed to update ref|incorrect old value|"
+    r"remote ref updated since|reference already exists|failed to lock|unable to migrate objects|\.lock'?: File exists",
+)
+_FALSE = ("false", "no", "off", "0", "")
+_TELLING = re.compile(r"(?:fatal|error|remote|ssh|! ?\[)")
+_SECRET = re.compile(r"://[^/@\s]{1,500}@")
+
+
+class Upstream(NamedTuple):
+    """Where a branch comes from and goes to."""
+
+    branch: str
+    remote: str
+    theirs: str  # its branch there
+    push_to: str
+    tracked: bool  # whether git is told so already
+    rebase: str  # how a pull does it: empty is a merge; else rebase, or merges
+    ff: str  # pull.ff: empty, true, false or only
+    autostash: bool
+
+
+class Pushed(NamedTuple):
+    """What became of a push."""
+
+    done: bool
+    race: bool  # somebody else was first
+    why: str
+
+
+def upstream(root: str) -> Upstream:
+    """The upstream of the branch that is checked out. `CortexError` when it cannot be told which that is."""
+    branch = checkout.branch_of(root)
+    settings = _settings(root)
+    own = f"branch.{branch}."
+    remotes = sorted(
+        {
+            key[len("remote.") : -len(".url")]
+            for key in settings
+            if key.startswith("remote.") and key.endswith(".url")
+        }
+    )
+    named = settings.get(f"{own}remote", "")
+    remote = named or ("origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else "")
+    if not remote and not remotes:
+        raise CortexError(
+            "there is no remote to sync with", "git remote add origin URL, then cortex sync"
+        )
+    if not remote:
+        raise CortexError(
+            f"there are {len(remotes)} remotes and none is the branch's: {', '.join(remotes)}",
+            f"git config branch.{branch}.remote NAME",
+        )
+    if remote == ".":
+        raise CortexError(
+            f"the branch {branch} follows a local branch, not a remote",
+            f"git branch --set-upstream-to REMOTE/{branch}",
+        )
+    theirs = settings.get(f"{own}merge", "").removeprefix("refs/heads/") if named else ""
+    rebase = settings.get(f"{own}rebase", settings.get("pull.rebase", "false")).lower()
+    rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE else "rebase"
+    push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
+    autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE
+    return Upstream(
+        branch,
+        remote,
+        theirs or branch,
+        push_to,
+        bool(theirs),
+        rebase,
+        settings.get("pull.ff", "").lower(),
+        autostash,
+    )
+
+
+def fetch(root: str, up: Upstream) -> str:
+    """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
+    when it is not there, refuses or says nothing."""
+    ran = commit.patiently(
+        root,
+        lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]),
+    )
+    if not ran.code:
+        return git.commit_id(root, "FETCH_HEAD")
+    if _NO_SUCH_REF.search(ran.complaint):
+        return ""
+    raise git.refused_by_disk(ran, root) or CortexError(
+        f"nothing could be fetched from {up.remote}: {said(ran)}",
+        f"git remote -v shows where it is; git fetch {up.remote} tries it alone",
+    )
+
+
+def push(root: str, up: Upstream) -> Pushed:
+    """Give the branch to the remote; never by force. The first push makes the branch there and remembers it."""
+    home = up.push_to == up.remote
+    first = ["--set-upstream"] if home and not up.tracked else []
+    refs = f"refs/heads/{up.branch}:refs/heads/{up.theirs if home else up.branch}"
+    ran = git.talk(root, ["push", *first, "--end-of-options", up.push_to, refs], hooks=True)
+    if not ran.code:
+        return Pushed(done=True, race=False, why="")
+    return Pushed(
+        done=False,
+        race=bool(_RACE.search(ran.complaint)),
+        why=f"{up.push_to} did not take the push: {said(ran)}",
+    )
+
+
+def said(ran: git.Ran) -> str:
+    """What git, or the remote through it, says of a failure, in a line; no password of an address."""
+    lines = [line.strip() for line in ran.complaint.splitlines()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return _SECRET.sub("://", "; ".join(dict.fromkeys(telling[:4] or [ran.reason])))[:500]
+
+
+def _settings(root: str) -> dict[str, str]:
+    """The person's configuration of branches and remotes, as git merges it from all its files; the last value wins."""
+    ran = git.attempt(root, ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."])
+    found: dict[str, str] = {}
+    for entry in ran.output.decode("utf-8", "surrogateescape").split("\0"):
+        key, equals, value = entry.partition("\n")
+        if key:
+            found[key] = value if equals else "true"
+    return found

@@ -1,0 +1,45 @@
+"""What the repository around a vault says, read through GitPython: short-lived, closed at once, never written through."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from cortex.core.model.problem import CortexError
+from cortex.vault.git import checkout, git as bounded
+
+
+def unmerged(root: str) -> list[str]:
+    """The vault-relative paths that git could not merge; none outside a repository. `CortexError` when the
+    repository cannot be read."""
+    if not checkout.in_repository(root):
+        return []
+    # GitPython opens configuration and index without a bound; a pipe in their place must not hold us. git itself is
+    # ended after three seconds, and reads what GitPython would.
+    index = (
+        bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3)
+        .decode("utf-8", "surrogateescape")
+        .strip()
+    )
+    if os.path.lexists(path := os.path.join(root, index)) and not stat.S_ISREG(
+        os.lstat(path).st_mode
+    ):
+        raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
+    import git  # noqa: PLC0415  it takes 150 ms, looks for the program as it is imported, and by now we know that there is one
+
+    try:
+        with git.Repo(root, search_parent_directories=True, expand_vars=False) as repo:
+            if repo.working_tree_dir is None:
+                return []
+            top = os.path.realpath(repo.working_tree_dir)
+            paths = [os.path.join(top, path) for path in repo.index.unmerged_blobs()]
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+        return []
+    except UnicodeDecodeError:  # GitPython knows no names that are not UTF-8
+        listed = bounded.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
+        return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})
+    except (git.GitError, OSError, ValueError, AssertionError) as error:
+        raise CortexError(
+            f"the repository cannot be read: {type(error).__name__}: {error}", "git status"
+        ) from error
+    return sorted(os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep))

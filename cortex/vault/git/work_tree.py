@@ -1,0 +1,161 @@
+"""Make what git writes into the work tree durable, and put back what a power cut has taken of it.
+
+Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the index and the branch may
+name notes that are empty or missing, and the next commit would record these as deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+
+from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.vault import files
+from cortex.vault.git import commit, git, objects
+
+_MOST_SYNCED = 1_000  # files that are synced one by one; for more, the whole system is
+_MOST_READ = 16_000_000  # bytes of a file that is compared
+_BATCH = 200  # paths whose versions are held in memory at once
+_SECTOR = 512  # bytes; a file that a power cut has cut off ends where one ends
+
+
+def make_durable(root: str, ours: str, theirs: str) -> None:
+    """Sync every file, and its folder, that a merge or rebase of the commits `ours` and `theirs` may have written."""
+    top = objects.top(root)
+    with suppress(CortexError, OSError):
+        changed = git.run(
+            top, ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"], timeout=120.0
+        ).split(b"\0")
+        paths = {*_versions(top, ours, theirs), *filter(None, changed)}
+        if len(paths) <= _MOST_SYNCED:
+            files.flush_all(top, map(os.fsdecode, paths))
+            return
+    os.sync()
+
+
+def restore(root: str, ours: str, theirs: str) -> list[str]:
+    """Make the work tree what the index says wherever git alone has written there: files that are missing, cut off or not yet
+    in the index. `ours` (empty before the first commit) and `theirs` are the commits that were being merged. What a person has
+    written since stays. Returns the paths from the top of the work tree that were changed; all are durable."""
+    top = objects.top(root)
+    versions = _versions(top, ours, theirs)
+    index = _index(top)
+    wrong: list[str] = []
+    alien: list[str] = []
+    for path, data, known, entry in _compared(top, versions, index):
+        if entry is None and data is not None and _is_gits(data, known):
+            alien.append(path)
+        elif (
+            entry is not None
+            and data != entry
+            and (data is None or _is_gits(data, [*known, entry]))
+        ):
+            wrong.append(path)
+    if wrong:
+        ran = commit.patiently(
+            root,
+            lambda: git.attempt(
+                top,
+                ["checkout-index", "-f", "-u", "-z", "--stdin"],
+                stdin=objects.nul(wrong),
+                timeout=120.0,
+            ),
+        )
+        if ran.code:
+            raise git.failure("checkout-index", ran, root)
+    for path in alien:
+        files.remove(top, path)
+    files.flush_all(top, wrong)
+    return sorted(wrong + alien)
+
+
+def _compared(
+    top: str, versions: Mapping[bytes, Collection[str]], index: Mapping[bytes, str]
+) -> Iterator[tuple[str, bytes | None, list[bytes], bytes | None]]:
+    """Each path with its bytes in the work tree (None when it is missing), the bytes of its known versions and those of the
+    index (None when it is not there). Unmerged paths, links and files that are too large are left out."""
+    paths = [path for path in sorted(versions) if index.get(path) != ""]
+    for some in objects.batches([os.fsdecode(path) for path in paths], _BATCH):
+        names = [os.fsencode(path) for path in some]
+        held = objects.blobs(
+            top, {blob for name in names for blob in (*versions[name], index.get(name, ""))}
+        )
+        for path, name in zip(some, names, strict=True):
+            entry = index.get(name)
+            if entry is not None and entry not in held:
+                continue  # its object is missing: a repair of the repository comes first
+            try:
+                data = _read(top, path)
+            except (Invalid, OSError):
+                continue
+            if data is None or len(data) <= _MOST_READ:
+                yield (
+                    path,
+                    data,
+                    [held[blob] for blob in versions[name] if blob in held],
+                    None if entry is None else held[entry],
+                )
+
+
+def _is_gits(data: bytes, versions: Collection[bytes]) -> bool:
+    """Whether a file holds one of these versions, or what a power cut has left of one: its beginning up to the end of a sector, perhaps
+    with zeros behind it. An edit by hand hardly ever looks like that."""
+    if data in versions:
+        return True
+    written = data.rstrip(b"\0")
+    cut = len(data) % _SECTOR == 0 or len(written) < len(data)
+    return cut and any(version.startswith(written) for version in versions)
+
+
+def _read(top: str, path: str) -> bytes | None:
+    try:
+        return files.read(top, path, _MOST_READ + 1)
+    except NotFound:
+        return None
+
+
+def _versions(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
+    """The regular files that differ between the commits or their merge base, with the blobs that they have there."""
+    empty = git.run(top, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
+    base = (
+        git.attempt(top, ["merge-base", ours, theirs]).output.decode("ascii", "replace").strip()
+        if ours
+        else ""
+    )
+    found: dict[bytes, set[str]] = {}
+    for revision in filter(None, (ours, theirs)):
+        words = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--end-of-options",
+            base or empty,
+            revision,
+            "--",
+        ]
+        fields = git.run(top, words, timeout=120.0).split(b"\0")
+        for meta, path in zip(fields[::2], fields[1::2], strict=False):
+            old_mode, mode, old, new, _ = meta.removeprefix(b":").decode("ascii").split(" ")
+            blobs = {
+                blob
+                for is_mode, blob in ((old_mode, old), (mode, new))
+                if is_mode.startswith("100")
+            }
+            if blobs:
+                found.setdefault(path, set()).update(blobs)
+    return found
+
+
+def _index(top: str) -> dict[bytes, str]:
+    """The blob of each path of the index; empty for one that is unmerged or no regular file."""
+    found = {}
+    for line in git.run(top, ["ls-files", "--stage", "-z"], timeout=120.0).split(b"\0"):
+        meta, _, path = line.partition(b"\t")
+        if path:
+            mode, blob, stage = meta.decode("ascii").split(" ")
+            found[path] = blob if stage == "0" and mode.startswith("100") else ""
+    return found

@@ -1,0 +1,148 @@
+"""Which vault a command means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.core.text.value import NamedTuple
+from cortex.vault import files, user_folders
+from cortex.vault.git import checkout
+from cortex.vault.layout import SETTINGS
+from cortex.vault.state import store
+
+_LOCKS = "cortex-locks"  # in a git folder that a group shares
+_MOST = 10_000  # bytes of the file that names the default vault
+
+
+class Vault(NamedTuple):
+    """An existing vault: its root, an absolute path without links."""
+
+    root: str
+    named: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
+    default: str | None = (
+        None  # the default vault of whoever asks, when that is not this process; else None
+    )
+
+    def cache(self) -> str:
+        """The private folder of what can be rebuilt."""
+        return user_folders.vault_folder("cache", self.root)
+
+    def state(self) -> str:
+        """The private folder of what is known of sessions, and of locks."""
+        return user_folders.vault_folder("state", self.root)
+
+    def locks(self) -> str:
+        """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
+        folder, made when missing, for the users of the group to keep each other out."""
+        git = checkout.git_folder(self.root) if files.is_shared(self.root) else None
+        if git is None or not files.is_shared(git[2]):
+            return self.state()
+        return store.make_shared(os.path.join(git[2], _LOCKS))
+
+
+def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
+    """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards, else the nearest
+    `vault/cortex.toml` upwards, else the user's default. Raises `NotFound` when there is none."""
+    for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
+        if path:
+            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
+                named=True
+            )
+    for below in ("", "vault"):
+        directory = os.path.realpath(cwd)
+        while True:
+            if _is_vault(os.path.join(directory, below)):
+                return Vault(os.path.realpath(os.path.join(directory, below)))
+            if directory == os.path.dirname(directory):
+                break
+            directory = os.path.dirname(directory)
+    if default := default_vault():
+        return _vault_at(default, f"the default in {default_file()}")
+    if fault := default_fault():
+        raise Invalid(
+            f"{default_file()}, which names your default vault, {fault}",
+            "cortex init DIR --default writes it anew",
+        )
+    raise NotFound(
+        f"there is no vault in {cwd} or above it",
+        "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere",
+    )
+
+
+def default_file() -> str:
+    """The file whose one line names the user's default vault."""
+    return os.path.join(user_folders.user_folder("config"), "default-vault")
+
+
+def default_vault() -> str:
+    """The path of the user's default vault; empty when none is set."""
+    return os.fsdecode(
+        files.read_small(default_file(), _MOST, follow=True).partition(b"\n")[0].strip()
+    )
+
+
+def default_fault() -> str:
+    """Why the file that names the default vault is not read; empty when it is, and when there is none. It may be a link to a file of the user's."""
+    return files.fault_of(default_file(), follow=True)
+
+
+def personal_vault(vault: Vault) -> Vault | None:
+    """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
+    and when it cannot be used; `personal_problem` says why. Raises nothing."""
+    root = _personal_root(vault)
+    return Vault(root, default=vault.default) if root and not _personal_fault(root) else None
+
+
+def personal_problem(vault: Vault) -> Problem | None:
+    """Why the person's own vault cannot be used though they have named one."""
+    root = _personal_root(vault)
+    fault = _personal_fault(root) if root else ""
+    return (
+        Problem(
+            root,
+            f"{fault}, though it is named as your own vault",
+            "cortex init DIR --default names another one",
+        )
+        if fault
+        else None
+    )
+
+
+def _personal_root(vault: Vault) -> str:
+    """The path of the default vault, without links; empty when none is named or it is `vault` itself."""
+    named = default_vault() if vault.default is None else vault.default
+    try:
+        root = os.path.realpath(named) if os.path.isabs(named) else named
+    except ValueError:  # a NUL in the file that names it
+        root = named
+    return "" if root == vault.root else root
+
+
+def _personal_fault(root: str) -> str:
+    """What is wrong with a folder that is to be the person's own vault. A relative path would mean another one in every
+    folder, and perhaps one that came with somebody's repository."""
+    if not os.path.isabs(root):
+        return "is no absolute path"
+    return "" if _is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"
+
+
+def _is_vault(directory: str) -> bool:
+    return os.path.isfile(os.path.join(directory, SETTINGS))
+
+
+def _vault_at(directory: str, source: str) -> Vault:
+    if not _is_vault(directory):
+        settings = os.path.join(directory, SETTINGS)
+        if os.path.lexists(settings):
+            fault = files.fault_of(settings) or "is a link that leads nowhere"
+            raise Invalid(
+                f"{settings} (from {source}) {fault}",
+                f"restore the file, or remove it and run: cortex init {directory}",
+            )
+        what = "is no vault" if os.path.isdir(directory) else "is no folder"
+        raise NotFound(
+            f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one"
+        )
+    return Vault(os.path.realpath(directory))

@@ -1,0 +1,1 @@
+"""Private files of this user about a vault: session state, spool, logs, caches."""

@@ -1,0 +1,146 @@
+"""Private files of this user: state, caches, logs. The one place that reads and writes them.
+
+They lie in folders of mode 0700 (`places`). All the same no link is followed, nothing waits for a pipe, and a file of another
+user is not trusted. Standard library only: hooks are on this path.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from cortex.core.model.problem import CortexError, Invalid, Problem
+from cortex.vault import files, user_folders
+
+_OURS = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
+
+
+def open_private(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file of this user and return its descriptor; with `os.O_CREAT` it is made, mode 0600. `Invalid` when what lies there is no
+    regular file, or another user's."""
+    fd = files.open_regular(path, flags)
+    if os.fstat(fd).st_uid != os.geteuid():
+        os.close(fd)
+        raise Invalid(f"{path} belongs to another user", "remove it; Cortex makes one of yours")
+    return fd
+
+
+def read(path: str, most: int, *, end: bool = False) -> bytes:
+    """At most `most` bytes of a file, from its end with `end`; nothing when there is none or it is not ours. Raises nothing."""
+    try:
+        fd = open_private(path)
+    except (OSError, ValueError, CortexError):
+        return b""
+    try:
+        start = max(0, os.fstat(fd).st_size - most) if end else 0
+        return files.read_fd(fd, most, start)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = False) -> None:
+    """Put `data` in the place of a file, whole or not at all. After a power cut there is the old file or the new one when `synced`, the
+    new one when `durable`. Raises `OSError`."""
+    new = f"{path}.{os.getpid()}.new"
+    with suppress(FileNotFoundError):  # left by a process that was killed
+        os.unlink(new)
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            files.share(
+                fd, os.stat(os.path.dirname(path))
+            )  # a git folder may be a group's; what is private never is
+            files.write_all(fd, data)
+            if synced or durable:
+                files.flush(fd)
+        finally:
+            os.close(fd)
+        os.replace(new, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(new)
+        raise
+    if durable:
+        sync_folder(os.path.dirname(path))
+
+
+def sync_folder(path: str) -> None:
+    """Make the entries of a folder durable. Raises `OSError`."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        files.flush(fd)
+    finally:
+        os.close(fd)
+
+
+def make_folder(path: str) -> str:
+    """Make a folder in a private one when it is missing; the path. `Invalid` when a link or a file lies there, or another user's folder."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    user_folders.check_private(path)
+    return path
+
+
+def make_shared(path: str) -> str:
+    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            files.share(fd, os.stat(os.path.dirname(path)))
+        finally:
+            os.close(fd)
+    return path
+
+
+def remove(path: str) -> None:
+    """Remove what lies there: a folder with all that is in it, or anything else. Raises nothing; `shutil.rmtree` alone waits for a pipe."""
+    with suppress(OSError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            from shutil import rmtree  # noqa: PLC0415  hooks remove no folder
+
+            rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+
+
+def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
+    """Where a folder has more than `most` files (whose names end with `suffix`), remove those that were written longest ago until `keep`,
+    or `most`, are left."""
+    held = [os.path.join(folder, name) for name in files.listed(folder) if name.endswith(suffix)]
+    if len(held) > most:
+        ages = {path: status.st_mtime_ns for path in held if (status := _status(path))}
+        for path in sorted(ages, key=lambda path: (ages[path], path))[: len(held) - (keep or most)]:
+            with suppress(OSError):  # another process did, or it is a folder
+                os.unlink(path)
+
+
+def problems(folder: str) -> list[Problem]:
+    """What lies in a private folder, or a folder in it, and is not read: links, pipes, devices, and files of other users."""
+    from cortex.core.text.shell_command import quoted  # noqa: PLC0415  only where something is said
+
+    found = []
+    below = [os.path.join(folder, name) for name in files.listed(folder)]
+    below += [os.path.join(path, name) for path in below for name in files.listed(path)]
+    for path in below:
+        status = _status(path)
+        if status and (status.st_uid != os.geteuid() or stat.S_IFMT(status.st_mode) not in _OURS):
+            what = (
+                "belongs to another user"
+                if status.st_uid != os.geteuid()
+                else "is a link, a pipe or a device"
+            )
+            found.append(
+                Problem(path, f"{what}, where only files of yours are read", f"rm {quoted(path)}")
+            )
+    return found
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None

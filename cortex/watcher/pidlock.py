@@ -1,0 +1,84 @@
+"""One watcher for each vault: whoever holds the lock, which the kernel frees when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from typing import NamedTuple
+
+from cortex.core.model.problem import Conflict
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
+
+_FILE = "watch.lock"
+_PATIENCE = 0.5  # seconds: `--status` holds the lock for an instant to learn that nobody does
+
+
+class Holder(NamedTuple):
+    """The watcher that runs. Its process id is 0 when it has not written it yet."""
+
+    pid: int
+    since: str
+
+
+class Hold(NamedTuple):
+    """The lock, held until the process ends or it is let go."""
+
+    path: str
+    fd: int
+
+    def stands(self) -> bool:
+        """Whether the file is still the one that is locked; if somebody deleted it, another watcher may start."""
+        try:
+            there, ours = os.lstat(self.path), os.fstat(self.fd)
+        except OSError:
+            return False
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def release(self) -> None:
+        os.close(self.fd)
+
+
+def take(vault: Vault, now: str) -> Hold:
+    """Become the watcher of the vault; `Conflict` names the one there is."""
+    path = os.path.join(vault.state(), _FILE)
+    fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                other = _written(fd)
+                os.close(fd)
+                since = f" since {other.since}" if other.since else ""
+                raise Conflict(
+                    f"a watcher of this vault runs already: process {other.pid}{since}",
+                    "cortex watch --status asks it, --stop ends it",
+                ) from None
+            time.sleep(0.02)
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n{now}\n".encode(), 0)
+    return Hold(path, fd)
+
+
+def holder(vault: Vault) -> Holder | None:
+    """The watcher that runs, or None."""
+    try:
+        fd = store.open_private(os.path.join(vault.state(), _FILE))
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _written(fd)
+    finally:
+        os.close(fd)
+    return None
+
+
+def _written(fd: int) -> Holder:
+    pid, _, since = os.pread(fd, 100, 0).decode("ascii", "replace").partition("\n")
+    return Holder(int(pid) if pid.isdecimal() else 0, since.strip())

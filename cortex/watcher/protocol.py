@@ -1,0 +1,143 @@
+"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them, over a socket in the
+vault's state folder. A thin search imports this, so it needs next to nothing itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from cortex import __version__
+from cortex.core.text.value import NamedTuple, Protocol
+from cortex.vault import user_folders
+
+SOCKET = "watch.sock"
+ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
+RUN, STATE, STOP = b"run", b"state", b"stop"  # kinds of requests
+DONE, DECLINED = b"done", b"declined"  # how an answer begins; who is declined answers by itself
+MOST_ASKED, MOST_ANSWERED = 64 * 1024, 16 * 1024 * 1024  # bytes
+_LONGEST_ADDRESS = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
+
+
+class Reply(NamedTuple):
+    """What a command wrote to its two streams, and its exit code."""
+
+    output: bytes
+    complaint: bytes
+    code: int
+
+
+class Link(Protocol):
+    """What is used of a socket; `_socket.socket` has it too, and costs a twentieth of `socket`."""
+
+    def settimeout(self, seconds: float, /) -> None: ...
+    def recv(self, size: int, /) -> bytes: ...
+    def sendall(self, data: bytes, /) -> None: ...
+
+
+def packed(fields: Iterable[bytes]) -> bytes:
+    """One message."""
+    body = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
+    return len(body).to_bytes(4, "big") + body
+
+
+def unpacked(body: bytes) -> list[bytes] | None:
+    """The fields of a message, or None when their lengths do not fit."""
+    fields = []
+    at = 0
+    while at < len(body):
+        end = at + 4 + int.from_bytes(body[at : at + 4], "big")
+        if end > len(body) or at + 4 > len(body):
+            return None
+        fields.append(body[at + 4 : end])
+        at = end
+    return fields
+
+
+def receiver(link: Link, deadline: float) -> Callable[[int], bytes]:
+    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do not all come."""
+
+    def receive(size: int) -> bytes:
+        held: list[bytes] = []
+        while size:
+            link.settimeout(_left(deadline))
+            if not (part := link.recv(min(size, 1 << 16))):
+                raise ConnectionResetError
+            held.append(part)
+            size -= len(part)
+        return b"".join(held)
+
+    return receive
+
+
+def message(receive: Callable[[int], bytes], most: int) -> list[bytes] | None:
+    """The fields of the next message; None when it is none, or larger than `most` bytes."""
+    size = int.from_bytes(receive(4), "big")
+    return unpacked(receive(size)) if size <= most else None
+
+
+def send(link: Link, data: bytes, deadline: float) -> None:
+    """Send all of it before `deadline`, else `OSError`."""
+    link.settimeout(_left(deadline))
+    link.sendall(data)
+
+
+def exchange(
+    root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
+) -> list[bytes] | None:
+    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
+    does not answer whole within `whole_answer`. `Invalid` when the folder of its socket is not ours alone."""
+    try:
+        import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
+    except ImportError:  # another Python
+        import socket  # type: ignore[no-redef]  # noqa: PLC0415
+
+    folder = user_folders.vault_path("state", root)
+    started = time.monotonic()
+    try:
+        user_folders.check_private(folder)
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with address(folder) as path:
+                link.settimeout(first_sign)
+                link.connect(path)
+            send(link, packed([__version__.encode(), *request]), started + first_sign)
+            if receiver(link, started + first_sign)(1) != ALIVE:
+                return None
+            return message(receiver(link, started + whole_answer), MOST_ANSWERED)
+        finally:
+            link.close()
+    except OSError:
+        return None
+
+
+@contextmanager
+def address(folder: str, name: str = SOCKET, descriptors: str = "/proc/self/fd") -> Iterator[str]:
+    """A path to the socket in `folder` that is short enough for every system: the path itself, else through an open
+    descriptor of the folder, else relative to it; then the working directory is another one meanwhile."""
+    path = os.path.join(folder, name)
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+        yield path
+        return
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if os.path.isdir(descriptors):
+            yield f"{descriptors}/{fd}/{name}"
+            return
+        here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fchdir(fd)
+            yield name
+        finally:
+            os.fchdir(here)
+            os.close(here)
+    finally:
+        os.close(fd)
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

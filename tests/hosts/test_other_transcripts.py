@@ -1,0 +1,414 @@
+"""What Codex's and Cursor's transcripts tell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.model.turn_summary import Command, Step, compose
+from cortex.hosts import READERS, codex, cursor, read, reader
+from cortex.hosts.codex import output_of
+from cortex.hosts.transcript_item import time_of
+
+PATCH = "*** Begin Patch\n*** Add File: new.py\n+x\n*** Update File: src/old.py\n*** Move to: src/moved.py\n*** Delete File: /etc/passwd\n*** End Patch"
+
+
+def rollout(*items: tuple[str, dict[str, Any]]) -> list[bytes]:
+    return [
+        json.dumps(
+            {"timestamp": f"2026-10-01T10:00:{number:02}.5Z", "type": type_, "payload": item}
+        ).encode()
+        for number, (type_, item) in enumerate(items)
+    ]
+
+
+def said(text: str, role: str = "assistant") -> tuple[str, dict[str, Any]]:
+    return "response_item", {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "output_text", "text": text}],
+    }
+
+
+def event(text: str, kind: str = "agent_message") -> tuple[str, dict[str, Any]]:
+    return "event_msg", {"type": kind, "message": text}
+
+
+def call(name: str, given: Any, id_: str, output: Any) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (
+            "response_item",
+            {
+                "type": "function_call",
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+                "call_id": id_,
+            },
+        ),
+        ("response_item", {"type": "function_call_output", "call_id": id_, "output": output}),
+    ]
+
+
+META = ("session_meta", {"id": "s1", "cwd": "/repo", "git": {"branch": "dev"}})
+
+
+def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
+    told = codex.read(
+        rollout(
+            META, ("turn_context", {"cwd": "/repo"}), said("<environment_context>[MEMORY: decision] no</environment_context>", "user"),
+            event("Go\n[MEMORY: decision] WAL", "user_message"), said("Go\n[MEMORY: decision] WAL", "user"), event("One."), said("One."), said("Two."), event("Two."),
+            said("Two."), event("Two."), event("Only an event."), said("Only an item."), ("response_item", {"type": "reasoning", "summary": []}),
+        ),
+        "/repo",
+    )  # fmt: skip
+    assert told.stretch.said == "One.\n\nTwo.\n\nTwo.\n\nOnly an event.\n\nOnly an item."
+    assert told.stretch.asked == ("[MEMORY: decision] WAL",)
+    assert (told.session, told.cwd, told.branch, told.skipped) == ("s1", "/repo", "dev", 0)
+    assert (told.first, told.last) == ("2026-10-01T10:00:00.500Z", "2026-10-01T10:00:13.500Z")
+
+
+def test_what_was_done() -> None:
+    plan = {
+        "plan": [
+            {"step": "Measure", "status": "completed"},
+            {"step": "Mend", "status": "in_progress"},
+        ]
+    }
+    told = codex.read(
+        rollout(
+            META,
+            *call(
+                "shell",
+                {"command": ["bash", "-lc", "pytest -q"]},
+                "1",
+                json.dumps({"output": "E  boom error", "metadata": {"exit_code": 2}}),
+            ),
+            *call(
+                "exec_command",
+                {"cmd": "make"},
+                "2",
+                "Chunk ID: 1\nWall time: 1\nProcess exited with code 0\nOutput:\nbuilt",
+            ),
+            *call("shell_command", {"command": "ls"}, "3", "Exit code: 0\nOutput:\nx"),
+            *call("update_plan", plan, "4", "Plan updated"),
+            (
+                "response_item",
+                {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "5"},
+            ),
+            (
+                "response_item",
+                {
+                    "type": "custom_tool_call_output",
+                    "call_id": "5",
+                    "output": [{"type": "output_text", "text": "Done!"}],
+                },
+            ),
+            *call(
+                "shell",
+                {"command": ["apply_patch", PATCH.replace("new.py", "failed.py")]},
+                "6",
+                "Exit code: 1\nOutput:\nno such hunk",
+            ),
+            *call(
+                "shell",
+                {
+                    "command": [
+                        "bash",
+                        "-lc",
+                        f"apply_patch <<'EOF'\n{PATCH.replace('new.py', 'here.py')}\nEOF",
+                    ],
+                    "workdir": "sub",
+                },
+                "7",
+                "Exit code: 0",
+            ),
+        ),
+        "/repo",
+    )
+    assert told.stretch.ran == (
+        Command("pytest -q", "failed: exit code 2, E boom error"),
+        Command("make"),
+    )
+    assert told.stretch.plan == (Step("Measure", True), Step("Mend", False))
+    assert told.stretch.changed == (
+        "new.py",
+        "src/old.py",
+        "src/moved.py",
+        "sub/here.py",
+        "sub/src/old.py",
+        "sub/src/moved.py",
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("plain", ("plain", "")), ({"output": "x", "metadata": {"exit_code": 1}}, ("x", "1")), ('{"output": "x", "metadata": {}}', ("x", "")),
+        ("Exit code: 7\nWall time: 1\nOutput:\nwhy", ("why", "7")), ([{"text": "a"}, {"text": "b"}], ("a\nb", "")), (None, ("", "")), (7, ("", "")),
+        ({"content": "x", "success": False}, ("x", "1")), ("{not json", ("{not json", "")), ('{"output": "{\\"output\\": 1}"}', ('{"output": 1}', "")),
+    ],
+)  # fmt: skip
+def test_an_answer_and_its_exit_code(output: object, told: tuple[str, str]) -> None:
+    assert output_of(output) == told
+
+
+def test_turns_that_were_taken_back_did_not_happen() -> None:
+    back = ("event_msg", {"type": "thread_rolled_back", "num_turns": 2})
+    lines = rollout(
+        event("1", "user_message"), event("One."), said("2", "user"), event("2", "user_message"), said("Two."), event("3", "user_message"), event("Three."),
+        back, event("4", "user_message"), event("Four."), ("event_msg", {**back[1], "num_turns": 9}), event("Five."),
+        ("event_msg", {**back[1], "num_turns": "x"}), event("Six."),
+    )  # fmt: skip
+    assert codex.read(lines, "/repo").stretch.said == "One.\n\nFour.\n\nFive.\n\nSix."
+    assert codex.read(lines[:7], "/repo").stretch.said == "One.\n\nTwo.\n\nThree."
+
+
+def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
+    aside = reader("codex")
+    aside.feed(
+        rollout(("session_meta", {"id": "s2", "source": {"subagent": {"thread_spawn": {}}}}), META)
+    )
+    assert (aside.aside, aside.session) == (True, "s2")
+
+
+def test_the_old_form_of_a_rollout() -> None:
+    head = {
+        "id": "s0",
+        "timestamp": "2025-05-02T05:04:05.000Z",
+        "instructions": None,
+        "git": {"branch": "main"},
+    }
+    context = "<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>"
+    lines = [
+        head, {"record_type": "state"}, said(context, "user")[1], said("Go", "user")[1], {"type": "reasoning", "summary": []},
+        {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "make"]}), "call_id": "1"},
+        {"type": "function_call_output", "call_id": "1", "output": json.dumps({"output": "x", "metadata": {"exit_code": 0}})}, said("Done.")[1], {"x": 1},
+    ]  # fmt: skip
+    told = codex.read([json.dumps(line).encode() for line in lines], "/repo")
+    assert (told.stretch.said, told.stretch.ran) == ("Done.", (Command("make"),))
+    assert (told.session, told.branch, told.cwd, told.first, told.skipped) == (
+        "s0",
+        "main",
+        "/repo",
+        "2025-05-02T05:04:05.000Z",
+        1,
+    )
+
+
+def copilot_line(number: int, type_: str, **data: Any) -> bytes:
+    about = {"id": f"e{number}", "timestamp": f"2026-10-01T10:00:{number:02}.5Z", "parentId": None}
+    return json.dumps({"type": type_, "data": data, **about}).encode()
+
+
+def test_copilot_s_events() -> None:
+    make = {
+        "toolCallId": "1",
+        "toolName": "bash",
+        "arguments": {"command": "make", "description": "Build"},
+    }
+    test = {"toolCallId": "2", "toolName": "bash", "arguments": {"command": "pytest -q"}}
+    edit = {
+        "toolCallId": "3",
+        "toolName": "edit",
+        "arguments": {"path": "/repo/src/a.py", "old_str": "a", "new_str": "b"},
+    }
+    refused_ = {"toolCallId": "4", "toolName": "create", "arguments": {"path": "/repo/no.py"}}
+    lines = [
+        copilot_line(
+            0,
+            "session.start",
+            sessionId="s1",
+            context={"cwd": "/repo", "gitRoot": "/repo", "branch": "dev"},
+        ),
+        copilot_line(1, "system.message", role="system", content="Decision: no"),
+        copilot_line(
+            2,
+            "user.message",
+            content="Go\n[MEMORY: gotcha] port",
+            transformedContent="<x>[MEMORY: gotcha] no</x>",
+        ),
+        copilot_line(
+            3,
+            "assistant.message",
+            messageId="m1",
+            content="Looking.",
+            toolRequests=[make],
+            reasoningText="Decision: no",
+        ),
+        copilot_line(4, "tool.execution_start", **make),
+        copilot_line(
+            5,
+            "tool.execution_complete",
+            toolCallId="1",
+            success=True,
+            result={"content": "built\n<exited with exit code 0>"},
+        ),
+        copilot_line(6, "tool.execution_start", **test),
+        copilot_line(
+            7,
+            "tool.execution_complete",
+            toolCallId="2",
+            success=True,
+            result={"content": "E  boom error\n<exited with exit code 1>"},
+        ),
+        copilot_line(8, "tool.execution_start", **edit),
+        copilot_line(
+            9, "tool.execution_complete", toolCallId="3", success=True, result={"content": "ok"}
+        ),
+        copilot_line(10, "tool.execution_start", **refused_),
+        copilot_line(
+            11,
+            "tool.execution_complete",
+            toolCallId="4",
+            success=False,
+            error={"code": "denied", "message": "Permission denied"},
+        ),
+        copilot_line(
+            12,
+            "assistant.message",
+            messageId="m2",
+            content="Decision: of a subagent",
+            parentToolCallId="9",
+        ),
+        copilot_line(13, "assistant.message", messageId="m3", content="Decision: use WAL"),
+        b'{"type": "assistant.message"}',
+    ]
+    told = read("copilot", lines, "/repo")
+    assert told.stretch.said == "Looking.\n\nDecision: use WAL"
+    assert told.stretch.asked == ("[MEMORY: gotcha] port",)
+    assert told.stretch.changed == ("src/a.py",)
+    assert told.stretch.ran == (
+        Command("make"),
+        Command("pytest -q", "failed: exit code 1, E  boom error".replace("  ", " ")),
+    )
+    assert (told.session, told.cwd, told.branch, told.first, told.skipped) == (
+        "s1",
+        "/repo",
+        "dev",
+        "2026-10-01T10:00:00.500Z",
+        1,
+    )
+    assert [piece.chain for piece in reader("copilot").feed(lines) if "subagent" in piece.text] == [
+        "9"
+    ]
+
+
+def test_cursor_s_transcripts_have_no_times() -> None:
+    lines = [
+        {
+            "role": "user",
+            "message": {
+                "content": [
+                    {
+                        "type": "text",
+                        "text": "<attached>x</attached><user_query>\nGo\n[MEMORY: gotcha] port\n</user_query>",
+                    }
+                ]
+            },
+        },
+        {
+            "role": "assistant",
+            "message": {
+                "content": [
+                    {"type": "text", "text": "Done."},
+                    {"type": "tool_use", "name": "Write", "input": {"path": "/repo/a.py"}},
+                ]
+            },
+        },
+        {
+            "role": "assistant",
+            "message": {
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "name": "StrReplace",
+                        "input": {"path": "/elsewhere/a.py"},
+                    },
+                    7,
+                    None,
+                ]
+            },
+        },
+        {"role": "assistant", "message": {"content": 7}},
+    ]
+    told = cursor.read(
+        [json.dumps(line).encode() for line in lines], "/repo", "2026-10-01T10:00:00.000Z"
+    )
+    assert (told.stretch.said, told.stretch.asked, told.stretch.changed, told.skipped) == (
+        "Done.",
+        ("[MEMORY: gotcha] port",),
+        ("a.py",),
+        1,
+    )
+    assert [message.text for message in told.messages] == ["Go\n[MEMORY: gotcha] port", "Done."]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+WORDS = [
+    "session_meta",
+    "turn_context",
+    "response_item",
+    "event_msg",
+    "compacted",
+    "message",
+    "function_call",
+    "custom_tool_call",
+    "apply_patch",
+    "shell",
+    "update_plan",
+]
+KEYS = [
+    "type",
+    "role",
+    "content",
+    "name",
+    "arguments",
+    "input",
+    "call_id",
+    "output",
+    "message",
+    "cwd",
+    "git",
+    "id",
+    "payload",
+    "timestamp",
+]
+LINE = st.dictionaries(
+    st.sampled_from(KEYS),
+    st.sampled_from(WORDS)
+    | JSON
+    | st.dictionaries(st.sampled_from(KEYS), st.sampled_from(WORDS) | JSON, max_size=6),
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("host", sorted(READERS))
+@given(
+    lines=st.lists(
+        st.binary(max_size=40) | LINE.map(lambda line: json.dumps(line).encode()), max_size=6
+    )
+)
+def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> None:
+    compose(read(host, lines, "/repo").stretch).encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("2026-06-15T10:00:01.000Z", "2026-06-15T10:00:01.000Z"), ("2026-06-15T10:00:01Z", "2026-06-15T10:00:01.000Z"),
+        ("2026-06-15T10:00:01.123456Z", "2026-06-15T10:00:01.123Z"), ("2026-06-15T10:00:01.5+02:00", "2026-06-15T08:00:01.500Z"),
+        (1_781_517_601_000, "2026-06-15T10:00:01.000Z"), ("2026-13-15T10:00:01Z", ""), ("yesterday", ""), (None, ""), (True, ""), (-1, ""), (1e300, ""), ([], ""),
+        ("2026-06-15T10:00:01.Z", ""), ("0001-01-01T00:00:00+14:00", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_times_in_one_form(value: object, told: str) -> None:
+    assert time_of(value) == told

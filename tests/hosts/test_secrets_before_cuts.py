@@ -1,0 +1,147 @@
+"""A secret that a limit cuts in half is not known any more, so what is cut is cleaned before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from cortex.core.model.turn_summary import compose
+from cortex.core.redact.secrets import clean
+from cortex.hosts import codex
+from cortex.hosts.claude import read
+from cortex.hosts.transcript_item import (
+    LONGEST_ASKED,
+    LONGEST_COMMAND,
+    LONGEST_PATH,
+    LONGEST_STEP,
+    LONGEST_WHY,
+)
+
+BODY = "A1b2C3d4E5" * 5
+SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may see
+    "github": ("ghp_" + BODY[:40], "ghp_" + BODY),
+    "github-fine": ("github_pat_" + BODY[:40], "github_pat_" + BODY),
+    "aws": ("AKIA" + "ABCDEFGH23456789", "AKIA" + "ABCDEFGH23456789"),
+    "slack": ("xoxb-" + "1234567890-" + BODY[:20], "xoxb-1234567890-"),
+    "stripe": ("sk_live_" + BODY[:24], "sk_live_" + BODY),
+    "anthropic": ("sk-ant-" + BODY[:30], "sk-ant-" + BODY),
+    "google": ("AIza" + BODY[:36], "AIza" + BODY),
+    "jwt": ("eyJ" + "hbGciOiJIUzI1NiJ9." + BODY + ".x" + BODY[:9], "eyJ" + "hbGciOi"),
+    "login": (
+        "https://robot:" + "Vq8Zr2Lk9TbnW4xYc6Hd7" + "@git.example.org/team/repo.git",
+        "Vq8Zr2Lk9TbnW4",
+    ),
+    "assigned": ("password=" + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
+    "said": ("the password is " + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
+    "seed": (
+        "legal winner thank year wave sausage worth useful legal winner thank yellow",
+        "legal winner thank",
+    ),
+    "private-key": (
+        "-----BEGIN RSA PRIVATE KEY-----\n"
+        + (BODY[:48] + "\n") * 3
+        + "-----END RSA PRIVATE KEY-----",
+        BODY[:12],
+    ),
+}
+
+
+def line(id_: str, type_: str, part: dict[str, object]) -> bytes:
+    about = {
+        "uuid": id_,
+        "sessionId": "s",
+        "cwd": "/repo",
+        "timestamp": "2026-10-01T10:00:00Z",
+        "type": type_,
+    }
+    return json.dumps({**about, "message": {"role": type_, "content": [part]}}).encode()
+
+
+def called(
+    name: str, given: dict[str, object], answer: str = "done", *, failed: bool = False
+) -> list[bytes]:
+    return [
+        line("1", "assistant", {"type": "tool_use", "id": "c", "name": name, "input": given}),
+        line(
+            "2",
+            "user",
+            {"type": "tool_result", "tool_use_id": "c", "is_error": failed, "content": answer},
+        ),
+    ]
+
+
+FIELDS: dict[str, tuple[int, Callable[[str], list[bytes]]]] = {
+    "command": (LONGEST_COMMAND, lambda text: called("Bash", {"command": f"make {text}"})),
+    "why": (
+        LONGEST_WHY,
+        lambda text: called("Bash", {"command": "make"}, f"error: {text}", failed=True),
+    ),
+    "step": (
+        LONGEST_STEP,
+        lambda text: called("TodoWrite", {"todos": [{"content": text, "status": "pending"}]}),
+    ),
+    "plan": (LONGEST_STEP, lambda text: called("ExitPlanMode", {"plan": f"# Plan\n- {text}"})),
+    "asked": (
+        LONGEST_ASKED,
+        lambda text: [line("1", "user", {"type": "text", "text": f"[MEMORY: gotcha] {text}"})],
+    ),
+    "path": (LONGEST_PATH, lambda text: called("Write", {"file_path": f"/repo/{text}.py"})),
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("kind", SECRETS)
+def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> None:
+    (secret, hidden), (limit, lines) = SECRETS[kind], FIELDS[field]
+    if field == "path" and ("://" in secret or "\n" in secret):
+        pytest.skip("no part of a path")
+    for start in range(max(limit - len(secret) - 30, 0), limit + 2):
+        told = clean(
+            compose(
+                read(lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo").stretch
+            )
+        )
+        assert hidden[:8] not in told, start
+        assert "[REDACTED:" in told or "www" in told
+
+
+def test_a_reason_is_picked_from_a_text_without_secrets() -> None:
+    key = SECRETS["private-key"][0].replace(
+        BODY[10:20], "xFailError"
+    )  # a line of it that says most about the failure
+    told = compose(
+        read(
+            called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True), "/repo"
+        ).stretch
+    )
+    assert "xFailError" not in told
+
+
+def test_of_every_host() -> None:
+    command = "make " + "w" * 120 + " " + SECRETS["github"][0]
+    about = {"timestamp": "2026-10-01T10:00:00Z", "type": "response_item"}
+    lines = [
+        {
+            **about,
+            "payload": {
+                "type": "function_call",
+                "name": "shell",
+                "arguments": json.dumps({"command": command}),
+                "call_id": "1",
+            },
+        },
+        {
+            **about,
+            "payload": {
+                "type": "function_call_output",
+                "call_id": "1",
+                "output": "Exit code: 0\nOutput:\nx",
+            },
+        },
+    ]
+    assert "ghp_A" not in compose(
+        codex.read([json.dumps(one).encode() for one in lines], "/repo").stretch
+    )

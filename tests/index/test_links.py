@@ -1,0 +1,389 @@
+"""Edges of a whole vault: resolved when asked for, both ways round, and what leads nowhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.model.caller import silent
+from cortex.core.model.note_summary import card_of
+from cortex.core.model.problem import Problem
+from cortex.index.catalogue import Catalogue
+from cortex.index.links import Links
+from cortex.index.refresh import Views, look
+from cortex.operations.care.doctor import doctor
+from cortex.vault.locate import Vault
+from cortex.vault.lock import lock
+
+T = TypeVar("T")
+watching: list[
+    Callable[[str, tuple[object, ...]], None]
+] = []  # an audit hook stays for ever: it does what stands here
+
+NOTES = """
+=== records/decision/new-abcdef.md
+---
+id: new-abcdef
+type: decision
+relations:
+  - {kind: supersedes, to: "[[old-abcdef]]"}
+  - {kind: inspired_by, to: "[[Talk]]"}
+---
+See [[Talk]], [[Talk]] and [[new-abcdef#Why]].
+=== records/decision/Old choice.md
+---
+id: old-abcdef
+type: decision
+status: superseded
+superseded_by: new-abcdef
+---
+[[Talk]]
+=== notes/Talk.md
+Of [old](../records/decision/Old%20choice.md), [[new-abcdef]], [[old choice]] and [[not there yet]].
+=== notes/deep/Talk.md
+[[talk]]
+"""
+
+
+def links_of(vault: Vault, ask: Callable[[Links, Callable[[str], int]], T]) -> T:
+    def at(now: Views) -> T:
+        def number(path: str) -> int:
+            row = now.catalogue.at(path)
+            assert row
+            return row.number
+
+        return ask(Links(now.catalogue), number)
+
+    return look(vault, silent, at)
+
+
+def test_edges_are_known_from_both_ends(vault_from) -> None:
+    def ask(links: Links, number: Callable[[str], int]) -> None:
+        new, old, talk, deep = map(
+            number,
+            (
+                "records/decision/new-abcdef.md",
+                "records/decision/Old choice.md",
+                "notes/Talk.md",
+                "notes/deep/Talk.md",
+            ),
+        )
+        assert links.out(new) == [
+            ("supersedes", "old-abcdef", old, 5),
+            ("inspired_by", "Talk", talk, 6),
+            ("links", "Talk", talk, 8),
+            ("links", "new-abcdef", new, 8),
+        ]
+        assert [one[2] for one in links.out(talk)] == [old, new, old, None]
+        assert links.out(deep) == [("links", "talk", deep, 1)]  # the one in its own folder
+        assert sorted(links.back(old)) == sorted(
+            [("supersedes", new, 5), ("links", talk, 1), ("links", talk, 1)]
+        )
+        assert ("superseded_by", old, 5) in links.back(new)
+        assert links.back(deep) == [("links", deep, 1)]
+        assert links.resolve("OLD-abcdef", talk) == links.resolve("decision/old choice.md") == old
+        assert links.resolve("nothing", talk) is None
+        assert links.in_degree() == {
+            old: 2,
+            talk: 1,
+            new: 1,
+        }  # a note that is set aside counts for nothing
+
+    links_of(vault_from(NOTES), ask)
+
+
+def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None:
+    vault = vault_from(NOTES)
+    Path(vault.root, "elsewhere").mkdir()
+    Path(vault.root, "records/decision/Old choice.md").rename(
+        Path(vault.root, "elsewhere/Another name.md")
+    )
+
+    def ask(links: Links, number: Callable[[str], int]) -> None:
+        assert links.out(number("records/decision/new-abcdef.md"))[0][2] == number(
+            "elsewhere/Another name.md"
+        )
+
+    links_of(vault, ask)
+
+
+def test_an_edge_is_said_once_in_the_direction_of_its_kind(vault_from) -> None:
+    def ask(links: Links, number: Callable[[str], int]) -> None:
+        new, old = (
+            number("records/decision/new-abcdef.md"),
+            number("records/decision/Old choice.md"),
+        )
+        assert [(one.source, one.target) for one in links.edges([old], {"supersedes"})] == [
+            (new, old)
+        ]
+        assert {one.kind for one in links.edges([new])} == {"supersedes", "inspired_by", "links"}
+
+    links_of(vault_from(NOTES), ask)
+
+
+def test_what_one_is_the_source_of_is_derived_from_it_and_that_is_one_edge(vault_from) -> None:
+    vault = vault_from(
+        """
+=== a.md
+---
+id: minutes-abcdef
+relations: [{kind: source_of, to: "[[todo-abcdef]]"}]
+---
+=== b.md
+---
+id: todo-abcdef
+relations: [{kind: derived_from, to: "[[minutes-abcdef]]"}]
+---
+"""
+    )
+
+    def ask(links: Links, number: Callable[[str], int]) -> None:
+        said = [(number("b.md"), "derived_from", number("a.md"))]
+        assert (
+            links.edges([number("a.md"), number("b.md")])
+            == links.edges([number("a.md")], {"derived_from"})
+            == said
+        )
+        assert [kind for kind, *_ in links.out(number("a.md"))] == [
+            "source_of"
+        ]  # as the note has it
+
+    links_of(vault, ask)
+
+
+NAMES = ["a", "b", "x/a", "x/b", "y/a", "y/x/a", "id-1", "id-2"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(NAMES[:6]),
+            st.sampled_from(["", "id-1", "id-2", "a"]),
+            st.lists(st.sampled_from([*NAMES, "./a", "../a", "/x/a", "none"]), max_size=4),
+        ),
+        max_size=6,
+        unique_by=lambda one: one[0],
+    )
+)
+def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, notes) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    with Catalogue.create(str(folder)) as catalogue:
+        for path, id_, targets in notes:
+            front = f"---\nid: {id_}\n---\n" if id_ else ""
+            catalogue.put(
+                card_of(
+                    f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0
+                ),
+                b"x",
+                b"x",
+            )
+        numbers = [row.number for row in catalogue.rows()]
+        out = {
+            (one, other)
+            for one in numbers
+            for _, _, other, _ in Links(catalogue).out(one)
+            if other is not None
+        }
+        back = {(one, other) for other in numbers for _, one, _ in Links(catalogue).back(other)}
+        assert out == back
+        whole = Links(catalogue).outs(numbers)
+        assert {
+            (one, edge[2]) for one, edges in whole.items() for edge in edges if edge[2] is not None
+        } == out
+        degrees: dict[int, int] = {}
+        for one, other in out:
+            if one != other:
+                degrees[other] = degrees.get(other, 0) + 1
+        assert Links(catalogue).in_degree() == degrees
+        missing = {(one.number, one.target) for one in Links(catalogue).missing()}
+        with_id = {row.number for row in catalogue.rows() if row.id != row.path}
+        assert missing == {
+            (one, edge[1])
+            for one, edges in whole.items()
+            for edge in edges
+            if edge[2] is None and one in with_id
+        }
+
+
+def problems(vault: Vault, caller) -> list[Problem]:
+    return [
+        one
+        for one in doctor(vault, caller).problems
+        if "no such note" in one.message or "more link" in one.message
+    ]
+
+
+def test_git_is_not_asked_while_others_wait_for_the_index(vault_from, caller, git) -> None:
+    vault = vault_from(DANGLING)
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "x")
+    asked = []
+
+    def at_the_index(name: str, arguments: tuple[object, ...]) -> None:
+        if name == "subprocess.Popen" and "--diff-filter=D" in arguments[1]:
+            with lock(f"{vault.cache()}/index.lock", "search index", wait=0.1):
+                asked.append("free")
+
+    watching[:] = [at_the_index]
+    sys.addaudithook(
+        lambda name, arguments: [watch(name, arguments) for watch in watching] and None
+    )
+    try:
+        assert problems(vault, caller)
+    finally:
+        watching.clear()
+    assert asked == ["free"]
+
+
+DANGLING = """
+=== records/decision/use-it-abcdef.md
+---
+id: use-it-abcdef
+type: decision
+relations:
+  - {kind: refines, to: "[[keep-a-catalogue-m5d2xb]]"}
+---
+See [[keep-a-catalogue-m5d2xb]], [[gone]], [code](docs/design.md) and `[[quoted]]`.
+=== records/decision/keep-a-catalogue-m5d2xa.md
+---
+id: keep-a-catalogue-m5d2xa
+type: decision
+---
+=== mine.md
+---
+relations: [{kind: refines, to: nobody}]
+---
+[[an idea for later]]
+"""
+
+
+def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_notes(
+    vault_from, caller
+) -> None:
+    found = problems(vault_from(DANGLING), caller)
+    assert [(one.where, one.message) for one in found] == [
+        ("mine.md:2", "says refines nobody; there is no such note"),
+        (
+            "records/decision/use-it-abcdef.md:5",
+            "says refines keep-a-catalogue-m5d2xb, and links to it on line 7; there is no such note; keep-a-catalogue-m5d2xa is called alike",
+        ),
+        ("records/decision/use-it-abcdef.md:7", "links to [[gone]], and there is no such note"),
+        (
+            "records/decision/use-it-abcdef.md:7",
+            "links to docs/design.md, and there is no such note",
+        ),
+    ]
+    assert "cortex unrelate use-it-abcdef refines keep-a-catalogue-m5d2xb" in found[1].hint
+    assert "mend the name" in found[1].hint
+    assert found[2].hint == "take it out of records/decision/use-it-abcdef.md"
+
+
+def test_a_note_that_search_leaves_out_is_there_all_the_same(vault_from, caller) -> None:
+    vault = vault_from(DANGLING + "=== hidden/gone.md\ntext\n")
+    Path(vault.root, "cortex.toml").write_text('format = 1\n[index]\nexclude = ["hidden/*"]\n')
+    assert not any("[[gone]]" in one.message for one in problems(vault, caller))
+
+
+def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left(
+    vault, caller, cortex, git
+) -> None:
+    event = cortex("capture", "Decision: use files").stdout.strip()
+    cortex("normalize")
+    (record,) = Path(vault.root, "records/decision").iterdir()
+    Path(vault.root, "records/decision/b-abcdef.md").write_text(
+        f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {record.stem}}}\n---\n"
+    )
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "one")
+    git(vault.root, "rm", "-q", str(record))
+    git(vault.root, "commit", "-qm", "a teammate deletes it")
+    commit = git(vault.root, "rev-parse", "--short", "HEAD").strip()
+    (found,) = problems(vault, caller)
+    assert f"its file was removed in {commit} on " in found.message
+    assert f"only its event {event} is left" in found.message
+    assert f"cortex restore {record.stem}" in found.hint
+    assert f"cortex show {event}" in found.hint
+    assert (
+        subprocess.run(
+            ["git", "status", "--porcelain", "records"],
+            cwd=vault.root,
+            capture_output=True,
+            check=True,
+        ).stdout
+        == b""
+    )
+
+
+def test_a_vault_full_of_dangling_links_is_told_in_a_hundred_lines(vault_from, caller) -> None:
+    links = " ".join(f"[[gone-{number}]]" for number in range(150))
+    found = problems(
+        vault_from(f"=== records/decision/a-abcdef.md\n---\nid: a-abcdef\n---\n{links}\n"), caller
+    )
+    assert len(found) == 101
+    assert found[-1].message == "and 50 more links to notes that are not there"
+
+
+ELSEWHERE = """
+=== a/one.md
+---
+id: one-abcdef
+type: decision
+relations: [{kind: refines, to: "[[a/x]]"}]
+---
+[gone](gone/y.md), [beside the vault](../../design.md), [there](two.md), [of the system](/etc/z.md), [site](https://x.org/y.md)
+=== a/two.md
+---
+id: two-abcdef
+type: decision
+status: archived
+relations: [{kind: follows, to: nobody}]
+---
+[[gone]] is no more a link that matters
+=== b/x.md
+another
+"""
+
+
+def test_a_path_means_its_place_and_what_is_set_aside_is_looked_at_too(vault_from, caller) -> None:
+    assert [(one.where, one.message, one.hint) for one in problems(vault_from(ELSEWHERE), caller)] == [
+        ("a/one.md:4", "says refines a/x; there is no such note; x is called alike", "mend the name in a/one.md; cortex unrelate one-abcdef refines a/x takes the relation out"),
+        ("a/one.md:6", "links to gone/y.md, and there is no such note", "take it out of a/one.md"),
+        ("a/two.md:5", "says follows nobody; there is no such note", "cortex unrelate two-abcdef follows nobody takes the relation out"),
+    ]  # fmt: skip
+
+
+def test_a_path_that_search_leaves_out_is_there_and_another_of_its_name_is_not(
+    vault_from, caller
+) -> None:
+    vault = vault_from(ELSEWHERE + "=== hidden/x.md\ntext\n")
+    Path(vault.root, "cortex.toml").write_text('format = 1\n[index]\nexclude = ["hidden/*"]\n')
+    assert any("refines a/x" in one.message for one in problems(vault, caller))
+    Path(vault.root, "a/one.md").write_text(
+        Path(vault.root, "a/one.md").read_text().replace("a/x", "hidden/x")
+    )
+    assert not any("refines" in one.message for one in problems(vault, caller))
+
+
+@pytest.mark.parametrize("topic", [["--topic", "decision/files"], []])
+def test_what_its_events_can_make_again_is_offered(topic: list[str], vault, caller, cortex) -> None:
+    saved = json.loads(
+        cortex("save", "Use files", "--type", "decision", "--project", "p", *topic, "--json").stdout
+    )
+    Path(vault.root, "records/decision/b-abcdef.md").write_text(
+        f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {saved['id']}}}\n---\n"
+    )
+    Path(vault.root, saved["path"]).unlink()
+    (found,) = problems(vault, caller)
+    assert f"only its event {saved['event']} is left" in found.message
+    assert f"cortex restore {saved['id']} brings it back" in found.hint
+    assert cortex("restore", saved["id"]).returncode == 0
+    assert problems(vault, caller) == []

@@ -1,0 +1,260 @@
+"""A note keeps its words by another path: what is moved is not indexed anew, and answers as if it had been."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from cortex.core.model.caller import silent
+from cortex.core.ranking.query import parse
+from cortex.index.catalogue import Scored
+from cortex.index.engines.whoosh import index
+from cortex.index.refresh import Views, look, views
+from cortex.operations.find.search import search
+from cortex.vault.locate import Vault
+
+RECORD = "---\nid: 20261120t164512z-k3f7q2abcd\ntype: note\ntitle: Zebra\ncreated: 2026-11-20T16:45:12Z\nprovenance: {events: [e1]}\n---\n"
+TEXTS = [
+    "zebra giraffe",
+    "zebra giraffe\n",
+    "# Giraffe\n\nzebra #stripes",
+    f"{RECORD}giraffe [[a]]",
+    f"{RECORD.replace('title', 'pinned: true' + chr(10) + 'title')}giraffe [[a]]",
+    "---\nstatus: superseded\n---\nzebra merge_driver",
+    "---\ntype: briefing\n---\nzebra index",
+    "",
+]
+PATHS = [
+    "a.md",
+    "b.md",
+    "2026-11-19 b.md",
+    "sub/a.md",
+    "records/note/a.md",
+    "inbox/pending/a.md",
+    "events/2026/11/a.md",
+    "briefings/a.md",
+]
+QUERIES = [
+    "zebra",
+    "giraffe",
+    "zebra giraffe",
+    '"merge driver"',
+    "gir*",
+    "zebra -index",
+    "a",
+    "stripes",
+]
+
+texts, paths = st.sampled_from(TEXTS), st.sampled_from(PATHS)
+edits = st.one_of(
+    st.tuples(st.just("write"), paths, texts),
+    st.tuples(st.just("move"), paths, paths),
+    st.tuples(st.just("move"), paths, paths),
+    st.tuples(st.just("move and write"), paths, paths, texts),
+    st.tuples(st.just("swap"), paths, paths).filter(
+        lambda step: step[1] != step[2]
+    ),  # a file renamed onto itself is no change
+    st.tuples(st.just("copy"), paths, paths),
+    st.tuples(st.just("delete"), paths),
+)
+steps = st.lists(st.tuples(st.lists(edits, max_size=4), st.booleans()), min_size=1, max_size=5)
+
+
+def apply(root: Path, how: str, first: str, *more: str) -> None:
+    path, other = root / first, root / (more[0] if more and how != "write" else first)
+    for one in (path, other):
+        one.parent.mkdir(parents=True, exist_ok=True)
+    if how == "write":
+        path.write_text(more[0])
+    elif not path.exists():
+        return
+    elif how == "delete":
+        path.unlink()
+    elif how == "copy":
+        other.write_bytes(path.read_bytes())
+    elif how == "swap" and other.exists() and other != path:
+        path.rename(root / "aside")
+        other.rename(path)
+        (root / "aside").rename(other)
+    else:
+        path.rename(other)
+        if how == "move and write":
+            other.write_text(more[1])
+
+
+def everything(now: Views) -> list[object]:
+    """What catalogue and index answer of every note, by path: numbers may differ."""
+    named = dict(now.catalogue.asked("SELECT number, CAST(path AS TEXT) FROM note"))
+    assert sorted(named.values()) == sorted(now.snapshot.stamps)
+    tables = {"name": "number, key, rank", "edge": "*", "entity": "*", "tick": "*", "item": "*"}
+    parts = [
+        sorted(
+            (named[number], *map(str, rest))
+            for number, *rest in now.catalogue.asked(f"SELECT {columns} FROM {table}")
+        )
+        for table, columns in tables.items()
+    ]
+    notes = sorted(
+        map(repr, now.catalogue.asked("SELECT path, hash, told, events, digest FROM note"))
+    )
+    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.standings())
+    found = [
+        sorted((named[one.number], one.group, one.score) for one in words(now, query))
+        for query in QUERIES
+    ]
+    return [parts, notes, standings, found, now.problems]
+
+
+def words(now: Views, query: str) -> list[Scored]:
+    return index.search(now.words, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2))[0]
+
+
+@given(steps)
+@example(
+    [
+        ([("write", "a.md", TEXTS[0])], True),
+        ([("move", "a.md", "events/2026/11/a.md")], False),
+        ([("move", "events/2026/11/a.md", "sub/a.md")], True),
+    ]
+)
+@example([([("write", "a.md", TEXTS[0])], True), ([("move", "a.md", "events/2026/11/a.md")], True)])
+@example(
+    [
+        ([("write", "events/2026/11/a.md", TEXTS[6])], False),
+        ([("move", "events/2026/11/a.md", "briefings/a.md")], True),
+    ]
+)
+@settings(max_examples=60, deadline=None)
+def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(steps) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "cortex.toml").write_text("format = 1\n")
+        vault = Vault(os.path.realpath(folder))
+        look(vault, silent, lambda _: None)
+        for changes, with_words in steps:
+            for change in changes:
+                apply(Path(folder), *change)
+            seen = look(vault, silent, lambda now: len(now.snapshot.stamps), words=with_words)
+            assert seen == look(
+                vault,
+                silent,
+                lambda now: now.catalogue.asked("SELECT count(*) FROM note").__next__()[0],
+                words=False,
+            )
+        changed = look(vault, silent, everything)
+        with views(vault, silent, rebuild=True) as now:
+            assert everything(now) == changed
+
+
+def numbers(vault: Vault, *, words: bool = True) -> dict[str, int]:
+    return look(
+        vault,
+        silent,
+        lambda now: {row.path: row.number for row in now.catalogue.rows()},
+        words=words,
+    )
+
+
+def index_files(vault: Vault) -> set[str]:
+    return set(os.listdir(os.path.join(vault.cache(), "index")))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("records/note/a.md", "records/decision/b.md"),
+        ("inbox/pending/a.md", "events/2026/11/a.md"),
+    ],
+)
+def test_a_note_that_only_moved_keeps_its_number_and_the_index_is_not_written(
+    vault_from, before, after
+) -> None:
+    vault = vault_from(f"=== {before}\n{RECORD}zebra\n")
+    number, held = numbers(vault)[before], index_files(vault)
+    Path(vault.root, after).parent.mkdir(parents=True, exist_ok=True)
+    os.rename(Path(vault.root, before), Path(vault.root, after))
+    assert numbers(vault)[after] == number
+    assert index_files(vault) == held
+
+
+def test_an_edit_outside_of_the_text_leaves_the_index_as_it_is(vault_from) -> None:
+    vault = vault_from(f"=== a.md\n{RECORD}zebra\n")
+    number, held = numbers(vault)["a.md"], index_files(vault)
+    Path(vault.root, "a.md").write_text(RECORD.replace("[e1]", "[e1, e2]") + "zebra\n")
+    assert numbers(vault)["a.md"] == number
+    assert index_files(vault) == held
+    assert look(vault, silent, lambda now: now.catalogue.at("a.md")).events == ("e1", "e2")
+
+
+def test_a_title_that_is_the_file_name_is_found_by_the_new_name_alone(vault_from, caller) -> None:
+    vault = vault_from("=== zebra.md\nno heading\n")
+    assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["zebra.md"]
+    os.rename(Path(vault.root, "zebra.md"), Path(vault.root, "giraffe.md"))
+    assert not search(vault, caller, "zebra").hits
+    assert [hit.path for hit in search(vault, caller, "giraffe").hits] == ["giraffe.md"]
+
+
+def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(
+    vault_from, caller
+) -> None:
+    vault = vault_from("=== a.md\nzebra\n\n=== b.md\nzebra\n")
+    numbers(vault)
+    held = index_files(vault)
+    Path(vault.root, "a.md").write_text("giraffe\n")
+    Path(vault.root, "b.md").unlink()
+    Path(vault.root, "c.md").write_text("zebra\n")
+    time.sleep(0.1)  # a stamp as young as the look is looked at once more, whatever it is
+    assert numbers(vault, words=False).keys() >= {"a.md", "c.md"}
+    assert index_files(vault) == held
+    assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["c.md"]
+    assert [hit.path for hit in search(vault, caller, "giraffe").hits] == ["a.md"]
+    assert look(vault, silent, lambda now: now.found) == "current"
+
+
+def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(
+    vault_from, caller
+) -> None:
+    vault = vault_from("=== a.md\nnothing\n")
+    numbers(vault)
+    note = Path(vault.root, "a.md")
+    note.write_text("zebra\n")
+    time.sleep(0.1)  # as above
+    numbers(vault, words=False)
+    Path(vault.root, "b.md").write_text("another\n")
+    look(
+        vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None
+    )  # after the scan, before its words are read
+    note.write_text("zebra\n")
+    assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["a.md"]
+    assert not search(vault, caller, "okapi").hits
+
+
+def test_a_look_that_is_killed_while_it_tells_the_index_is_made_good_by_the_next(
+    vault_from, caller
+) -> None:
+    vault = vault_from(
+        "".join(f"=== n{number}.md\nokapi {number} {'word ' * 200}\n" for number in range(300))
+    )
+    numbers(vault)
+    for round_, delay in enumerate((0.1, 0.2, 0.3, 0.5)):
+        for number in range(300):
+            Path(vault.root, f"n{number}.md").write_text(f"zebra {number} {round_}\n")
+        numbers(vault, words=False)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cortex", "search", "zebra"],
+            cwd=vault.root,
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            process.wait(delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        assert len(search(vault, caller, f"zebra {round_}", number=500).hits) >= 300
+        assert not search(vault, caller, "okapi").hits

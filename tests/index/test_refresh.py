@@ -1,0 +1,161 @@
+"""Law 1: what was changed note by note answers as what was built anew; and several processes may look at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings, strategies as st
+
+from cortex.core.model.caller import Caller, silent
+from cortex.index.refresh import views
+from cortex.operations.find.search import search
+from cortex.vault.locate import Vault
+
+WORDS = [
+    "zebra",
+    "giraffe",
+    "merge_driver",
+    "merge driver",
+    "the",
+    "index",
+    "café",
+    "zebra zebra",
+    "# Head",
+    "#tag",
+    "[[link]]",
+    "日本語",
+]
+STATUS = [
+    "",
+    "---\nstatus: superseded\n---\n",
+    "---\ntitle: zebra index\ntags: [giraffe]\n---\n",
+    "---\na: b: c\n---\n",
+]
+paths = st.sampled_from(["a.md", "b.md", "c.md", "sub/d.md", "sub/e.md", "records/note/f.md"])
+texts = st.tuples(st.sampled_from(STATUS), st.lists(st.sampled_from(WORDS), max_size=8)).map(
+    lambda parts: parts[0] + " ".join(parts[1])
+)
+edits = st.lists(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("write"), paths, texts),
+            st.tuples(st.just("delete"), paths),
+            st.tuples(st.just("rename"), paths, paths),
+        ),
+        max_size=4,
+    ),
+    max_size=4,
+)
+QUERIES = [
+    "zebra",
+    "zebra index",
+    '"merge driver"',
+    "mergeDriver",
+    "gir*",
+    "zebra -index",
+    "日本",
+    "cafe",
+]
+
+
+def apply(root: Path, edit: tuple[str, ...]) -> None:
+    path = root / edit[1]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if edit[0] == "write":
+        path.write_text(edit[2])
+    elif path.exists() and edit[0] == "delete":
+        path.unlink()
+    elif path.exists():
+        target = root / edit[2]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target)
+
+
+@given(edits)
+@settings(max_examples=40)
+def test_an_index_changed_note_by_note_answers_as_one_built_anew(steps) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "cortex.toml").write_text("format = 1\n")
+        vault = Vault(os.path.realpath(folder))
+        caller = Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", silent)
+        search(vault, caller, "zebra")
+        for step in steps:
+            for edit in step:
+                apply(Path(folder), edit)
+            search(vault, caller, "zebra")
+        changed = [search(vault, caller, query).hits for query in QUERIES]
+        with views(vault, silent, rebuild=True):
+            pass
+        assert [search(vault, caller, query).hits for query in QUERIES] == changed
+
+
+def test_a_query_on_many_equal_notes_gives_the_same_ones_either_way(vault_from, caller) -> None:
+    vault = vault_from("".join(f"=== n{number:02d}.md\nzebra\n" for number in range(40)))
+    search(vault, caller, "zebra")
+    for number in (3, 17, 25):
+        Path(vault.root, f"n{number:02d}.md").write_text("zebra \n")
+    changed = search(vault, caller, "zebra", number=7).hits
+    with views(vault, caller.progress, rebuild=True):
+        pass
+    assert search(vault, caller, "zebra", number=7).hits == changed
+    assert [hit.path for hit in changed] == [f"n{number:02d}.md" for number in range(7)]
+
+
+def test_several_searches_at_once_on_a_vault_that_was_never_indexed(vault_from) -> None:
+    vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(200)))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "cortex", "search", "zebra"],
+            cwd=vault.root,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(6)
+    ]
+    answers = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0] * 6
+    assert len(set(answers)) == 1
+
+
+def test_a_search_that_is_killed_while_it_builds_leaves_the_next_one_whole(
+    vault_from, caller
+) -> None:
+    vault = vault_from(
+        "".join(f"=== n{number}.md\nzebra {number} {'word ' * 200}\n" for number in range(400))
+    )
+    for delay in (0.05, 0.2, 0.35, 0.5, 0.7):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cortex", "rebuild"], cwd=vault.root, stdout=subprocess.DEVNULL
+        )
+        try:
+            process.wait(delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        assert len(search(vault, caller, "zebra", number=500).hits) == 400
+
+
+def test_a_build_on_two_cores_answers_as_one_on_one(vault_from, caller) -> None:
+    vault = vault_from(
+        "".join(
+            f"=== n{number}.md\n# N {number}\n\nzebra {'index ' * (number % 7)}\n"
+            for number in range(500)
+        )
+    )
+    answers = []
+    for cores in (1, 2, 3):
+        with views(vault, silent, rebuild=True, cores=cores):
+            pass
+        answers.append(search(vault, caller, "zebra index", number=500).hits)
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_note_written_anew_with_the_same_bytes_has_its_files_new_date(vault, caller) -> None:
+    note = Path(vault.root, "page.md")
+    note.write_text("no date in here\n")
+    for mtime in (1_000_000_000, 1_100_000_000):
+        os.utime(note, (mtime, mtime))
+        assert search(vault, caller, "date").hits[0].date == mtime
