@@ -688,6 +688,38 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
         )
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("style", ["merge", "diff3"])
+def test_a_patch_that_git_takes_for_a_second_rename_of_one_note_mixes_no_two(
+    two, has_drivers, style
+) -> None:
+    """git nests the conflict of two renames of one note into a version of the path that one of them leads to."""
+    a, _ = two
+    a.git("config", "merge.conflictStyle", style)
+    a.write(
+        "records/moved.md", RECORD.format(id=X, title="Use files").replace("One file", "A file")
+    )
+    a.remove(record_path(X))
+    a.record(Z, "Use files here")
+    a.commit("moved")
+    a.remove("records/moved.md")
+    a.record(Y, "Use files there")
+    a.commit("another one")
+    before = a.texts()
+    mail = a.git("format-patch", "-1", "--stdout")
+    (a.root.parent / "mail").write_text(mail)
+    a.git("am", "-q", "-3", "../mail", code=None)
+    nested = [
+        line
+        for line in a.git("ls-files", "-u").splitlines()
+        if "<<<<" in a.git("cat-file", "-p", line.split()[1])
+    ]
+    assert nested or has_drivers
+    a.fix()
+    assert a.git("ls-files", "-u") == ""
+    assert a.texts() == before
+
+
 def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     a, _ = two
     a.add_line(record_path(X), "measured on two machines")

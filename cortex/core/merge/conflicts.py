@@ -184,6 +184,31 @@ def conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
     return found
 
 
+def side_of_nested(data: bytes, number: int) -> bytes:
+    """The text of one side (stage 2: ours, 3: theirs) out of a version that git itself has merged: of two renames of one
+    file git stores their conflict, markers included, as the version of a path. `data` where it is no such version, that
+    is, where its conflicts do not hold two notes with different ids."""
+    sides: tuple[list[bytes], list[bytes]] = ([], [])
+    within: tuple[int, ...] = (0, 1)  # the sides that the present line belongs to
+    for line in data.splitlines(keepends=True) if conflicts(data) else ():
+        if line.startswith(b"<<<<<<< "):
+            within = (0,)
+        elif within == (0,) and line.startswith(b"||||||| "):
+            within = ()
+        elif within in ((0,), ()) and line.rstrip() == b"=======":
+            within = (1,)
+        elif within == (1,) and line.startswith(b">>>>>>> "):
+            within = (0, 1)
+        else:
+            for side in within:
+                sides[side].append(line)
+    ours, theirs = (b"".join(lines) for lines in sides)
+    ids = note_id(ours), note_id(theirs)
+    if not all(ids) or ids[0] == ids[1]:
+        return data
+    return ours if number == 2 else theirs
+
+
 def digest(data: bytes | None) -> str:
     """SHA-256 of a text in hex; empty for None."""
     return "" if data is None else hashlib.sha256(data).hexdigest()

@@ -24,6 +24,7 @@ from cortex.core.merge.conflicts import (  # fmt: skip
     note_id,
     repair,
     resolve,
+    side_of_nested,
 )
 from cortex.core.merge.record import merge_record
 from cortex.core.model.problem import Conflict, CortexError, Invalid, Problem
@@ -248,7 +249,7 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
         text = objects.blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
-                os.fsdecode(one.path[len(prefix) :]): text[one.blob]
+                os.fsdecode(one.path[len(prefix) :]): side_of_nested(text[one.blob], number)
                 for one in own
                 if one.number == number
             }
