@@ -55,6 +55,25 @@ def test_secrets_and_private_text_never_reach_the_disk(vault, caller) -> None:
     assert written.count("[REDACTED:aws-key]") == 3
 
 
+@pytest.mark.parametrize("verb", ["capture", "save", "new", "passive"])
+def test_a_secret_in_the_name_of_a_branch_never_reaches_the_disk(
+    cortex, vault, tmp_path, git, verb
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", f"feat/{AWS}")
+    words = {
+        "capture": ["Decision: use SQLite"],
+        "save": ["Use SQLite"],
+        "new": ["decision", "Use SQLite"],
+        "passive": ["## Key Learnings\n\n1. The cache is keyed by the path of its file"],
+    }
+    assert cortex(verb, *words[verb], cwd=str(work)).returncode == 0
+    written = [path.read_text() for path in Path(vault.root).rglob("*.md")]
+    assert any("feat/[REDACTED:aws-key]" in text for text in written)
+    assert not any(AWS in text for text in written)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -58,7 +58,7 @@ def capture(
         text=clean(text) if text.strip() else events.UNSAID.get(type, ""),
         session=clean(session),
         project=clean(project).lower() or checkout.project_of(caller.cwd),
-        branch=clean(branch) or checkout.branch_of(caller.cwd),
+        branch=clean(branch or checkout.branch_of(caller.cwd)),
         tags=tuple(dict.fromkeys(clean(tag.strip()) for tag in tags.split(",") if tag.strip())),
         source=caller.source,
     )

@@ -66,7 +66,7 @@ def new(
     record = Record(
         id=record_id(title, seed), type=named, title=title, body=text, created=caller.now, events=(),
         status="open" if named == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
-        branch=checkout.branch_of(caller.cwd), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
+        branch=clean(checkout.branch_of(caller.cwd)), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
     )  # fmt: skip
     # What holds for a capture holds here: a text, a project, tags, a size.
     events.check(
