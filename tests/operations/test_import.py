@@ -19,11 +19,13 @@ from cortex.core.model import turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.problem import Invalid, NotFound
+from cortex.core.model.turn_summary import Command, Step
 from cortex.core.notes import note as notes
 from cortex.hosts import segmenter
+from cortex.hosts.transcript_item import Piece
 from cortex.operations.capture import capture
 from cortex.operations.capture.hook_capture import Told, observe, place_of
-from cortex.operations.capture.import_ import import_
+from cortex.operations.capture.import_ import _as_in_earlier_ids, import_
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
 
@@ -849,3 +851,11 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
     )
     assert path.stat().st_size > 80_000_000
     assert int(run.stdout) < 40_000  # kB
+
+
+def test_a_command_and_a_plan_stand_in_ids_as_they_did_in_the_first_version() -> None:
+    piece = Piece("ran", command=Command("make 'x'"), plan=(Step("Try", True),))
+    assert _as_in_earlier_ids(piece) == (
+        "Command(line=\"make 'x'\", outcome='ok')\0(Step(text='Try', done=True),)"
+    )
+    assert _as_in_earlier_ids(Piece("said")) == "None\0()"

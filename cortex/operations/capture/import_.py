@@ -162,6 +162,16 @@ def import_(
     return run.done(hosts)
 
 
+def _as_in_earlier_ids(piece: Piece) -> str:
+    """A command and a plan as they stand in the ids of imported events: the reprs that they had in the first version."""
+    command = piece.command and (
+        f"Command(line={piece.command.line!r}, outcome={piece.command.outcome!r})"
+    )
+    steps = [f"Step(text={one.text!r}, done={one.done!r})" for one in piece.plan]
+    plan = f"({', '.join(steps)}{',' if len(steps) == 1 else ''})"
+    return f"{command}\0{plan}"
+
+
 class _Import:
     """One run: what it has done so far."""
 
@@ -370,8 +380,7 @@ class _Import:
                 piece.at,
                 piece.kind,
                 piece.text,
-                str(piece.command),
-                str(piece.plan),
+                _as_in_earlier_ids(piece),
             )
         )
         stamp = f"{at[:19]}Z".replace("-", "").replace(":", "").lower()
