@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.extract import candidates, is_record
+from cortex.core.extract import becomes_record, find_candidates
 from cortex.core.extract.candidate import Candidate
 
 CORPUS = os.path.join(
@@ -63,7 +63,7 @@ def snippets(file: str) -> Iterator[Snippet]:
 def judge(some: Iterator[Snippet]) -> Judged:
     right, wrong, missed = 0, [], []
     for snippet in some:
-        found = [one for one in candidates(snippet.text) if is_record(one)]
+        found = [one for one in find_candidates(snippet.text) if becomes_record(one)]
         for type_, words in snippet.wanted:
             hit = next(
                 (
@@ -110,7 +110,7 @@ def tables() -> None:
     text = (text * (_SIZE // len(text) + 1))[:_SIZE]
     start = time.process_time()
     for _ in range(20):
-        candidates(text)
+        find_candidates(text)
     spent = time.process_time() - start
     print(f"\n{20 * len(text) / spent / 1e6:.0f} MB of such text a second\n")
 

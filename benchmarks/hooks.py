@@ -16,8 +16,8 @@ from functools import partial
 
 from benchmarks import corpus
 from benchmarks.measure import QUICK, RUNS, cpu_of, median_cpu, row, timed
-from cortex.core.model.caller import Caller, silent
-from cortex.index.refresh import look
+from cortex.core.model.caller import Caller, no_progress
+from cortex.index.refresh import query_index
 from cortex.operations.find.remind import remind
 from cortex.operations.sessions.brief import brief
 from cortex.vault.locate import Vault
@@ -126,7 +126,9 @@ def _processes(root: str, work: str) -> None:
         return Session(root, work, f"session-{next(count)}")
 
     def unkept() -> bytes:
-        shutil.rmtree(os.path.join(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
+        shutil.rmtree(
+            os.path.join(vault.cache_folder(), briefing_cache.CACHE_FOLDER), ignore_errors=True
+        )
         return fresh().told("SessionStart", source="startup")
 
     def line(
@@ -233,10 +235,10 @@ def _processes(root: str, work: str) -> None:
 
 def _prompt(vault: Vault) -> str:
     """A sentence about some note of the project, one that calls something to mind."""
-    hook = Caller(vault.root, "2026-11-20T00:00:00Z", os.urandom, "hook", silent)
-    for row_ in look(
+    hook = Caller(vault.root, "2026-11-20T00:00:00Z", os.urandom, "hook", no_progress)
+    for row_ in query_index(
         vault,
-        silent,
+        no_progress,
         lambda now: list(now.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
     ):
         prompt = f"how do we do {row_.title} here, and is the storage folder decided?"
@@ -248,7 +250,7 @@ def _prompt(vault: Vault) -> str:
 def _settled(vault: Vault) -> None:
     """Every stamp older than the clock's tick, and the index current."""
     for _ in range(2):
-        look(vault, silent, lambda now: now.catalogue.count())
+        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
         time.sleep(2.2)
 
 
@@ -298,7 +300,11 @@ def _in_process(root: str) -> None:
     vault, caller = (
         Vault(root),
         Caller(
-            root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+            root,
+            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            os.urandom,
+            "bench",
+            no_progress,
         ),
     )
     _settled(vault)
@@ -309,7 +315,9 @@ def _in_process(root: str) -> None:
     log = "2026-11-02 10:11:12 INFO request served in 12 ms\n" * 2000
 
     def brief_anew() -> object:
-        shutil.rmtree(os.path.join(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
+        shutil.rmtree(
+            os.path.join(vault.cache_folder(), briefing_cache.CACHE_FOLDER), ignore_errors=True
+        )
         return brief(vault, caller, project="p1", branch="main")
 
     calls: tuple[tuple[str, Callable[[int], object]], ...] = (

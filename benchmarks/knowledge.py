@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from benchmarks.corpus import vocabulary, write_vault
 from benchmarks.measure import QUICK, SIZES, row, timed
-from cortex.core.model.caller import Caller, silent
-from cortex.index.refresh import look
+from cortex.core.model.caller import Caller, no_progress
+from cortex.index.refresh import query_index
 from cortex.operations.capture.save import save
 from cortex.operations.find.graph import graph
 from cortex.operations.find.recall import recall
@@ -32,10 +32,10 @@ def tables(work: str) -> None:
     write_vault(root, SIZES[-1])
     os.rename(os.path.join(root, "notes"), os.path.join(root, "records"))
     vault = Vault(root)
-    look(vault, silent, lambda now: now.catalogue.count())
+    query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
     heal(vault, _caller())
     time.sleep(2.2)  # stamps younger than two seconds are read again
-    look(vault, silent, lambda now: now.catalogue.count())
+    query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
     print(
         f"\nKeeping knowledge true, {SIZES[-1]:,} records, in one process, wall ms, median of {_RUNS}\n"
     )
@@ -73,7 +73,7 @@ def tables(work: str) -> None:
     )
     for what, call, budget in verbs:
         call()
-        look(vault, silent, lambda now: now.catalogue.count())
+        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
         spent = [1000 * timed(call)[1] for _ in range(_RUNS)]
         row(what, f"{statistics.median(spent):.0f}", budget)
     row(
@@ -90,7 +90,7 @@ def tables(work: str) -> None:
 
 def _caller() -> Caller:
     return Caller(
-        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", no_progress
     )
 
 

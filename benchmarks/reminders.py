@@ -13,8 +13,8 @@ import sys
 from typing import NamedTuple
 
 from benchmarks.measure import row
-from cortex.core.model.caller import Caller, silent
-from cortex.index.refresh import look
+from cortex.core.model.caller import Caller, no_progress
+from cortex.index.refresh import query_index
 from cortex.operations.find.remind import remind
 from cortex.vault.locate import Vault
 
@@ -86,7 +86,7 @@ def _vault_until(work: str, until: str) -> Vault:
                 said = re.search(r"^(?:created|at): [\"']?(\S+?)[\"']?$", file.read(), re.MULTILINE)
             if said and said[1] > until:
                 os.unlink(path)
-    return Vault(root, named=True)
+    return Vault(root, is_explicit=True)
 
 
 def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> Marks:
@@ -94,7 +94,7 @@ def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> 
     for case in some:
         vault = vaults[case.set]
         # As a hook asks: the index is that of the last look.
-        caller = Caller(vault.root, "2026-11-21T05:00:00Z", os.urandom, "hook", silent)
+        caller = Caller(vault.root, "2026-11-21T05:00:00Z", os.urandom, "hook", no_progress)
         told = [
             line.id[-6:]
             for line in remind(vault, caller, case.prompt, project="cortex", branch="main").lines
@@ -118,7 +118,7 @@ def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> 
 def tables(work: str, path: str = os.path.join(_HERE, "prompts.txt")) -> None:
     vaults = vaults_of_then(work)
     for vault in vaults.values():
-        look(vault, silent, lambda now: now.catalogue.count())
+        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
     every = cases(path)
     print(
         f"\nReminders, {len(every)} prompts of which {sum(not case.must for case in every)} concern nothing that is known\n"

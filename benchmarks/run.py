@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from benchmarks import extraction, hooks, knowledge, reminders, sharing
 from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.index import file_scan
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
@@ -94,7 +94,11 @@ def sizes(work: str) -> str:
             / 1e6
         )
         scan = min(
-            timed(lambda: file_scan.take(root, file_scan.skip_of((), ()), time.time_ns()))[0]
+            timed(
+                lambda: file_scan.scan_vault(
+                    root, file_scan.make_scan_filter((), ()), time.time_ns()
+                )
+            )[0]
             for _ in range(5)
         )
         subprocess.run(
@@ -127,22 +131,22 @@ import os, sys, time
 marks = [("start of Python and the command's own imports", 0.0)]
 def mark(name): marks.append((name, time.process_time()))
 from cortex.interfaces.cli import main, render
-from cortex.core.model.caller import silent
+from cortex.core.model.caller import no_progress
 from cortex.core.markdown import snippet
 from cortex.core.ranking import query
 from cortex.operations.find import hits, search
-from cortex.index.refresh import views
+from cortex.index.refresh import open_index
 from cortex.vault.locate import Vault
 mark("seal checked, stamps of all notes scanned and compared")
-with views(Vault(os.getcwd()), silent) as now:
+with open_index(Vault(os.getcwd()), no_progress) as now:
     mark("Whoosh imported")
-    from cortex.index.engines.whoosh import index
+    from cortex.index.engines.whoosh import whoosh_index
     mark("index opened, searched")
-    scored, terms = index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
+    scored, terms = whoosh_index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
     mark("ten rows, ten snippets from the files")
     rows = now.catalogue.numbered(one.number for one in scored)
     for row in rows.values():
-        hits.hit(Vault(os.getcwd()), row, 0.0, snippet.pattern_of(terms))
+        hits.build_hit(Vault(os.getcwd()), row, 0.0, snippet.match_pattern(terms))
     mark("")
 for (name, _), (_, end), start in zip(marks, marks[1:], [0.0] + [m[1] for m in marks[1:]]):
     print(f"{1000 * (end - start):.1f}|{name}")
@@ -215,7 +219,7 @@ def in_process(work: str) -> None:
     def caller() -> Caller:
         clock[0] += 20 * 60
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_760_000_000 + clock[0]))
-        return Caller(work, at, os.urandom, "bench", silent)
+        return Caller(work, at, os.urandom, "bench", no_progress)
 
     vault = Vault(init(caller(), root).root)
     spent = []

@@ -10,15 +10,15 @@ import sys
 import time
 
 from benchmarks.measure import QUICK, RUNS, median_cpu, row, timed
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.record import Record, compose
-from cortex.index.refresh import look
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.record import Record, compose_record
+from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault.git import commit
-from cortex.vault.git.drivers import SCRIPT
+from cortex.vault.git.drivers import DRIVER_SCRIPT
 from cortex.vault.locate import Vault
 
 RECORD = Record(
@@ -41,7 +41,7 @@ def tables(root: str, work: str) -> None:
 
 def _caller() -> Caller:
     return Caller(
-        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", silent
+        "/", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "bench", no_progress
     )
 
 
@@ -54,7 +54,7 @@ def _drivers(work: str) -> None:
     print(f"\nThe merge drivers, CPU of the whole process with its children, median of {RUNS}\n")
     row("driver", "ms", "× bare Python", "budget")
     row("---", "---:", "---:", "---:")
-    text = compose(RECORD)
+    text = compose_record(RECORD)
     versions = {
         "base": text,
         "ours": text.replace("[a]", "[a, b]").replace("One.", "One, changed."),
@@ -76,7 +76,19 @@ def _drivers(work: str) -> None:
                 file.write(data)
         # Every run merges what the run before left: the result once more with theirs, which is the same work.
         cpu = median_cpu(
-            [sys.executable, "-I", "-S", SCRIPT, kind, "base", "ours", "theirs", "7", "x.md"], work
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                DRIVER_SCRIPT,
+                kind,
+                "base",
+                "ours",
+                "theirs",
+                "7",
+                "x.md",
+            ],
+            work,
         )
         row(f"{kind}, both sides changed it", f"{cpu:.1f}", f"{cpu / bare:.1f}", "2.5")
 
@@ -131,7 +143,7 @@ def _records(root: str, count: int) -> Vault:
         folder = os.path.join(root, "records", type_)
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, f"{record.id}.md"), "w", encoding="utf-8") as file:
-            file.write(compose(record))
+            file.write(compose_record(record))
     return vault
 
 
@@ -141,7 +153,7 @@ def _briefings(work: str) -> None:
     row("what", "CPU ms", "budget")
     row("---", "---:", "---:")
     vault = _records(os.path.join(work, "records"), count)
-    look(vault, silent, lambda _: None)
+    query_index(vault, no_progress, lambda _: None)
     row(
         "full heal, nothing there",
         f"{1000 * timed(lambda: heal(vault, _caller()))[0]:.0f}",
@@ -156,7 +168,7 @@ def _briefings(work: str) -> None:
             file.seek(0)
             file.write(text.replace("title: Note", f"title: Changed {number} Note", 1))
         time.sleep(0.1)
-        look(vault, silent, lambda _: None)
+        query_index(vault, no_progress, lambda _: None)
         spent.append(timed(lambda: heal(vault, _caller()))[0])
     row("heal after one change, scan included", f"{1000 * statistics.median(spent):.0f}", "100")
 

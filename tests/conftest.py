@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.interfaces.cli.main import main
 from cortex.operations.care.init import init
 from cortex.vault.git import git_locks
@@ -130,7 +130,9 @@ def _private(
         "CORTEX_UPTIME"
     ):  # seconds since the boot, as far as this process asks for it
         monkeypatch.setattr(
-            git_locks, "clock", lambda: git_locks.Clock(time.time(), time.time() - float(uptime))
+            git_locks,
+            "read_clock",
+            lambda: git_locks.Clock(time.time(), time.time() - float(uptime)),
         )
     mask = os.umask(0o022)
     yield
@@ -151,13 +153,13 @@ def caller_at(now: str, cwd: str = "/") -> Caller:
         count += 1
         return count.to_bytes(size, "big")
 
-    return Caller(cwd, now, random, "test", silent)
+    return Caller(cwd, now, random, "test", no_progress)
 
 
 def caller_now(cwd: str = "/") -> Caller:
     """A caller with the clock and the randomness of this machine: for a vault that real processes write into."""
     return Caller(
-        cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent
+        cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", no_progress
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cortex.interfaces.cli import arguments, overview
-from cortex.interfaces.cli.main import verb
+from cortex.interfaces.cli.main import load_verb
 from cortex.interfaces.declare import Parameter, declaration_of
 from cortex.operations import VERBS
 
@@ -99,7 +99,7 @@ def test_the_tour_shows_every_verb() -> None:
 
 
 def reference() -> Iterator[str]:
-    for heading, names in overview.GROUPS.items():
+    for heading, names in overview.VERB_GROUPS.items():
         yield from ("", f"## {heading}", "")
         for name in names:
             if name in VERBS:
@@ -107,7 +107,7 @@ def reference() -> Iterator[str]:
 
 
 def _of(name: str) -> Iterator[str]:
-    declared = declaration_of(verb(name))
+    declared = declaration_of(load_verb(name))
     given = [one for one in declared.parameters if not one.is_option]
     words = [one.name.upper() if one.default is None else f"[{one.name.upper()}]" for one in given]
     yield from (
@@ -131,3 +131,28 @@ def _usage(one: Parameter) -> str:
         return one.name.upper()
     flags = ", ".join(arguments.flags_of(one))
     return flags if one.type == "bool" else f"{flags} {one.name.upper()}"
+
+
+def test_every_place_that_the_map_names_is_there() -> None:
+    """`path` and `path:name` in docs/architecture.md are files, folders and names of the code."""
+    root = COMMANDS.parent.parent
+    text = (root / "docs/architecture.md").read_text()
+    assert len(text.splitlines()) <= 200
+    rooms = {
+        f"{path.parent.relative_to(root / 'cortex')}/"
+        for path in root.glob("cortex/*/**/__init__.py")
+    }
+    assert {
+        f"{room}/" for room in re.findall(r"^\| `([a-z/]+)/` \|", text, re.MULTILINE)
+    } == rooms - {"core/"}
+    places = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?::(\w+))?`", text)
+    assert len(places) > 60
+    for path, name in places:
+        place = next(
+            (base / path for base in (root / "cortex", root) if (base / path).exists()), None
+        )
+        assert place, path
+        if name:
+            assert re.search(rf"^(?:def |class )?{name}\b", place.read_text(), re.MULTILINE), (
+                f"{path}:{name}"
+            )

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,32 @@ def test_a_module_says_what_it_is_for_and_its_functions_are_short(path) -> None:
 def test_no_pattern_repeats_a_group_possessively(path) -> None:
     """Python before 3.11.5 misses matches of such a group when there is a choice in it (gh-106052); `(?>(?:…)*)` says the same."""
     assert not re.search(r"[^\\]\)(?:[*+?]|\{[0-9,]+\})\+", path.read_text())
+
+
+def test_no_class_name_stands_twice() -> None:
+    names = [
+        (node.name.lstrip("_"), str(path.relative_to(ROOT)))
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    places: dict[str, list[str]] = {}
+    for name, path in names:
+        places.setdefault(name, []).append(path)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_a_room_has_at_most_twenty_modules() -> None:
+    rooms = Counter(path.parent for path in MODULES)
+    assert {str(room.relative_to(ROOT)): n for room, n in rooms.items() if n > 20 + 1} == {}, (
+        "and __init__"
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_stands_in_a_file_of_its_name(verb) -> None:
+    module, function = VERBS[verb]
+    assert module.rpartition(".")[2].rstrip("_") == verb == function.rstrip("_")
 
 
 def test_every_event_type_has_a_handler_and_the_format_names_it() -> None:

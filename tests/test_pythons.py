@@ -16,7 +16,7 @@ import whoosh
 
 from cortex.core.merge import times
 from cortex.core.text import iso_time
-from cortex.core.text.strings import slug
+from cortex.core.text.strings import slugify
 
 PRIVATE = ("_blake2", "_json", "_sha2", "_sha256", "_signal", "_socket")
 # The public modules first: they are made of the private ones. Then no private one can be imported any more.
@@ -69,7 +69,7 @@ def test_a_python_without_private_modules_runs_hooks(vault):
 
 
 def test_the_names_of_folders_are_the_same_without_private_modules(vault):
-    asked = "from cortex.vault import user_folders; from cortex.core.text import strings; print(user_folders.vault_path('cache', '/a/b'), strings.short_hash('é'))"
+    asked = "from cortex.vault import user_folders; from cortex.core.text import strings; print(user_folders.vault_folder_path('cache', '/a/b'), strings.short_hash('é'))"
     blocked = f"import sys, hashlib; sys.modules.update(dict.fromkeys({PRIVATE})); {asked}"
     plain = run(asked, cwd=vault.root)
     assert (plain.returncode, plain.stderr) == (0, "")
@@ -115,7 +115,7 @@ def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(
 def test_a_slug_is_the_same_on_every_python():
     """Each Python has the letters of another version of Unicode. If this fails on a new one, add its letters to `text._NEW_LETTERS`."""
     slugs = [
-        (one, slug(f"a{one}b"))
+        (one, slugify(f"a{one}b"))
         for one in map(chr, range(sys.maxunicode))
         if unicodedata.decomposition(one)
     ]
@@ -139,7 +139,7 @@ def test_a_time_is_read_alike_by_every_python(text, seconds):
     """`fromisoformat` is not the same everywhere: 3.14 began to take hour 24 and to refuse a fraction of an hour, 3.15 to refuse other forms."""
     if seconds is None:
         with pytest.raises(ValueError):
-            iso_time.in_utc(text)
-        assert times.moment(text) == (False, "", text)
+            iso_time.parse_utc(text)
+        assert times.time_sort_key(text) == (False, "", text)
     else:
-        assert iso_time.in_utc(text).timestamp() == seconds
+        assert iso_time.parse_utc(text).timestamp() == seconds

@@ -9,14 +9,14 @@ from typing import Any
 from cortex.core.text import toml
 from cortex.core.text.value import NamedTuple
 
-MOST = 512 * 1024  # characters of a manifest; a longer one is none that a person wrote
-_RUNS = re.compile(r"[-_.]+")
-_REQUIREMENT = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,100}[A-Za-z0-9])?")
-_EGG = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]{0,100})")
-_REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]{0,100}?)(?:\.git)?/?(?:@[^/@\s]{0,100})?\Z")
-_GO_VERSION = re.compile(r"(?:/v\d{1,4}|\.v\d{1,4})\Z")
-_JS_KINDS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
-_CARGO_KINDS = (
+MAX_CHARS = 512 * 1024  # characters of a manifest; a longer one is none that a person wrote
+_SEPARATORS_RE = re.compile(r"[-_.]+")
+_REQUIREMENT_NAME_RE = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,100}[A-Za-z0-9])?")
+_EGG_RE = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]{0,100})")
+_REPOSITORY_NAME_RE = re.compile(r"([A-Za-z0-9][\w.-]{0,100}?)(?:\.git)?/?(?:@[^/@\s]{0,100})?\Z")
+_GO_VERSION_SUFFIX_RE = re.compile(r"(?:/v\d{1,4}|\.v\d{1,4})\Z")
+_NPM_TABLES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+_CARGO_TABLES = (
     "dependencies",
     "dev-dependencies",
     "build-dependencies",
@@ -28,53 +28,53 @@ _CARGO_KINDS = (
 class Manifest(NamedTuple):
     """Packages as their ecosystem writes them; `more` names files that a requirements file includes, relative to it."""
 
-    names: frozenset[str] = frozenset()
-    more: tuple[str, ...] = ()
+    packages: frozenset[str] = frozenset()
+    included_files: tuple[str, ...] = ()
     problem: str = ""
 
 
-class _Damaged(ValueError):
+class _DamagedManifest(ValueError):
     pass
 
 
 def kind_of(file: str) -> str:
     """Which kind of manifest a file with this name is; empty when it is none."""
     name = file.rpartition("/")[2].casefold()
-    if name in _READERS:
+    if name in _PARSERS:
         return name
     return (
         "requirements" if name.startswith("requirements") and name.endswith((".txt", ".in")) else ""
     )
 
 
-def read(file: str, text: str) -> Manifest:
+def parse(file: str, text: str) -> Manifest:
     """What the manifest with this name and text names. A damaged one names nothing and says why."""
     kind = kind_of(file) or ("requirements" if file.endswith((".txt", ".in")) else "")
     if not kind:
         return Manifest()
-    if len(text) > MOST:
+    if len(text) > MAX_CHARS:
         return Manifest(problem="too long for a manifest")
     if kind == "requirements":
-        return _requirements(text)
+        return _parse_requirements(text)
     try:
-        return Manifest(frozenset(_READERS[kind](text.removeprefix("\ufeff"))))
+        return Manifest(frozenset(_PARSERS[kind](text.removeprefix("\ufeff"))))
     except RecursionError:
         return Manifest(problem="nested too deeply")
     except ValueError as error:
         return Manifest(problem=f"cannot be read: {str(error)[:100]}")
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as names of any ecosystem are compared with what people write."""
-    return _RUNS.sub("-", name.casefold())
+    return _SEPARATORS_RE.sub("-", name.casefold())
 
 
-def python_name(name: str) -> str:
+def pep503_name(name: str) -> str:
     """PEP 503: runs of `-`, `_` and `.` are one `-`."""
-    return _RUNS.sub("-", name).lower()
+    return _SEPARATORS_RE.sub("-", name).lower()
 
 
-def _requirements(text: str) -> Manifest:
+def _parse_requirements(text: str) -> Manifest:
     names: set[str] = set()
     more: list[str] = []
     for raw in text.replace("\\\n", " ").splitlines():
@@ -89,68 +89,68 @@ def _requirements(text: str) -> Manifest:
                 line = "" if option in ("-r", "--requirement") else rest
                 break
         if line and not line.startswith("-"):
-            names.update(_required(line))
+            names.update(_parse_requirement(line))
     return Manifest(frozenset(names), tuple(more))
 
 
-def _required(text: Any) -> Iterator[str]:
+def _parse_requirement(text: Any) -> Iterator[str]:
     """The package of one requirement (PEP 508), or of an address that names it."""
     line = text.partition(" #")[0].strip() if isinstance(text, str) else ""
     if "://" in line and "@" not in line.partition("://")[0]:
-        found = _EGG.search(line)
+        found = _EGG_RE.search(line)
         if not found and line.startswith(("git+", "hg+", "svn+", "bzr+")):
-            found = _REPOSITORY.search(line.partition("#")[0][-300:])
+            found = _REPOSITORY_NAME_RE.search(line.partition("#")[0][-300:])
         if found:
-            yield python_name(found[1])
+            yield pep503_name(found[1])
     elif (
         not line.startswith((".", "/"))
-        and (found := _REQUIREMENT.match(line))
+        and (found := _REQUIREMENT_NAME_RE.match(line))
         and line[found.end() : found.end() + 1] not in ("/", ":", "\\")
     ):
-        yield python_name(found[0])
+        yield pep503_name(found[0])
 
 
-def _table(value: Any, *keys: str) -> Mapping[str, Any]:
+def _get_table(value: Any, *keys: str) -> Mapping[str, Any]:
     """The table below these keys; an empty one where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _pyproject(text: str) -> Iterator[str]:
-    top = toml.parsed(text)
-    project, poetry = _table(top, "project"), _table(top, "tool", "poetry")
+def _parse_pyproject(text: str) -> Iterator[str]:
+    top = toml.parse(text)
+    project, poetry = _get_table(top, "project"), _get_table(top, "tool", "poetry")
     lists = [
         project.get("dependencies"),
-        *_table(project, "optional-dependencies").values(),
-        *_table(top, "dependency-groups").values(),
+        *_get_table(project, "optional-dependencies").values(),
+        *_get_table(top, "dependency-groups").values(),
     ]
     lists += [
-        _table(top, "tool", "uv").get("dev-dependencies"),
-        *_table(top, "tool", "pdm", "dev-dependencies").values(),
+        _get_table(top, "tool", "uv").get("dev-dependencies"),
+        *_get_table(top, "tool", "pdm", "dev-dependencies").values(),
     ]
-    lists += [_table(top, "build-system").get("requires")]
+    lists += [_get_table(top, "build-system").get("requires")]
     for one in lists:
-        for line in _list(one):
-            yield from _required(line)
-    tables = [_table(poetry, "dependencies"), _table(poetry, "dev-dependencies")]
-    tables += [_table(group, "dependencies") for group in _table(poetry, "group").values()]
+        for line in _as_list(one):
+            yield from _parse_requirement(line)
+    tables = [_get_table(poetry, "dependencies"), _get_table(poetry, "dev-dependencies")]
+    tables += [_get_table(group, "dependencies") for group in _get_table(poetry, "group").values()]
     for table in tables:
-        yield from (python_name(name) for name in table if name.lower() != "python")
+        yield from (pep503_name(name) for name in table if name.lower() != "python")
 
 
-def _package_json(text: str) -> Iterator[str]:
+def _parse_package_json(text: str) -> Iterator[str]:
     import json  # noqa: PLC0415  3 ms, as above
 
     top = json.loads(text)
     if not isinstance(top, dict):
-        raise _Damaged("no object")
-    for kind in _JS_KINDS:
-        for name, wanted in _table(top, kind).items():
+        raise _DamagedManifest("no object")
+    for kind in _NPM_TABLES:
+        for name, wanted in _get_table(top, kind).items():
             yield name
             if isinstance(wanted, str) and wanted.startswith(
                 "npm:"
@@ -158,7 +158,7 @@ def _package_json(text: str) -> Iterator[str]:
                 yield wanted[4:].rpartition("@")[0] or wanted[4:]
 
 
-def _go_mod(text: str) -> Iterator[str]:
+def _parse_go_mod(text: str) -> Iterator[str]:
     inside = ""
     for raw in text.splitlines():
         line = raw.partition("//")[0].split()
@@ -172,43 +172,45 @@ def _go_mod(text: str) -> Iterator[str]:
             path = (line[0] if inside else "".join(line[1:2])).strip('"')
             if path:
                 yield path
-                yield _GO_VERSION.sub("", path).rpartition("/")[2]
+                yield _GO_VERSION_SUFFIX_RE.sub("", path).rpartition("/")[2]
 
 
-def _cargo(text: str) -> Iterator[str]:
-    top = toml.parsed(text)
-    tables: list[Mapping[str, Any]] = [_table(top, kind) for kind in _CARGO_KINDS]
-    tables.append(_table(top, "workspace", "dependencies"))
+def _parse_cargo(text: str) -> Iterator[str]:
+    top = toml.parse(text)
+    tables: list[Mapping[str, Any]] = [_get_table(top, kind) for kind in _CARGO_TABLES]
+    tables.append(_get_table(top, "workspace", "dependencies"))
     tables += [
-        _table(target, kind) for target in _table(top, "target").values() for kind in _CARGO_KINDS
+        _get_table(target, kind)
+        for target in _get_table(top, "target").values()
+        for kind in _CARGO_TABLES
     ]
     for table in tables:
         for name, wanted in table.items():
-            yield _crate(name)
-            if renamed := _table(wanted).get("package"):
-                yield from [_crate(renamed)] if isinstance(renamed, str) else ()
+            yield _crate_name(name)
+            if renamed := _get_table(wanted).get("package"):
+                yield from [_crate_name(renamed)] if isinstance(renamed, str) else ()
 
 
-def _crate(name: str) -> str:
+def _crate_name(name: str) -> str:
     """crates.io holds `-` and `_` for one."""
     return name.lower().replace("_", "-")
 
 
-_READERS: dict[str, Any] = {
-    "pyproject.toml": _pyproject,
-    "package.json": _package_json,
-    "go.mod": _go_mod,
-    "cargo.toml": _cargo,
+_PARSERS: dict[str, Any] = {
+    "pyproject.toml": _parse_pyproject,
+    "package.json": _parse_package_json,
+    "go.mod": _parse_go_mod,
+    "cargo.toml": _parse_cargo,
 }
 
 
-def known(name: str, names: Iterable[str]) -> bool:
+def has_package(name: str, names: Iterable[str]) -> bool:
     """Whether somebody who says `name` means one of the packages."""
-    said = folded(name)
-    return any(folded(one) == said for one in names)
+    said = fold_name(name)
+    return any(fold_name(one) == said for one in names)
 
 
-def resembled(name: str, names: Iterable[str]) -> bool:
+def has_similar_package(name: str, names: Iterable[str]) -> bool:
     """Whether one of the packages has the name within its own: who uses `ioredis` may still say that they use redis."""
-    said = folded(name)
-    return any(said in folded(one) for one in names)
+    said = fold_name(name)
+    return any(said in fold_name(one) for one in names)

@@ -8,10 +8,10 @@ from importlib import import_module
 from cortex.core.text.value import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex.hosts.transcript_item import Read, Reader
+    from cortex.hosts.transcript_item import ParsedLines, ReaderProtocol
 
 # host -> (module below cortex, its `read`). A host without one has no transcript that Cortex can read.
-READERS: dict[str, tuple[str, str]] = {
+READER_MODULES: dict[str, tuple[str, str]] = {
     "claude": ("hosts.claude", "read"),
     "codex": ("hosts.codex", "read"),
     "copilot": ("hosts.copilot", "read"),
@@ -19,25 +19,25 @@ READERS: dict[str, tuple[str, str]] = {
 }
 
 
-def read(host: str, lines: list[bytes], root: str, since: str = "") -> Read:
+def parse_lines(host: str, lines: list[bytes], root: str, since: str = "") -> ParsedLines:
     """What some lines of a host's transcript tell; see the `read` of the host's module. `KeyError` for a host without one."""
-    module, function = READERS[host]
-    answer: Callable[[list[bytes], str, str], Read] = getattr(
+    module, function = READER_MODULES[host]
+    answer: Callable[[list[bytes], str, str], ParsedLines] = getattr(
         import_module(f"cortex.{module}"), function
     )
     return answer(lines, root, since)
 
 
-def session_of(host: str, line: bytes, before: str, expected: str) -> str:
+def session_of_line(host: str, line: bytes, before: str, expected: str) -> str:
     """The session that a line of a host's transcript is of, `before` being that of the line before, empty for none. A line whose bytes
     seem to name another session than the `expected` one is parsed. Empty where a host's lines name no session."""
     function: Callable[[bytes, str, str], str] | None = getattr(
-        import_module(f"cortex.{READERS[host][0]}"), "session_of", None
+        import_module(f"cortex.{READER_MODULES[host][0]}"), "session_of", None
     )
     return function(line, before, expected) if function else ""
 
 
-def reader(host: str) -> Reader:
+def new_reader(host: str) -> ReaderProtocol:
     """A reader for a whole transcript of `host`, which is fed part by part."""
-    made: Reader = import_module(f"cortex.{READERS[host][0]}").reader()
+    made: ReaderProtocol = import_module(f"cortex.{READER_MODULES[host][0]}").reader()
     return made

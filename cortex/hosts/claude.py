@@ -8,23 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cortex.core.model.turn_summary import Step
+from cortex.core.model.turn_summary import PlannedStep
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.transcript_item import Piece, Read, read_all
-from cortex.hosts.transcript_reader import Telling, object_of, step, steps_in, text_of
+from cortex.hosts.transcript_item import ParsedLines, TranscriptItem, parse_with
+from cortex.hosts.transcript_reader import (
+    TranscriptReader,
+    make_plan_step,
+    parse_json_object,
+    parse_plan_steps,
+    text_content,
+)
 
 if TYPE_CHECKING:
     from typing import Any
 
-_LONG = 64 * 1024  # bytes; a longer line that is only a tool's answer is not parsed
-_EDITS = {
+_LONG_LINE_BYTES = 64 * 1024  # bytes; a longer line that is only a tool's answer is not parsed
+_EDIT_TOOLS = {
     "Write": "file_path",
     "Edit": "file_path",
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
-_SHELLS = ("Bash", "PowerShell")
-_NOT_TYPED = (
+_SHELL_TOOLS = ("Bash", "PowerShell")
+_HOST_TEXT_STARTS = (
     "<local-command-",
     "<bash-stdout>",
     "<bash-stderr>",
@@ -32,16 +38,16 @@ _NOT_TYPED = (
     "<user-memory-input>",
     "Caveat: The messages below",
 )
-_SESSION = b'"sessionId"'
-_INTERRUPTED = "[Request interrupted"
-_MOST_SEEN = 200_000  # ids of lines; as many stand in a transcript of 400 MB
-_MOST_TASKS = 500
+_SESSION_KEY = b'"sessionId"'
+_INTERRUPTED_START = "[Request interrupted"
+_MAX_LINE_IDS = 200_000  # ids of lines; as many stand in a transcript of 400 MB
+_MAX_TASKS = 500
 
 
-def read(lines: list[bytes], root: str, since: str = "") -> Read:
+def read(lines: list[bytes], root: str, since: str = "") -> ParsedLines:
     """What the lines tell that are later than `since`. `root`: the project's folder, to which paths are relative. A part may
     begin anywhere: where parents are unknown, the order of the file counts."""
-    return read_all(reader(), lines, root, since)
+    return parse_with(reader(), lines, root, since)
 
 
 def reader() -> ClaudeReader:
@@ -49,41 +55,47 @@ def reader() -> ClaudeReader:
     return ClaudeReader()
 
 
-class ClaudeReader(Telling):
+class ClaudeReader(TranscriptReader):
     """Reads one transcript, part by part."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.prompts: dict[str, str] = {}  # parent -> the last prompt that has it
-        self.rewound: set[str] = set()  # lines that were taken back
-        self.seen: set[str] = set()
-        self.texts: dict[str, set[int]] = {}  # message id -> hashes of its texts that were told
-        self.tasks: dict[str, Step] = {}
-        self.creating: dict[str, Step] = {}
-        self.steered: set[str] = set()
-        self.chains: dict[str, str] = {}  # line of a side chain -> the name of that chain
-        self.main = self.named_aside = False
+        self.prompt_by_parent: dict[str, str] = {}  # parent -> the last prompt that has it
+        self.rewound_ids: set[str] = set()  # lines that were taken back
+        self.seen_ids: set[str] = set()
+        self.text_hashes: dict[
+            str, set[int]
+        ] = {}  # message id -> hashes of its texts that were told
+        self.tasks: dict[str, PlannedStep] = {}
+        self.pending_tasks: dict[str, PlannedStep] = {}
+        self.queued_prompts: set[str] = set()
+        self.sidechain_by_line: dict[
+            str, str
+        ] = {}  # line of a side chain -> the name of that chain
+        self.has_main_lines = self.has_named_sidechain = False
 
-    def glance(self, lines: Sequence[bytes]) -> None:
+    def prescan(self, lines: Sequence[bytes]) -> None:
         """Find prompts that were taken back, and whether this is the file of a side chain."""
         for line in lines:
-            if b'"isSidechain"' in line and not self.main:
+            if b'"isSidechain"' in line and not self.has_main_lines:
                 aside = b'"isSidechain":true' in line or b'"isSidechain": true' in line
-                self.main = self.main or (
+                self.has_main_lines = self.has_main_lines or (
                     not aside and (b'"assistant"' in line or b'"user"' in line)
                 )
-                self.named_aside = self.named_aside or (aside and b'"agentId"' in line)
+                self.has_named_sidechain = self.has_named_sidechain or (
+                    aside and b'"agentId"' in line
+                )
             if (
                 b'"parentUuid"' in line
                 and b'"user"' in line
                 and b'"tool_result"' not in line
-                and len(line) < _LONG * 16
+                and len(line) < _LONG_LINE_BYTES * 16
             ):
-                self._glance_at(line)
-        self.aside = self.named_aside and not self.main
+                self._prescan_prompt(line)
+        self.is_sidechain = self.has_named_sidechain and not self.has_main_lines
 
-    def _glance_at(self, line: bytes) -> None:
-        told = object_of(line)
+    def _prescan_prompt(self, line: bytes) -> None:
+        told = parse_json_object(line)
         if (
             not told
             or told.get("type") != "user"
@@ -93,191 +105,196 @@ class ClaudeReader(Telling):
         ):
             return
         parent, own = told.get("parentUuid"), told.get("uuid")
-        if isinstance(parent, str) and isinstance(own, str) and parent and _typed(_content(told)):
-            before = self.prompts.get(parent)
+        if (
+            isinstance(parent, str)
+            and isinstance(own, str)
+            and parent
+            and _typed_text(_message_content(told))
+        ):
+            before = self.prompt_by_parent.get(parent)
             if before is not None and before != own:
-                self.rewound.add(before)
-            self.prompts[parent] = own
+                self.rewound_ids.add(before)
+            self.prompt_by_parent[parent] = own
 
-    def feed(self, lines: Sequence[bytes]) -> list[Piece]:
+    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
         """The pieces that these lines tell."""
         for line in lines:
-            if len(line) > _LONG and self._long(line):
+            if len(line) > _LONG_LINE_BYTES and self._read_long_line(line):
                 continue
-            told = object_of(line)
+            told = parse_json_object(line)
             if told is None:
-                self.skipped += 1
+                self.skipped_lines += 1
                 continue
-            self._line(told)
-        return self.taken()
+            self._read_line(told)
+        return self.take_items()
 
-    def _line(self, told: dict[str, Any]) -> None:
-        type_, id_ = told.get("type"), _text(told.get("uuid"))
+    def _read_line(self, told: dict[str, Any]) -> None:
+        type_, id_ = told.get("type"), _str_or_empty(told.get("uuid"))
         if type_ in ("ai-title", "summary", "custom-title"):
             self.title = (
-                _text(told.get("aiTitle"))
-                or _text(told.get("customTitle"))
-                or _text(told.get("summary"))
+                _str_or_empty(told.get("aiTitle"))
+                or _str_or_empty(told.get("customTitle"))
+                or _str_or_empty(told.get("summary"))
                 or self.title
             )
         if id_:
-            if id_ in self.seen or self._taken_back(id_, told.get("parentUuid")):
+            if id_ in self.seen_ids or self._is_rewound(id_, told.get("parentUuid")):
                 return
-            if len(self.seen) < _MOST_SEEN:
-                self.seen.add(id_)
+            if len(self.seen_ids) < _MAX_LINE_IDS:
+                self.seen_ids.add(id_)
         if type_ not in ("user", "assistant", "attachment", "queue-operation"):
             return
-        self.session = self.session or _text(told.get("sessionId"))
-        if not self.moment(told.get("timestamp")):
+        self.session = self.session or _str_or_empty(told.get("sessionId"))
+        if not self.advance_time(told.get("timestamp")):
             return
-        agent = _text(told.get("agentId"))
-        self.chain = (
-            self._chain(id_, told.get("parentUuid"), agent)
-            if told.get("isSidechain") is True and not self.aside
+        agent = _str_or_empty(told.get("agentId"))
+        self.sidechain = (
+            self._sidechain_of(id_, told.get("parentUuid"), agent)
+            if told.get("isSidechain") is True and not self.is_sidechain
             else ""
         )
-        self.agent = self.agent or (agent if self.aside else "")
-        self.cwd = _text(told.get("cwd")) or self.cwd
-        self.branch = _branch(told.get("gitBranch"), self.branch)
+        self.subagent = self.subagent or (agent if self.is_sidechain else "")
+        self.cwd = _str_or_empty(told.get("cwd")) or self.cwd
+        self.branch = _branch_or_previous(told.get("gitBranch"), self.branch)
         if type_ == "assistant":
-            self._assistant(told, id_)
+            self._read_assistant(told, id_)
         elif type_ == "user":
-            self._user(told, id_)
+            self._read_user(told, id_)
         else:
-            self._steered(told, id_)
+            self._read_queued_prompt(told, id_)
 
-    def _chain(self, id_: str, parent: object, agent: str) -> str:
+    def _sidechain_of(self, id_: str, parent: object, agent: str) -> str:
         """The side chain of a line: the agent that it names, or where its parents begin."""
         chain = (
             agent
-            or (self.chains.get(parent, "") if isinstance(parent, str) else "")
+            or (self.sidechain_by_line.get(parent, "") if isinstance(parent, str) else "")
             or id_
             or "aside"
         )
-        if id_ and len(self.chains) < _MOST_SEEN:
-            self.chains[id_] = chain
+        if id_ and len(self.sidechain_by_line) < _MAX_LINE_IDS:
+            self.sidechain_by_line[id_] = chain
         return chain
 
-    def _taken_back(self, id_: str, parent: object) -> bool:
-        if id_ in self.rewound:
+    def _is_rewound(self, id_: str, parent: object) -> bool:
+        if id_ in self.rewound_ids:
             return True
-        if isinstance(parent, str) and parent in self.rewound:
-            self.rewound.add(id_)
+        if isinstance(parent, str) and parent in self.rewound_ids:
+            self.rewound_ids.add(id_)
             return True
         return False
 
-    def _assistant(self, told: dict[str, Any], line_id: str) -> None:
+    def _read_assistant(self, told: dict[str, Any], line_id: str) -> None:
         message = told.get("message")
         if not isinstance(message, dict):
-            self.skipped += 1
+            self.skipped_lines += 1
             return
         if told.get("isApiErrorMessage") is True:
             return
-        content, id_ = message.get("content"), _text(message.get("id"))
+        content, id_ = message.get("content"), _str_or_empty(message.get("id"))
         if not isinstance(content, (str, list)):
-            self.skipped += 1
+            self.skipped_lines += 1
             return
         for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if not isinstance(part, dict):
-                self.skipped += 1
+                self.skipped_lines += 1
             elif part.get("type") == "text":
-                self._said(part.get("text"), id_, line_id or id_)
+                self._add_message_text(part.get("text"), id_, line_id or id_)
             elif part.get("type") == "tool_use":
-                self._called(part)
+                self._read_tool_call(part)
 
-    def _said(self, text: object, message: str, line: str) -> None:
+    def _add_message_text(self, text: object, message: str, line: str) -> None:
         """One text of a message. A host that writes a message again as it grows writes each of its texts once more."""
         if not isinstance(text, str):
-            self.skipped += 1
+            self.skipped_lines += 1
             return
         if message:
-            told = self.texts.setdefault(message, set())
+            told = self.text_hashes.setdefault(message, set())
             if hash(text) in told:
                 return
             told.add(hash(text))
-            if len(self.texts) > 64:
-                self.texts.pop(next(iter(self.texts)))
-        self.say(text, message or line)
+            if len(self.text_hashes) > 64:
+                self.text_hashes.pop(next(iter(self.text_hashes)))
+        self.add_agent_text(text, message or line)
 
-    def _called(self, part: dict[str, Any]) -> None:
-        name, call, given = part.get("name"), _text(part.get("id")), part.get("input")
+    def _read_tool_call(self, part: dict[str, Any]) -> None:
+        name, call, given = part.get("name"), _str_or_empty(part.get("id")), part.get("input")
         if not isinstance(given, dict):
             return
-        if name in _EDITS:
-            self.edit(given.get(_EDITS[name]), call)
-        elif name in _SHELLS:
-            self.ask(given.get("command"), call)
+        if name in _EDIT_TOOLS:
+            self.add_edit(given.get(_EDIT_TOOLS[name]), call)
+        elif name in _SHELL_TOOLS:
+            self.add_command(given.get("command"), call)
         elif name == "TodoWrite" and isinstance(given.get("todos"), list):
             todos = (
-                step(one.get("content"), one.get("status") == "completed")
+                make_plan_step(one.get("content"), one.get("status") == "completed")
                 for one in given["todos"]
                 if isinstance(one, dict)
             )
-            self.planned([one for one in todos if one], call)
+            self.add_plan([one for one in todos if one], call)
         elif name == "ExitPlanMode" and isinstance(given.get("plan"), str):
-            self.planned(steps_in(given["plan"]), call)
+            self.add_plan(parse_plan_steps(given["plan"]), call)
         elif name == "TaskCreate" and (
-            one := step(given.get("subject") or given.get("description"), done=False)
+            one := make_plan_step(given.get("subject") or given.get("description"), done=False)
         ):
-            self.creating[call or str(len(self.creating))] = one
-            if len(self.creating) > _MOST_TASKS:
-                self.creating.pop(next(iter(self.creating)))
+            self.pending_tasks[call or str(len(self.pending_tasks))] = one
+            if len(self.pending_tasks) > _MAX_TASKS:
+                self.pending_tasks.pop(next(iter(self.pending_tasks)))
         elif name == "TaskUpdate":
-            self._task(given, call)
+            self._update_task(given, call)
 
-    def _task(self, given: dict[str, Any], call: str) -> None:
+    def _update_task(self, given: dict[str, Any], call: str) -> None:
         id_, status = str(given.get("taskId")), given.get("status")
         if status == "deleted":
             self.tasks.pop(id_, None)
         elif id_ in self.tasks:
             held = self.tasks[id_]
-            named = step(given.get("subject"), done=False)
-            self.tasks[id_] = Step(
+            named = make_plan_step(given.get("subject"), done=False)
+            self.tasks[id_] = PlannedStep(
                 named.text if named else held.text,
                 status == "completed" if isinstance(status, str) else held.done,
             )
         else:
             return
-        self.planned(list(self.tasks.values()), call)
+        self.add_plan(list(self.tasks.values()), call)
 
-    def _user(self, told: dict[str, Any], id_: str) -> None:
-        content = _content(told)
+    def _read_user(self, told: dict[str, Any], id_: str) -> None:
+        content = _message_content(told)
         if told.get("isCompactSummary") is True:
-            self.summary(text_of(content), id_)
+            self.add_summary(text_content(content), id_)
             return
         if isinstance(content, list):
             for part in content:
                 if isinstance(part, dict) and part.get("type") == "tool_result":
-                    self._answered(part, told.get("toolUseResult"))
+                    self._read_tool_result(part, told.get("toolUseResult"))
         elif not isinstance(content, str):
-            self.skipped += 1
-        if told.get("isMeta") is not True and (text := _typed(content)):
-            self.prompt(text, id_)
+            self.skipped_lines += 1
+        if told.get("isMeta") is not True and (text := _typed_text(content)):
+            self.add_prompt(text, id_)
 
-    def _answered(self, part: dict[str, Any], result: object) -> None:
+    def _read_tool_result(self, part: dict[str, Any], result: object) -> None:
         call, failed = part.get("tool_use_id"), part.get("is_error") is True
         if not isinstance(call, str):
             return
-        if call in self.creating:
-            created = self.creating.pop(call)
+        if call in self.pending_tasks:
+            created = self.pending_tasks.pop(call)
             task = result.get("task") if isinstance(result, dict) else None
             id_ = (
                 str(task["id"])
                 if isinstance(task, dict) and "id" in task
-                else _number(text_of(part.get("content"))) or str(len(self.tasks) + 1)
+                else _task_number(text_content(part.get("content"))) or str(len(self.tasks) + 1)
             )
-            if not failed and len(self.tasks) < _MOST_TASKS:
+            if not failed and len(self.tasks) < _MAX_TASKS:
                 self.tasks[id_] = created
-                self.planned(list(self.tasks.values()), "")
+                self.add_plan(list(self.tasks.values()), "")
             return
-        if call in self.calls:
+        if call in self.pending_calls:
             ended = not (
                 isinstance(result, dict)
                 and (result.get("backgroundTaskId") or result.get("interrupted") is True)
             )
-            self.answer(call, failed, text_of(part.get("content")), known=ended)
+            self.finish_call(call, failed, text_content(part.get("content")), known=ended)
 
-    def _steered(self, told: dict[str, Any], id_: str) -> None:
+    def _read_queued_prompt(self, told: dict[str, Any], id_: str) -> None:
         """What the person typed while the agent worked."""
         attached = told.get("attachment")
         if told.get("type") == "queue-operation":
@@ -288,13 +305,13 @@ class ClaudeReader(Telling):
                 if isinstance(attached, dict) and attached.get("type") == "queued_command"
                 else None
             )
-        text = _typed(text)
-        if text and text not in self.steered:
-            if len(self.steered) < _MOST_TASKS:
-                self.steered.add(text)
-            self.prompt(text, id_)
+        text = _typed_text(text)
+        if text and text not in self.queued_prompts:
+            if len(self.queued_prompts) < _MAX_TASKS:
+                self.queued_prompts.add(text)
+            self.add_prompt(text, id_)
 
-    def _long(self, line: bytes) -> bool:
+    def _read_long_line(self, line: bytes) -> bool:
         """Whether a long line is only the answer of a tool that succeeded; then its bytes say all that is needed."""
         start = line.find(b'"tool_use_id":"')
         if (
@@ -311,47 +328,53 @@ class ClaudeReader(Telling):
             or not line.rstrip().endswith(b"}")
         ):
             return False
-        call = _between(line, b'"tool_use_id":"')
-        if call in self.creating or b'"backgroundTaskId"' in line or b'"interrupted":true' in line:
+        call = _string_after(line, b'"tool_use_id":"')
+        if (
+            call in self.pending_tasks
+            or b'"backgroundTaskId"' in line
+            or b'"interrupted":true' in line
+        ):
             return False
-        id_, parent = _between(line, b'"uuid":"'), _between(line, b'"parentUuid":"')
-        if id_ and (id_ in self.seen or self._taken_back(id_, parent)):
+        id_, parent = _string_after(line, b'"uuid":"'), _string_after(line, b'"parentUuid":"')
+        if id_ and (id_ in self.seen_ids or self._is_rewound(id_, parent)):
             return True
-        aside = b'"isSidechain":true' in line and not self.aside
-        self.chain = self._chain(id_, parent, _between(line, b'"agentId":"')) if aside else ""
-        if id_ and len(self.seen) < _MOST_SEEN:
-            self.seen.add(id_)
-        if self.moment(_between(line, b'"timestamp":"', last=True)):
-            self.answer(call, failed=False)
+        aside = b'"isSidechain":true' in line and not self.is_sidechain
+        self.sidechain = (
+            self._sidechain_of(id_, parent, _string_after(line, b'"agentId":"')) if aside else ""
+        )
+        if id_ and len(self.seen_ids) < _MAX_LINE_IDS:
+            self.seen_ids.add(id_)
+        if self.advance_time(_string_after(line, b'"timestamp":"', last=True)):
+            self.finish_call(call, failed=False)
         return True
 
 
 def session_of(line: bytes, before: str, expected: str) -> str:
     """The session that a line names, else that of the line before. The file of a session that was resumed or forked begins with lines of
     the one before it."""
-    at = line.find(_SESSION)
+    at = line.find(_SESSION_KEY)
     if at < 0:
         return before
-    if line[at + len(_SESSION) :].startswith(
+    if line[at + len(_SESSION_KEY) :].startswith(
         (f':"{expected}"'.encode(), f': "{expected}"'.encode())
     ):
         return expected
-    told = object_of(line)
-    return (_text(told.get("sessionId")) if told else "") or before
+    told = parse_json_object(line)
+    return (_str_or_empty(told.get("sessionId")) if told else "") or before
 
 
-def _number(answer: str) -> str:
+def _task_number(answer: str) -> str:
     """The number in `Task #3 created successfully`; empty when there is none."""
     word = answer[:100].partition("#")[2].split(" ")[0].rstrip(":.,")
     return word if word.isdecimal() and len(word) < 10 else ""
 
 
-def _content(told: dict[str, Any]) -> object:
+def _message_content(told: dict[str, Any]) -> object:
     message = told.get("message")
     return message.get("content") if isinstance(message, dict) else None
 
 
-def _typed(content: object) -> str:
+def _typed_text(content: object) -> str:
     """What a person typed, of a message that may be something else: a tool's answer, or what the host says in their name."""
     if isinstance(content, list):
         texts = [
@@ -361,27 +384,27 @@ def _typed(content: object) -> str:
             and part.get("type") == "text"
             and isinstance(part.get("text"), str)
         ]
-        content = "\n".join(text for text in texts if not text.startswith(_INTERRUPTED))
+        content = "\n".join(text for text in texts if not text.startswith(_INTERRUPTED_START))
     if not isinstance(content, str):
         return ""
     text = content.strip()
     if text.startswith("<command-"):
         _, found, rest = text.partition("<command-args>")
         return rest.partition("</command-args>")[0].strip() if found else ""
-    return "" if text.startswith((*_NOT_TYPED, _INTERRUPTED)) else text
+    return "" if text.startswith((*_HOST_TEXT_STARTS, _INTERRUPTED_START)) else text
 
 
-def _branch(value: object, before: str) -> str:
+def _branch_or_previous(value: object, before: str) -> str:
     """The branch of a line. A detached HEAD is none."""
     return before if not isinstance(value, str) else "" if value == "HEAD" else value
 
 
-def _between(line: bytes, start: bytes, *, last: bool = False) -> str:
+def _string_after(line: bytes, start: bytes, *, last: bool = False) -> str:
     """The short string behind `start`, read from the bytes."""
     at = line.rfind(start) if last else line.find(start)
     found = line[at + len(start) : at + len(start) + 100].partition(b'"')[0] if at >= 0 else b""
     return found.decode("utf-8", "replace")
 
 
-def _text(value: object) -> str:
+def _str_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -5,124 +5,140 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cortex.hosts.tail import START, Position, tail, unended
-from cortex.hosts.transcript_item import PROMPT, SAID, SUMMARY, Piece, Reader
-from cortex.hosts.transcript_reader import object_of
+from cortex.hosts.tail import FILE_START, FilePosition, read_new_lines, read_partial_line
+from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, ReaderProtocol, TranscriptItem
+from cortex.hosts.transcript_reader import parse_json_object
 
-MOST_SAID = 64_000  # characters of what was said in one stretch; one longer message stands alone
-_ENOUGH = 32_000  # from which a stretch ends with the turn
-_PAUSE = 4 * 3600  # seconds without a line; what comes after is another sitting
-_MOST_OPEN = 8 * MOST_SAID  # characters, of a session and the side chains in its file together
-_PART = 1 << 22  # bytes that are read at once
-Place = tuple[str, str]  # project and branch
+MAX_SEGMENT_CHARS = (
+    64_000  # characters of what was said in one stretch; one longer message stands alone
+)
+_FULL_SEGMENT_CHARS = 32_000  # from which a stretch ends with the turn
+_PAUSE_SECONDS = 4 * 3600  # seconds without a line; what comes after is another sitting
+_MAX_BUFFERED_CHARS = (
+    8 * MAX_SEGMENT_CHARS
+)  # characters, of a session and the side chains in its file together
+_CHUNK_BYTES = 1 << 22  # bytes that are read at once
+ProjectAndBranch = tuple[str, str]  # project and branch
 
 
-class Told(NamedTuple):
+class TranscriptSegment(NamedTuple):
     """A stretch of a session, or of a side chain in its file. `end`: the offset in the transcript up to which everything is
     told. The last one holds nothing and says where the transcript ends."""
 
-    place: Place
-    pieces: tuple[Piece, ...]
-    end: int
-    chain: str = ""
+    project_branch: ProjectAndBranch
+    items: tuple[TranscriptItem, ...]
+    end_offset: int
+    sidechain: str = ""
 
     @property
     def is_summary(self) -> bool:
-        return self.pieces[:1] != () and self.pieces[0].kind == SUMMARY
+        return self.items[:1] != () and self.items[0].kind == SUMMARY
 
 
-class _Open:
+class _SegmentBuilder:
     """The stretch that is being put together."""
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
-        self.size = 0
-        self.place: Place = ("", "")
+        self.items: list[TranscriptItem] = []
+        self.text_chars = 0
+        self.project_branch: ProjectAndBranch = ("", "")
 
-    def takes(self, place: Place, new: list[Piece]) -> bool:
+    def accepts(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> bool:
         """Whether the pieces of one line belong to it."""
-        if not self.pieces:
+        if not self.items:
             return True
-        said = sum(len(piece.text) for piece in new if piece.kind == SAID)
+        said = sum(len(piece.text) for piece in new if piece.kind == AGENT_TEXT)
         if (
-            place != self.place
-            or self.pieces[0].kind == SUMMARY
+            place != self.project_branch
+            or self.items[0].kind == SUMMARY
             or any(piece.kind == SUMMARY for piece in new)
         ):
             return False
-        if self.size and self.size + said > MOST_SAID:
+        if self.text_chars and self.text_chars + said > MAX_SEGMENT_CHARS:
             return False
         return not (
             new[0].kind == PROMPT
-            and (self.size >= _ENOUGH or _apart(self.pieces[-1].at, new[0].at))
+            and (
+                self.text_chars >= _FULL_SEGMENT_CHARS
+                or _is_long_pause(self.items[-1].at, new[0].at)
+            )
         )
 
-    def take(self, place: Place, new: list[Piece]) -> None:
-        self.place = place
-        self.pieces += new
-        self.size += sum(len(piece.text) for piece in new if piece.kind == SAID)
+    def add(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> None:
+        self.project_branch = place
+        self.items += new
+        self.text_chars += sum(len(piece.text) for piece in new if piece.kind == AGENT_TEXT)
 
 
-def stretches(
-    path: str, reader: Reader, start: Position, place_of: Callable[[Piece], Place]
-) -> Iterator[Told]:
+def iter_segments(
+    path: str,
+    reader: ReaderProtocol,
+    start: FilePosition,
+    place_of: Callable[[TranscriptItem], ProjectAndBranch],
+) -> Iterator[TranscriptSegment]:
     """The stretches behind `start`. What stands before it is read for what it says of the rest. In memory there is one part
     of the transcript and one stretch at a time, however long it is."""
-    for lines, _ in _parts(path):
-        reader.glance([line for line, _ in lines])
-    opened: dict[str, _Open] = {}  # by the name of the side chain; the session's own is empty
+    for lines, _ in _iter_chunks(path):
+        reader.prescan([line for line, _ in lines])
+    opened: dict[
+        str, _SegmentBuilder
+    ] = {}  # by the name of the side chain; the session's own is empty
     before = behind = end = start.offset
-    for lines, at in _parts(path):
+    for lines, at in _iter_chunks(path):
         end = at
         for line, after in lines:
             new = reader.feed([line])
             if after <= start.offset or not new:
                 continue
-            place, chain = place_of(new[0]), new[0].chain
-            full = sum(one.size for one in opened.values()) > _MOST_OPEN
-            if full or (chain in opened and not opened[chain].takes(place, new)):
+            place, chain = place_of(new[0]), new[0].sidechain
+            full = sum(one.text_chars for one in opened.values()) > _MAX_BUFFERED_CHARS
+            if full or (chain in opened and not opened[chain].accepts(place, new)):
                 # All at once: a place in the file is behind every stretch that began before it.
-                yield from _closed(opened, before, behind)
+                yield from _finish_segments(opened, before, behind)
                 opened, before = {}, behind
-            opened.setdefault(chain, _Open()).take(place, new)
+            opened.setdefault(chain, _SegmentBuilder()).add(place, new)
             behind = after
-    for piece in reader.rest():
-        if piece.chain in opened and (
-            not start.offset or place_of(piece) == opened[piece.chain].place
+    for piece in reader.flush():
+        if piece.sidechain in opened and (
+            not start.offset or place_of(piece) == opened[piece.sidechain].project_branch
         ):
-            opened[piece.chain].take(opened[piece.chain].place, [piece])
+            opened[piece.sidechain].add(opened[piece.sidechain].project_branch, [piece])
         elif not start.offset:
-            opened.setdefault(piece.chain, _Open()).take(place_of(piece), [piece])
-    place = opened[""].place if "" in opened else ("", "")
-    yield from _closed(opened, before, end)
-    yield Told(place, (), end)
+            opened.setdefault(piece.sidechain, _SegmentBuilder()).add(place_of(piece), [piece])
+    place = opened[""].project_branch if "" in opened else ("", "")
+    yield from _finish_segments(opened, before, end)
+    yield TranscriptSegment(place, (), end)
 
 
-def _closed(opened: dict[str, _Open], before: int, end: int) -> Iterator[Told]:
+def _finish_segments(
+    opened: dict[str, _SegmentBuilder], before: int, end: int
+) -> Iterator[TranscriptSegment]:
     """The stretches that were put together; only the last one says that everything up to `end` is told."""
     for left, (chain, one) in enumerate(opened.items(), 1 - len(opened)):
-        yield Told(one.place, tuple(one.pieces), before if left else end, chain)
+        yield TranscriptSegment(
+            one.project_branch, tuple(one.items), before if left else end, chain
+        )
 
 
-def _parts(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
+def _iter_chunks(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
     """The lines of a transcript with the offsets behind them, part by part, and where the part ends. A last line that only
     lacks its end is one of them."""
-    at = START
+    at = FILE_START
     while True:
-        look = tail(path, at, _PART)
+        look = read_new_lines(path, at, _CHUNK_BYTES)
         moved = look.position != at and not look.fault
         at = look.position
-        lines = list(zip(look.lines, look.ends, strict=True))
-        if not look.left or not moved:
-            last = unended(path, at)
-            if last.strip() and object_of(last) is not None:
+        lines = list(zip(look.lines, look.line_ends, strict=True))
+        if not look.bytes_left or not moved:
+            last = read_partial_line(path, at)
+            if last.strip() and parse_json_object(last) is not None:
                 lines.append((last, at.offset + len(last)))
             yield lines, lines[-1][1] if lines and lines[-1][1] > at.offset else at.offset
             return
         yield lines, at.offset
 
 
-def _apart(before: str, after: str) -> bool:
+def _is_long_pause(before: str, after: str) -> bool:
     """Whether two times lie so far apart that nobody sat there meanwhile."""
     if before[:10] == after[:10] and before[:13] == after[:13]:
         return False
@@ -131,6 +147,6 @@ def _apart(before: str, after: str) -> bool:
     try:
         return (
             datetime.fromisoformat(after) - datetime.fromisoformat(before)
-        ).total_seconds() >= _PAUSE
+        ).total_seconds() >= _PAUSE_SECONDS
     except ValueError:
         return False

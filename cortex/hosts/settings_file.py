@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.text import jsonc
 from cortex.core.text.strings import short_hash
 from cortex.hosts import settings_edit
-from cortex.hosts.settings_edit import HOOKS, Want
+from cortex.hosts.settings_edit import HOOKS_KEY, WantedEntry
 from cortex.vault import files, user_folders
 from cortex.vault.lock import lock
 from cortex.vault.state import store
 
-MOST = 256 * 1024  # bytes of settings
+MAX_BYTES = 256 * 1024  # bytes of settings
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
 
 
-class Kept(NamedTuple):
+class InstallRecord(NamedTuple):
     """What is remembered of an install."""
 
     digest: str  # of the file as it was left; empty when the cuts are not known
@@ -35,30 +35,30 @@ class Kept(NamedTuple):
     made: tuple[str, ...] | None  # as in `Wired`; None when not known
 
 
-class Change(NamedTuple):
+class SettingsChange(NamedTuple):
     """What is to be done to one file; nothing is written before `write`."""
 
     file: str  # as it is called
-    real: str  # where it lies, behind every link
+    real_path: str  # where it lies, behind every link
     before: bytes | None
     after: bytes | None
-    events: tuple[str, ...]  # the host's names of those that change
-    kept: Kept | None
-    ours: bool  # some of our entries were there before
+    changed_events: tuple[str, ...]  # the host's names of those that change
+    install_record: InstallRecord | None
+    had_hooks: bool  # some of our entries were there before
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         return self.before != self.after
 
 
-def place_of(path: str, inside: Sequence[str]) -> str:
+def resolve_path(path: str, inside: Sequence[str]) -> str:
     """Where a settings file really lies. `Invalid` when a link leads it out of the folders in which it may be."""
     real = os.path.realpath(path)
     if not any(
         os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder)
         for folder in inside
     ):
-        raise Invalid(
+        raise InvalidInputError(
             f"{path} leads to {real}, outside {inside[0]}",
             "put a file of its own in place of the link; nothing was written",
         )
@@ -68,41 +68,41 @@ def place_of(path: str, inside: Sequence[str]) -> str:
 def read(real: str) -> bytes | None:
     """The bytes of a settings file; None where there is none."""
     try:
-        data = files.read(os.path.dirname(real), os.path.basename(real), MOST + 1)
-    except NotFound:
+        data = files.read(os.path.dirname(real), os.path.basename(real), MAX_BYTES + 1)
+    except NotFoundError:
         return None
-    if len(data) > MOST:
-        raise Invalid(
-            f"{real} is larger than {MOST:,} bytes",
+    if len(data) > MAX_BYTES:
+        raise InvalidInputError(
+            f"{real} is larger than {MAX_BYTES:,} bytes",
             "such a file is not edited; write the hooks into it yourself",
         )
     return data
 
 
-def parsed(path: str, data: bytes | None) -> jsonc.Node | None:
+def parse(path: str, data: bytes | None) -> jsonc.JsonNode | None:
     """What the file says. `Invalid` names it with line and column."""
     try:
         return jsonc.parse((data or b"").decode(*_ENCODING))
-    except Invalid as error:
-        raise Invalid(
+    except InvalidInputError as error:
+        raise InvalidInputError(
             f"{path}, {error.message}", "mend it, then run the command again; nothing was written"
         ) from None
 
 
-def install(
-    path: str, real: str, wants: Sequence[Want], top: Sequence[tuple[str, object]]
-) -> Change:
+def plan_install(
+    path: str, real: str, wants: Sequence[WantedEntry], top: Sequence[tuple[str, object]]
+) -> SettingsChange:
     """What puts our entries in, or brings them up to date."""
     before = read(real)
-    root = parsed(path, before)
+    root = parse(path, before)
     text = (before or b"").decode(*_ENCODING)
-    ours = bool(settings_edit.found(root))
-    kept = _kept(real) if ours else None
+    ours = bool(settings_edit.find_hooks(root))
+    kept = _read_record(real) if ours else None
     intact = kept is not None and kept.digest == _digest(before)
     try:
-        done = settings_edit.wire(text, wants, top, kept.cuts if kept and intact else ())
-    except Invalid as error:
-        raise Invalid(
+        done = settings_edit.install_hooks(text, wants, top, kept.cuts if kept and intact else ())
+    except InvalidInputError as error:
+        raise InvalidInputError(
             f"{path}: {error.message}", "mend it, then run the command again; nothing was written"
         ) from None
     after = done.text.encode(*_ENCODING)
@@ -110,101 +110,113 @@ def install(
     made = (
         None
         if (kept is None and ours) or (kept and kept.made is None)
-        else (*(kept.made or () if kept else ()), *done.made)
+        else (*(kept.made or () if kept else ()), *done.created_keys)
     )
-    keep = Kept(
+    keep = InstallRecord(
         _digest(after) if known else "",
-        done.cuts if known else (),
+        done.inserted_spans if known else (),
         before is None or bool(kept and kept.absent),
         kept.folders if kept else (),
         made,
     )
-    return Change(
+    return SettingsChange(
         path,
         real,
         before,
         before if after == before else after,
-        tuple(dict.fromkeys(done.events)),
+        tuple(dict.fromkeys(done.changed_events)),
         keep,
         ours,
     )
 
 
-def remove(path: str, real: str, top: Sequence[tuple[str, object]], *, own: bool) -> Change:
+def plan_removal(
+    path: str, real: str, top: Sequence[tuple[str, object]], *, own: bool
+) -> SettingsChange:
     """What takes our entries out. A file that we have made, or that is ours alone, goes when nothing else is in it."""
     before = read(real)
-    ours = settings_edit.found(parsed(path, before))
+    ours = settings_edit.find_hooks(parse(path, before))
     if before is None or not ours:
-        return Change(path, real, before, before, (), None, ours=False)
-    kept = _kept(real)
+        return SettingsChange(path, real, before, before, (), None, had_hooks=False)
+    kept = _read_record(real)
     text = before.decode(*_ENCODING)
     if kept and kept.digest == _digest(before):
-        after = None if kept.absent else settings_edit.uncut(text, kept.cuts).encode(*_ENCODING)
+        after = (
+            None if kept.absent else settings_edit.remove_spans(text, kept.cuts).encode(*_ENCODING)
+        )
     else:
-        bare = settings_edit.unwire(text, kept.made if kept else None)
+        bare = settings_edit.remove_hooks(text, kept.made if kept else None)
         after = (
             None
-            if (own or (kept and kept.absent)) and _says_nothing(bare, top)
+            if (own or (kept and kept.absent)) and _is_empty_settings(bare, top)
             else bare.encode(*_ENCODING)
         )
-    return Change(
-        path, real, before, after, tuple(dict.fromkeys(one.event for one in ours)), None, ours=True
+    return SettingsChange(
+        path,
+        real,
+        before,
+        after,
+        tuple(dict.fromkeys(one.event for one in ours)),
+        None,
+        had_hooks=True,
     )
 
 
-def write(change: Change) -> None:
+def apply_change(change: SettingsChange) -> None:
     """Do it: atomically, with the file's mode, through no link. `Conflict` when the file has changed meanwhile. What is to be
     remembered is on disk first: one who is killed between the two has a record of a file that is not there, which counts for nothing."""
-    with lock(os.path.join(_state(), "lock"), "settings"):
-        held = _kept(change.real)
+    with lock(os.path.join(_records_folder(), "lock"), "settings"):
+        held = _read_record(change.real_path)
         folders = held.folders if held else ()
-        if change.after is None or change.kept is None:
-            _take_out(change, folders)
-            _remember(change.real, None)
+        if change.after is None or change.install_record is None:
+            _write_or_delete(change, folders)
+            _save_record(change.real_path, None)
             return
-        made = _folders(os.path.dirname(change.real)) if change.before is None else []
+        made = _make_folders(os.path.dirname(change.real_path)) if change.before is None else []
         try:
-            _remember(change.real, change.kept._replace(folders=tuple(made) or folders))
-            _put_in(change)
+            _save_record(
+                change.real_path, change.install_record._replace(folders=tuple(made) or folders)
+            )
+            _write_content(change)
         except (CortexError, OSError):
             with suppress(OSError):
-                _remember(change.real, held)
-            _empty(made)
+                _save_record(change.real_path, held)
+            _remove_empty_folders(made)
             raise
 
 
-def _put_in(change: Change) -> None:
-    folder, name = os.path.split(change.real)
-    if change.after is None or not change.changes:
+def _write_content(change: SettingsChange) -> None:
+    folder, name = os.path.split(change.real_path)
+    if change.after is None or not change.has_changes:
         return
     if change.before is not None:
         files.replace(folder, name, change.after, change.before)
         return
     try:
-        files.publish(folder, name, change.after)
+        files.create(folder, name, change.after)
     except FileExistsError:
-        raise Conflict(
+        raise ConflictError(
             f"{change.file} was made by somebody else just now", "run the command again"
         ) from None
 
 
-def _take_out(change: Change, folders: Sequence[str]) -> None:
+def _write_or_delete(change: SettingsChange, folders: Sequence[str]) -> None:
     if change.after is not None:
-        _put_in(change)
+        _write_content(change)
     elif change.before is not None:
         _delete(change, folders)
 
 
-def _delete(change: Change, folders: Sequence[str]) -> None:
-    if read(change.real) != change.before:
-        raise Conflict(
+def _delete(change: SettingsChange, folders: Sequence[str]) -> None:
+    if read(change.real_path) != change.before:
+        raise ConflictError(
             f"{change.file} was changed by somebody else just now", "run the command again"
         )
-    files.remove(os.path.dirname(change.real), os.path.basename(change.real))
-    _empty(folders)
+    files.remove(os.path.dirname(change.real_path), os.path.basename(change.real_path))
+    _remove_empty_folders(folders)
 
 
-def _folders(folder: str) -> list[str]:
+def _make_folders(folder: str) -> list[str]:
     """Make what is missing of a folder; the folders that were made, outermost first."""
     missing: list[str] = []
     while not os.path.lexists(folder):
@@ -216,20 +228,20 @@ def _folders(folder: str) -> list[str]:
     return missing
 
 
-def _empty(folders: Sequence[str]) -> None:
+def _remove_empty_folders(folders: Sequence[str]) -> None:
     for one in reversed(folders):
         with suppress(OSError):  # somebody has put something into it
             os.rmdir(one)
 
 
-def _says_nothing(text: str, top: Sequence[tuple[str, object]]) -> bool:
+def _is_empty_settings(text: str, top: Sequence[tuple[str, object]]) -> bool:
     try:
         said: Any = (
             json.loads(text.removeprefix(jsonc.BOM)) if text.strip(jsonc.BOM + " \t\r\n") else {}
         )
     except ValueError:  # a comment, perhaps
         return False
-    nothing = [*top, (HOOKS, {})]
+    nothing = [*top, (HOOKS_KEY, {})]
     return isinstance(said, dict) and all(one in nothing for one in said.items())
 
 
@@ -239,24 +251,24 @@ def _digest(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
 
 
-def _state() -> str:
+def _records_folder() -> str:
     folder = os.path.join(user_folders.user_folder("state"), "hooks")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 
 
-def _record(real: str) -> str:
+def _record_path(real: str) -> str:
     return os.path.join(user_folders.user_folder("state"), "hooks", f"{short_hash(real, 12)}.json")
 
 
-def _kept(real: str) -> Kept | None:
+def _read_record(real: str) -> InstallRecord | None:
     """What is remembered of this file; None when nothing is, or not in a form that we know."""
     try:
-        said = json.loads(store.read(_record(real), MOST))
+        said = json.loads(store.read(_record_path(real), MAX_BYTES))
         if said["file"] != real:
             return None
         made = said["made"]
-        return Kept(
+        return InstallRecord(
             str(said["digest"]), tuple((int(start), int(end)) for start, end in said["cuts"]), bool(said["absent"]),
             tuple(map(str, said["folders"])), None if made is None else tuple(map(str, made)),
         )  # fmt: skip
@@ -264,12 +276,12 @@ def _kept(real: str) -> Kept | None:
         return None
 
 
-def _remember(real: str, kept: Kept | None) -> None:
+def _save_record(real: str, kept: InstallRecord | None) -> None:
     """Write or forget the record of a file; when this returns, that is on disk."""
-    folder, name = _state(), os.path.basename(_record(real))
+    folder, name = _records_folder(), os.path.basename(_record_path(real))
     try:
         before = files.read(folder, name)
-    except NotFound:
+    except NotFoundError:
         before = None
     if kept is None:
         if before is not None:
@@ -277,6 +289,6 @@ def _remember(real: str, kept: Kept | None) -> None:
         return
     data = json.dumps({"file": real, **kept._asdict()}).encode()
     if before is None:
-        files.publish(folder, name, data)
+        files.create(folder, name, data)
     else:
         files.replace(folder, name, data, before)

@@ -13,59 +13,59 @@ from binascii import crc32
 from cortex.core.text.value import NamedTuple
 
 GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
-_HOW = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_HEAD, _FOOT = (
+_OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_HEAD_BYTES, _FOOT_BYTES = (
     1024,
     256,
 )  # bytes at the beginning, and before the position, by which a file is known again
 
 
-class Position(NamedTuple):
+class FilePosition(NamedTuple):
     """How far a file was read. `head` tells the file from another one that has its name later."""
 
     offset: int = 0
-    head: str = ""
+    checksum: str = ""
 
 
-START = Position()
+FILE_START = FilePosition()
 
 
-class Tail(NamedTuple):
+class NewLines(NamedTuple):
     """Complete lines without their ends, where to go on, and how many bytes nobody has looked at yet."""
 
     lines: list[bytes]
-    position: Position
-    left: int = 0  # 0 when the file was read to its end, a last line without end aside
+    position: FilePosition
+    bytes_left: int = 0  # 0 when the file was read to its end, a last line without end aside
     fault: str = ""  # gone, shrank, replaced or unreadable
-    skipped: int = 0  # lines that were longer than one look
-    ends: tuple[int, ...] = ()  # where each line ends in the file, its end included
+    skipped_lines: int = 0  # lines that were longer than one look
+    line_ends: tuple[int, ...] = ()  # where each line ends in the file, its end included
 
 
-def tail(path: str, position: Position = START, most: int = 1 << 20) -> Tail:
+def read_new_lines(path: str, position: FilePosition = FILE_START, most: int = 1 << 20) -> NewLines:
     """The complete lines after `position`, at most `most` bytes of them. A file that shrank or was replaced is read from
     its beginning; one that is gone or no regular file leaves the position as it was. Raises nothing, never blocks."""
     try:
-        fd = os.open(path, _HOW)
+        fd = os.open(path, _OPEN_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
-        return Tail([], position, fault=GONE)
+        return NewLines([], position, fault=GONE)
     except (OSError, ValueError):  # a NUL or a lone surrogate in the path
-        return Tail([], position, fault=UNREADABLE)
+        return NewLines([], position, fault=UNREADABLE)
     try:
         held = os.fstat(fd)
         if not stat.S_ISREG(held.st_mode):
-            return Tail([], position, fault=UNREADABLE)
-        fault = _fault(fd, held.st_size, position)
-        return _read(fd, START if fault else position, held, max(most, 1), fault)
+            return NewLines([], position, fault=UNREADABLE)
+        fault = _find_fault(fd, held.st_size, position)
+        return _read_lines(fd, FILE_START if fault else position, held, max(most, 1), fault)
     except OSError:
-        return Tail([], position, fault=UNREADABLE)
+        return NewLines([], position, fault=UNREADABLE)
     finally:
         os.close(fd)
 
 
-def unended(path: str, position: Position, most: int = 1 << 20) -> bytes:
+def read_partial_line(path: str, position: FilePosition, most: int = 1 << 20) -> bytes:
     """What stands behind the last complete line, when it is short enough: a line that is being written, or the last one of a
     file that somebody cut. Empty when the position is inside a line, or nothing is there."""
-    if (fd := _opened(path)) is None:
+    if (fd := _open_regular_file(path)) is None:
         return b""
     try:
         if position.offset and os.pread(fd, 1, position.offset - 1) != b"\n":
@@ -78,21 +78,21 @@ def unended(path: str, position: Position, most: int = 1 << 20) -> bytes:
         os.close(fd)
 
 
-def position_at(path: str, offset: int) -> Position:
+def position_at(path: str, offset: int) -> FilePosition:
     """The position of an offset at which a line ends; the beginning when the file cannot be read."""
-    if offset <= 0 or (fd := _opened(path)) is None:
-        return START
+    if offset <= 0 or (fd := _open_regular_file(path)) is None:
+        return FILE_START
     try:
-        return Position(offset, _known_by(fd, offset))
+        return FilePosition(offset, _checksum_at(fd, offset))
     except OSError:
-        return START
+        return FILE_START
     finally:
         os.close(fd)
 
 
-def last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
+def read_last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
     """The complete lines among the last `most` bytes, for a first glance."""
-    if (fd := _opened(path)) is None:
+    if (fd := _open_regular_file(path)) is None:
         return []
     try:
         start = max(0, os.fstat(fd).st_size - most)
@@ -104,10 +104,10 @@ def last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
         os.close(fd)
 
 
-def _opened(path: str) -> int | None:
+def _open_regular_file(path: str) -> int | None:
     """A descriptor of a regular file; None when it is none, or cannot be read."""
     try:
-        fd = os.open(path, _HOW)
+        fd = os.open(path, _OPEN_FLAGS)
     except (OSError, ValueError):  # a NUL or a lone surrogate in the path
         return None
     if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -116,26 +116,28 @@ def _opened(path: str) -> int | None:
     return None
 
 
-def _fault(fd: int, size: int, position: Position) -> str:
+def _find_fault(fd: int, size: int, position: FilePosition) -> str:
     """Why the position is not one in this file. Its bytes say so, not its inode: some file systems give new ones."""
     if not position.offset:
         return ""
     if size < position.offset:
         return SHRANK
-    return "" if position.head == _known_by(fd, position.offset) else REPLACED
+    return "" if position.checksum == _checksum_at(fd, position.offset) else REPLACED
 
 
-def _known_by(fd: int, offset: int) -> str:
+def _checksum_at(fd: int, offset: int) -> str:
     """A check of the first bytes and of the last ones before the position."""
-    head = os.pread(fd, min(offset, _HEAD), 0)
-    foot = os.pread(fd, min(offset, _FOOT), offset - min(offset, _FOOT))
+    head = os.pread(fd, min(offset, _HEAD_BYTES), 0)
+    foot = os.pread(fd, min(offset, _FOOT_BYTES), offset - min(offset, _FOOT_BYTES))
     return f"{crc32(head):08x}{crc32(foot):08x}"
 
 
-def _read(fd: int, position: Position, held: os.stat_result, most: int, fault: str) -> Tail:
+def _read_lines(
+    fd: int, position: FilePosition, held: os.stat_result, most: int, fault: str
+) -> NewLines:
     offset = position.offset
     inside = offset > 0 and os.pread(fd, 1, offset - 1) != b"\n"
-    data = _bytes(fd, offset, most)
+    data = _read_bytes(fd, offset, most)
     at_end = offset + len(data) >= held.st_size
     start, end, skipped = 0, data.rfind(b"\n") + 1, 0
     if inside:
@@ -145,13 +147,15 @@ def _read(fd: int, position: Position, held: os.stat_result, most: int, fault: s
     ):  # not one line ends here: it is too long, or its rest is
         end, skipped = len(data), 0 if inside else 1
         start = end
-    lines, ends = _split(data, start, end, offset)
+    lines, ends = _split_lines(data, start, end, offset)
     offset += end
-    after = Position(offset, _known_by(fd, offset) if offset else "")
-    return Tail(lines, after, 0 if at_end else held.st_size - offset, fault, skipped, ends)
+    after = FilePosition(offset, _checksum_at(fd, offset) if offset else "")
+    return NewLines(lines, after, 0 if at_end else held.st_size - offset, fault, skipped, ends)
 
 
-def _split(data: bytes, start: int, end: int, offset: int) -> tuple[list[bytes], tuple[int, ...]]:
+def _split_lines(
+    data: bytes, start: int, end: int, offset: int
+) -> tuple[list[bytes], tuple[int, ...]]:
     """The lines from `start` to `end` that are not blank, and where they end when `data` begins at `offset`."""
     lines, ends, at = [], [], start
     for line in data[start:end].split(b"\n")[:-1] if end > start else ():
@@ -162,7 +166,7 @@ def _split(data: bytes, start: int, end: int, offset: int) -> tuple[list[bytes],
     return lines, tuple(ends)
 
 
-def _bytes(fd: int, offset: int, most: int) -> bytes:
+def _read_bytes(fd: int, offset: int, most: int) -> bytes:
     """Up to `most` bytes; a read may give fewer than there are."""
     parts: list[bytes] = []
     while most > 0 and (part := os.pread(fd, most, offset)):

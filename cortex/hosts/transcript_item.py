@@ -5,16 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from cortex.core.model.turn_summary import Command, Step, Stretch, is_tagged, together
-from cortex.core.redact.secrets import clean
+from cortex.core.model.turn_summary import (
+    CommandRun,
+    PlannedStep,
+    TurnSummary,
+    join_messages,
+    may_hold_memory_tag,
+)
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.core.text.value import NamedTuple, Protocol
 
-SAID, PROMPT, SUMMARY, CHANGED, RAN, PLAN = "said", "prompt", "summary", "changed", "ran", "plan"
-MOST_COMMANDS, LONGEST_COMMAND, LONGEST_WHY = 30, 140, 60  # commands of one stretch; characters
-MOST_CHANGED, LONGEST_PATH = 300, 300
-MOST_STEPS, LONGEST_STEP = 50, 200
-LONGEST_ASKED = 2000
+AGENT_TEXT, PROMPT, SUMMARY, FILE_CHANGE, COMMAND_RUN, PLAN = (
+    "said",
+    "prompt",
+    "summary",
+    "changed",
+    "ran",
+    "plan",
+)
+MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = (
+    30,
+    140,
+    60,
+)  # commands of one stretch; characters
+MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
+MAX_PLAN_STEPS, MAX_STEP_CHARS = 50, 200
+MAX_TAGGED_LINE_CHARS = 2000
 
 
 class Message(NamedTuple):
@@ -25,7 +42,7 @@ class Message(NamedTuple):
     text: str
 
 
-class Piece(NamedTuple):
+class TranscriptItem(NamedTuple):
     """One thing that a transcript tells."""
 
     kind: str
@@ -34,146 +51,150 @@ class Piece(NamedTuple):
     text: str = ""  # what was said or asked; the path that was changed, absolute
     cwd: str = ""
     branch: str = ""
-    command: Command | None = None
-    plan: tuple[Step, ...] = ()
-    chain: str = ""  # the side chain that it is of, where a session's file tells the work of its subagents too
+    command: CommandRun | None = None
+    plan: tuple[PlannedStep, ...] = ()
+    sidechain: str = ""  # the side chain that it is of, where a session's file tells the work of its subagents too
 
 
-class Read(NamedTuple):
+class ParsedLines(NamedTuple):
     """What some lines tell. Times are of lines, UTC with milliseconds."""
 
-    stretch: Stretch
+    turn_summary: TurnSummary
     session: str = ""
     cwd: str = ""  # of the last line that says it
     branch: str = ""
-    first: str = ""
-    last: str = ""
+    first_time: str = ""
+    last_time: str = ""
     messages: tuple[Message, ...] = ()
     title: str = ""
-    skipped: int = 0  # lines that are no JSON object, or not of the shape that their type has
+    skipped_lines: int = 0  # lines that are no JSON object, or not of the shape that their type has
 
 
-class Reader(Protocol):
+class ReaderProtocol(Protocol):
     """Reads a transcript part by part. What begins in one part may end in the next."""
 
     session: str
     cwd: str
     branch: str
-    first: str
-    last: str
+    first_time: str
+    last_time: str
     title: str
-    skipped: int
+    skipped_lines: int
     since: str  # lines not later than this are passed over
-    aside: bool  # the file tells a side chain: the work of a subagent
-    parent: str  # the session whose subagent it is, where the lines say so
-    agent: str  # the subagent's name
+    is_sidechain: bool  # the file tells a side chain: the work of a subagent
+    parent_session: str  # the session whose subagent it is, where the lines say so
+    subagent: str  # the subagent's name
 
-    def glance(self, lines: Sequence[bytes]) -> None:
+    def prescan(self, lines: Sequence[bytes]) -> None:
         """Look through a part, before any part is fed, for what only later lines say of earlier ones."""
 
-    def feed(self, lines: Sequence[bytes]) -> list[Piece]:
+    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
         """The pieces that these lines tell."""
 
-    def rest(self) -> list[Piece]:
+    def flush(self) -> list[TranscriptItem]:
         """What has no end yet: tools that were called and have not answered."""
 
 
-def read_all(reader: Reader, lines: list[bytes], root: str, since: str) -> Read:
+def parse_with(reader: ReaderProtocol, lines: list[bytes], root: str, since: str) -> ParsedLines:
     """What the lines tell, with one reader of their host. Side chains are left out: their own event tells them."""
     reader.since = since
-    reader.glance(lines)
-    pieces = [piece for piece in (*reader.feed(lines), *reader.rest()) if not piece.chain]
+    reader.prescan(lines)
+    pieces = [piece for piece in (*reader.feed(lines), *reader.flush()) if not piece.sidechain]
     messages = tuple(
-        Message(one.id, "assistant" if one.kind == SAID else "user", one.text)
+        Message(one.id, "assistant" if one.kind == AGENT_TEXT else "user", one.text)
         for one in pieces
-        if one.kind in (SAID, PROMPT)
+        if one.kind in (AGENT_TEXT, PROMPT)
     )
-    return Read(
-        stretch_of(pieces, root),
+    return ParsedLines(
+        summarize_items(pieces, root),
         reader.session,
         reader.cwd,
         reader.branch,
-        reader.first,
-        reader.last,
+        reader.first_time,
+        reader.last_time,
         messages,
         reader.title,
-        reader.skipped,
+        reader.skipped_lines,
     )
 
 
-def stretch_of(pieces: Iterable[Piece], root: str) -> Stretch:
+def summarize_items(pieces: Iterable[TranscriptItem], root: str) -> TurnSummary:
     """The pieces as one stretch: all that was said, each thing done once, the last plan. Summaries are no part of it."""
     said: list[str] = []
     asked: dict[str, None] = {}
     changed: dict[str, None] = {}
-    ran: dict[Command, None] = {}
-    plan: tuple[Step, ...] = ()
+    ran: dict[CommandRun, None] = {}
+    plan: tuple[PlannedStep, ...] = ()
     for piece in pieces:
-        if piece.kind == SAID:
+        if piece.kind == AGENT_TEXT:
             said.append(piece.text)
         elif piece.kind == PROMPT:
-            asked.update(dict.fromkeys(asked_in(piece.text)))
-        elif piece.kind == CHANGED and (path := inside(piece.text, piece.cwd, root)):
+            asked.update(dict.fromkeys(tagged_lines(piece.text)))
+        elif piece.kind == FILE_CHANGE and (
+            path := project_relative_path(piece.text, piece.cwd, root)
+        ):
             changed[path] = None
         elif piece.command:
             ran.pop(piece.command, None)
             ran[piece.command] = None
         elif piece.kind == PLAN:
             plan = piece.plan
-    return Stretch(
-        together(said),
+    return TurnSummary(
+        join_messages(said),
         tuple(asked),
-        tuple(changed)[:MOST_CHANGED],
-        tuple(ran)[-MOST_COMMANDS:],
+        tuple(changed)[:MAX_CHANGED_FILES],
+        tuple(ran)[-MAX_COMMANDS:],
         plan,
     )
 
 
-def asked_in(prompt: str) -> list[str]:
+def tagged_lines(prompt: str) -> list[str]:
     """The lines of a person's own words that hold a memory tag."""
-    if not is_tagged(prompt):
+    if not may_hold_memory_tag(prompt):
         return []
     return [
-        one_clean_line(line)[:LONGEST_ASKED]
-        for line in clean(prompt).splitlines()
-        if is_tagged(line)
+        redacted_line(line)[:MAX_TAGGED_LINE_CHARS]
+        for line in sanitize_text(prompt).splitlines()
+        if may_hold_memory_tag(line)
     ]
 
 
-def one_clean_line(text: str) -> str:
+def redacted_line(text: str) -> str:
     """A text on one line, without secrets: cut afterwards, since half a token looks like none. Twice, as a secret may need its
     line ends to be known, or have one before it."""
-    return clean(one_line(clean(text)))
+    return sanitize_text(one_line(sanitize_text(text)))
 
 
-def inside(path: str, cwd: str, root: str) -> str:
+def project_relative_path(path: str, cwd: str, root: str) -> str:
     """A path relative to the project, with `/`; empty when it lies outside, or is the project."""
     if not path or not root or "\0" in path or "\0" in cwd:
         return ""
     root = root.rstrip("/") or "/"
     full = os.path.normpath(os.path.join(cwd or root, path))
-    below = _below(full, root)
-    if not below and cwd and (rest := _below(full, os.path.normpath(cwd))):
+    below = _path_below(full, root)
+    if not below and cwd and (rest := _path_below(full, os.path.normpath(cwd))):
         # The project was entered through a link: `/tmp` on a Mac, a home directory on a network.
-        below = _below(os.path.join(os.path.realpath(cwd), rest), os.path.realpath(root))
-    return (one_line(below) if len(below) <= LONGEST_PATH else one_clean_line(below))[:LONGEST_PATH]
+        below = _path_below(os.path.join(os.path.realpath(cwd), rest), os.path.realpath(root))
+    return (one_line(below) if len(below) <= MAX_PATH_CHARS else redacted_line(below))[
+        :MAX_PATH_CHARS
+    ]
 
 
-def _below(path: str, root: str) -> str:
+def _path_below(path: str, root: str) -> str:
     start = root if root == "/" else f"{root}/"
     return path[len(start) :] if path.startswith(start) else ""
 
 
-def time_of(value: object) -> str:
+def normalize_timestamp(value: object) -> str:
     """A host's time as UTC with milliseconds; empty when it is none. A number counts milliseconds since 1970."""
     if isinstance(value, str) and len(value) <= 40:
         head, tail = value[:19], value[19:]
-        if len(head) == 19 and _is_time(head):
+        if len(head) == 19 and _is_valid_timestamp(head):
             if tail.endswith(("Z", "+00:00")):
                 part = tail.removesuffix("Z").removesuffix("+00:00")
                 if not part or (part[0] == "." and part[1:].isdigit() and part.isascii()):
                     return f"{head}.{part[1:4]:0<3}Z"
-            return _converted(value)
+            return _convert_offset_timestamp(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e14:
         from datetime import UTC, datetime  # noqa: PLC0415  no host that is known writes numbers
 
@@ -184,7 +205,7 @@ def time_of(value: object) -> str:
     return ""
 
 
-def _is_time(head: str) -> bool:
+def _is_valid_timestamp(head: str) -> bool:
     numbers = head[:4] + head[5:7] + head[8:10] + head[11:13] + head[14:16] + head[17:]
     if not (
         numbers.isascii()
@@ -211,11 +232,11 @@ def _is_time(head: str) -> bool:
     )
 
 
-def _converted(value: str) -> str:
-    from cortex.core.text.iso_time import in_utc  # noqa: PLC0415  nor one with an offset
+def _convert_offset_timestamp(value: str) -> str:
+    from cortex.core.text.iso_time import parse_utc  # noqa: PLC0415  nor one with an offset
 
     try:
-        moment = in_utc(value)
+        moment = parse_utc(value)
     except ValueError:
         return ""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"

@@ -6,60 +6,69 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing.item_lines import done_by_a_tick, index_items, page_path
-from cortex.core.briefing.pages import FOLDER, GENERATOR, KINDS, ItemLine, Page, Read, read, render
-from cortex.core.model.problem import CortexError, NotFound, Problem
+from cortex.core.briefing.item_lines import index_items, move_to_done, page_path
+from cortex.core.briefing.pages import (
+    BRIEFINGS_FOLDER,
+    GENERATOR_VERSION,
+    PAGE_KINDS,
+    BriefingPage,
+    ItemLine,
+    ParsedPage,
+    parse_page,
+    render_page,
+)
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files
-from cortex.vault.git import checkout, git, objects
+from cortex.vault.git import checkout, git_cli, objects
 
-_HEADER = 4096  # bytes that tell what a page is
+_HEADER_BYTES = 4096  # bytes that tell what a page is
 
-_SHARED = (b"records/", b"sessions/")  # what lies here is committed with the briefings
+_SHARED_FOLDERS = (b"records/", b"sessions/")  # what lies here is committed with the briefings
 
 
-class Difference(NamedTuple):
+class PageDifference(NamedTuple):
     """A page that is not as the notes give it."""
 
     path: str
-    held: bytes | None  # what lies there; None when nothing does
-    wanted: bytes | None  # None when nothing should
-    newer: bool = False  # a newer program made what lies there; it stays
-    fault: Problem | None = None  # why it cannot be read, and so is not written either
+    current: bytes | None  # what lies there; None when nothing does
+    expected: bytes | None  # None when nothing should
+    is_newer: bool = False  # a newer program made what lies there; it stays
+    problem: Problem | None = None  # why it cannot be read, and so is not written either
 
 
-def pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
+def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
     """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
     so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
-    by_page = _by_page(root, catalogue)
-    if unread := catalogue.unread():
-        for page, item in _lines_of(
+    by_page = _lines_by_page(root, catalogue)
+    if unread := catalogue.unreadable_paths():
+        for page, item in _existing_lines(
             root, {os.path.basename(path).removesuffix(".md") for path in unread}, there
         ):
             by_page.setdefault(page, {}).setdefault(item.id, item)
     for project in {page.project for page in by_page}:
-        for kind in KINDS:
+        for kind in PAGE_KINDS:
             if kind not in ("branch", "index"):
-                by_page.setdefault(Page(kind, project), {})
+                by_page.setdefault(BriefingPage(kind, project), {})
     if by_page:
-        by_page[Page("index")] = {item.id: item for item in index_items(list(by_page))}
+        by_page[BriefingPage("index")] = {item.id: item for item in index_items(list(by_page))}
     # Two names that fold into one file name (`B` and `b-<hash of B>`, written by hand) share its page, in a fixed order.
     return {
-        page_path(page): render(page, by_page[page].values()).encode("utf-8", "replace")
+        page_path(page): render_page(page, by_page[page].values()).encode("utf-8", "replace")
         for page in sorted(by_page, reverse=True)
     }
 
 
-def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]:
+def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
     """The lines of all notes that are shared. This is one loop over as many lines as there are records, and more."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
-    ticks = list(catalogue.asked("SELECT tick.id, path FROM tick JOIN note USING (number)"))
-    rows = catalogue.items()
+    ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
+    rows = catalogue.briefing_lines()
     elsewhere = []
     for row in rows:
         kind, project, branch, id_, section, place, text, path = row
-        if not path.startswith(_SHARED):
+        if not path.startswith(_SHARED_FOLDERS):
             elsewhere.append(row)
             continue
         held = found.setdefault((kind, project, branch), {})
@@ -68,10 +77,14 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
     outside = {
-        os.fsdecode(path): os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED)
+        os.fsdecode(path): os.fsdecode(path)
+        for _, path in ticks
+        if not path.startswith(_SHARED_FOLDERS)
     }  # no record's id
-    outside |= {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED)}
-    unshared = _unshared(root, outside)
+    outside |= {
+        os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED_FOLDERS)
+    }
+    unshared = _untracked_paths(root, outside)
     ticked = {id_ for id_, path in ticks if path not in unshared}
     for kind, project, branch, id_, section, place, text, path in elsewhere:
         if path not in unshared:
@@ -84,8 +97,8 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
                 key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
                 held[key] = where, line._replace(id=key)
     return {
-        Page(*page): {
-            key: done_by_a_tick(line)
+        BriefingPage(*page): {
+            key: move_to_done(line)
             if page[0] == "active-plan" and line.section == "Open" and key in ticked
             else line
             for key, (_, line) in held.items()
@@ -94,19 +107,19 @@ def _by_page(root: str, catalogue: Catalogue) -> dict[Page, dict[str, ItemLine]]
     }
 
 
-def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:
+def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     """Of the notes outside our folders (path -> id) those that git does not know, as raw paths. Nobody else has them, so a line
     of theirs would come and go with every clone that heals. A record that was just moved out is known by its old place."""
-    if not elsewhere or not checkout.in_repository(root):
+    if not elsewhere or not checkout.is_in_repository(root):
         return set()
     known = {
         os.fsdecode(name)
-        for some in objects.batches(list(elsewhere))
-        for name in git.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")
+        for some in objects.split_batches(list(elsewhere))
+        for name in git_cli.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")
     }
     new = elsewhere.keys() - known
     moved = (
-        git.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0")
+        git_cli.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0")
         if new
         else []
     )
@@ -114,12 +127,14 @@ def _unshared(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     return {os.fsencode(path) for path in new if elsewhere[path] not in names}
 
 
-def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[Page, ItemLine]]:
+def _existing_lines(
+    root: str, ids: set[str], there: Iterable[str]
+) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines that the pages hold of these notes now: who cannot read a note must not take its lines away."""
     for path in there:
-        if path.startswith(f"{FOLDER}/"):
+        if path.startswith(f"{BRIEFINGS_FOLDER}/"):
             try:
-                told = read(files.read(root, path).decode("utf-8", "replace"))
+                told = parse_page(files.read(root, path).decode("utf-8", "replace"))
             except (CortexError, OSError):
                 continue  # named where it is compared
             yield from (
@@ -129,15 +144,19 @@ def _lines_of(root: str, ids: set[str], there: Iterable[str]) -> Iterator[tuple[
             )
 
 
-def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> list[Difference]:
+def compare_pages(
+    root: str, wanted: dict[str, bytes], there: Iterable[str]
+) -> list[PageDifference]:
     """What has to be written or removed so that the briefings are as `wanted`. `there` are the notes that lie in the
     vault; what a person has put among the briefings stays. `Invalid` when the folder itself is a link."""
-    files.names(root, FOLDER)
+    files.list_names(root, BRIEFINGS_FOLDER)
     found = []
-    for path in sorted({*wanted, *(path for path in there if path.startswith(f"{FOLDER}/"))}):
+    for path in sorted(
+        {*wanted, *(path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/"))}
+    ):
         try:
             held = files.read(root, path)
-        except NotFound:
+        except NotFoundError:
             held = None
         except (
             CortexError,
@@ -149,22 +168,25 @@ def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> li
                 else f"cannot be read: {error.strerror}"
             )
             found.append(
-                Difference(
+                PageDifference(
                     path,
                     None,
                     wanted.get(path),
-                    fault=Problem(path, why, "remove it, then cortex heal"),
+                    problem=Problem(path, why, "remove it, then cortex heal"),
                 )
             )
             continue
         if held == wanted.get(path):
             continue
-        told = _told(held) if held is not None else None
-        if path not in wanted and not (told and told.generator and told.page):
+        told = _parse_header(held) if held is not None else None
+        if path not in wanted and not (told and told.generator_version and told.page):
             continue
         found.append(
-            Difference(
-                path, held, wanted.get(path), newer=told is not None and told.generator > GENERATOR
+            PageDifference(
+                path,
+                held,
+                wanted.get(path),
+                is_newer=told is not None and told.generator_version > GENERATOR_VERSION,
             )
         )
     return found
@@ -173,14 +195,14 @@ def differences(root: str, wanted: dict[str, bytes], there: Iterable[str]) -> li
 def is_page(root: str, path: str) -> bool:
     """Whether a page lies there, or nothing does; what a person has put among the briefings is none."""
     try:
-        told = _told(files.read(root, path, _HEADER))
-    except NotFound:
+        told = _parse_header(files.read(root, path, _HEADER_BYTES))
+    except NotFoundError:
         return True
     except (CortexError, OSError):
         return False
-    return bool(told.generator and told.page)
+    return bool(told.generator_version and told.page)
 
 
-def _told(held: bytes) -> Read:
+def _parse_header(held: bytes) -> ParsedPage:
     """What the beginning of a file tells: enough to know a page by."""
-    return read(held[:_HEADER].decode("utf-8", "replace"))
+    return parse_page(held[:_HEADER_BYTES].decode("utf-8", "replace"))

@@ -5,32 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cortex.core.briefing.item_lines import page_path
-from cortex.core.briefing.pages import GENERATOR, KINDS, ItemLine, Page, read, render
-from cortex.core.model.note_summary import card_of
-from cortex.core.model.problem import NotFound
-from cortex.core.model.status import MAX_NOTE_BYTES
+from cortex.core.briefing.pages import (
+    GENERATOR_VERSION,
+    PAGE_KINDS,
+    BriefingPage,
+    ItemLine,
+    parse_page,
+    render_page,
+)
+from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.note_summary import summarize_note
+from cortex.core.model.problem import NotFoundError
 from cortex.vault import files
 
-_SHARED = (
+_SHARED_FOLDERS = (
     "records/",
     "sessions/",
 )  # what lies elsewhere may be known to this clone alone, and then has no lines
 
-Lines = dict[tuple[Page, str], ItemLine]
+BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 
 
-def pages_of(
+def update_pages(
     root: str, before: Mapping[str, bytes | None]
 ) -> list[tuple[str, bytes, bytes]] | None:
     """Each page that changes, as it lies there and as it should, for notes that were `before` and are otherwise now. None
     when that cannot be told from the pages alone: one is missing, is not as Cortex writes it, or holds only the first of
     its lines, so that one that left would make room for another."""
-    changes: dict[Page, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
+    changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)
-        if not path.startswith(_SHARED) or max(len(now), len(was or b"")) > MAX_NOTE_BYTES:
+        if not path.startswith(_SHARED_FOLDERS) or max(len(now), len(was or b"")) > MAX_NOTE_BYTES:
             return None
-        old, new = _lines(path, was) if was is not None else {}, _lines(path, now)
+        old, new = _briefing_lines(path, was) if was is not None else {}, _briefing_lines(path, now)
         for page, id_ in {**old, **new}:
             pair = old.get((page, id_)), new.get((page, id_))
             if pair[0] != pair[1]:
@@ -39,19 +46,19 @@ def pages_of(
     for page, changed in changes.items():
         try:
             held = files.read(root, page_path(page))
-        except NotFound:
+        except NotFoundError:
             return None
-        told = read(held.decode("utf-8", "replace"))
+        told = parse_page(held.decode("utf-8", "replace"))
         if (
             told.page != page
-            or told.generator != GENERATOR
-            or render(page, told.items).encode() != held
+            or told.generator_version != GENERATOR_VERSION
+            or render_page(page, told.items).encode() != held
         ):
             return None
         items = {item.id: item for item in told.items}
         full = {
             section.title
-            for section in KINDS[page.kind].sections
+            for section in PAGE_KINDS[page.kind].sections
             if section.limit == sum(item.section == section.title for item in told.items)
         }
         for id_, (was_line, line) in changed.items():
@@ -63,11 +70,11 @@ def pages_of(
             items.pop(id_, None)
             if line:
                 items[id_] = line
-        wanted = render(page, items.values()).encode("utf-8", "replace")
+        wanted = render_page(page, items.values()).encode("utf-8", "replace")
         if wanted != held:
             found.append((page_path(page), held, wanted))
     return found
 
 
-def _lines(path: str, data: bytes) -> Lines:
-    return {(page, item.id): item for page, item in card_of(path, data, 0).items}
+def _briefing_lines(path: str, data: bytes) -> BriefingLines:
+    return {(page, item.id): item for page, item in summarize_note(path, data, 0).briefing_items}

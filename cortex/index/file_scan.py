@@ -16,7 +16,7 @@ from cortex.vault.git import checkout
 # A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
 # keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
-_ODD = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
+_STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
 
 
 class Snapshot(NamedTuple):
@@ -26,24 +26,24 @@ class Snapshot(NamedTuple):
     racy: frozenset[
         str
     ]  # notes whose stamp cannot be trusted yet: they are read again at the next look
-    rules: (
+    rule_stamps: (
         str  # stamps of every file that says what git ignores; when they change, git is asked again
     )
     problems: tuple[Problem, ...]
-    planted: tuple[str, ...]  # files of a search index inside the vault
-    leftovers: tuple[str, ...]  # half-written files of a process that was killed
+    stray_index_files: tuple[str, ...]  # files of a search index inside the vault
+    temp_files: tuple[str, ...]  # half-written files of a process that was killed
 
 
-class Skip(NamedTuple):
+class ScanFilter(NamedTuple):
     """What a scan leaves out."""
 
     ignored: frozenset[str]  # as git names it: folders end with a slash
     exclude: re.Pattern[str] | None
 
 
-def skip_of(ignored: Iterable[str], exclude: Collection[str]) -> Skip:
+def make_scan_filter(ignored: Iterable[str], exclude: Collection[str]) -> ScanFilter:
     if not exclude:
-        return Skip(frozenset(ignored), None)
+        return ScanFilter(frozenset(ignored), None)
     import fnmatch  # noqa: PLC0415  half a millisecond, and most vaults exclude nothing
 
     patterns = [
@@ -51,15 +51,15 @@ def skip_of(ignored: Iterable[str], exclude: Collection[str]) -> Skip:
         for pattern in exclude
         for one in (pattern, f"{pattern.rstrip('/')}/*")
     ]
-    return Skip(frozenset(ignored), re.compile("|".join(patterns)))
+    return ScanFilter(frozenset(ignored), re.compile("|".join(patterns)))
 
 
-def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
+def scan_vault(root: str, skip: ScanFilter, now_ns: int) -> Snapshot:
     """Scan the vault. Dot-folders, links, and what `skip` names are passed over; a link or a special file that is
     named like a note becomes a problem. Reads no file."""
     stamps: dict[str, str] = {}
     racy: list[str] = []
-    rules: list[str] = _rules_above(root)
+    rules: list[str] = _outer_rule_stamps(root)
     problems: list[Problem] = []
     planted: list[str] = []
     leftovers: list[str] = []
@@ -77,7 +77,7 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                 Problem(folder, f"cannot be read: {error.strerror}", "check its permissions")
             )
             continue
-        with _closing(at), os.scandir(at) as entries:
+        with _closing_fd(at), os.scandir(at) as entries:
             for entry in entries:
                 name = entry.name
                 path = folder + name
@@ -85,7 +85,7 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                     if (
                         name[0] != "."
                         and f"{path}/" not in skip.ignored
-                        and not _excluded(f"{path}/", skip)
+                        and not _is_excluded(f"{path}/", skip)
                     ):
                         folders.append(f"{path}/")
                     continue
@@ -100,8 +100,8 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
                     continue
                 if name[-3:].lower() != ".md":
                     if name == ".gitignore":
-                        rules.append(f"{path} {_stamp(entry.stat(follow_symlinks=False))}")
-                    elif name.endswith(_ODD):
+                        rules.append(f"{path} {_format_stamp(entry.stat(follow_symlinks=False))}")
+                    elif name.endswith(_STRAY_SUFFIXES):
                         (leftovers if name.endswith(TEMP_SUFFIX) else planted).append(path)
                     continue
                 if (
@@ -139,7 +139,7 @@ def take(root: str, skip: Skip, now_ns: int) -> Snapshot:
 
 
 @contextmanager
-def _closing(fd: int) -> Iterator[None]:
+def _closing_fd(fd: int) -> Iterator[None]:
     try:
         yield
     finally:
@@ -150,18 +150,18 @@ def _is_racy(changed_ns: int, now_ns: int) -> bool:
     return now_ns - changed_ns < (_TICK_NS if changed_ns % 1_000_000_000 else _COARSE_TICK_NS)
 
 
-def _stamp(status: os.stat_result) -> str:
+def _format_stamp(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
-def _excluded(path: str, skip: Skip) -> bool:
+def _is_excluded(path: str, skip: ScanFilter) -> bool:
     return skip.exclude is not None and skip.exclude.match(path) is not None
 
 
-def _rules_above(root: str) -> list[str]:
+def _outer_rule_stamps(root: str) -> list[str]:
     """The stamps of what decides, outside the vault, whether git ignores a note: the rules of the repository around it,
     the user's own, and the index, since git ignores no note that it tracks."""
-    around = checkout.git_folder(root)
+    around = checkout.find_repository(root)
     if around is None:
         return []
     top, git, common = around
@@ -180,5 +180,5 @@ def _rules_above(root: str) -> list[str]:
     rules = []
     for path in paths:
         with suppress(OSError):  # no such rules; should they appear, the list of rules changes
-            rules.append(f"{path} {_stamp(os.lstat(path))}")
+            rules.append(f"{path} {_format_stamp(os.lstat(path))}")
     return rules

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cortex.core.ranking.query import Filter, Query
+from cortex.core.ranking.query import Query, QueryFilter
 
 
-def condition(query: Query) -> tuple[str, list[object]]:
+def sql_condition(query: Query) -> tuple[str, list[object]]:
     """A condition and its values; `("1", [])` when the query filters nothing."""
     clauses: list[str] = []
     values: list[object] = []
     for one in query.filters:
         parts = []
         for value in one.values:
-            part, given = _clause(one, value)
+            part, given = _filter_clause(one, value)
             parts.append(part)
             values += given
         together = f"({' OR '.join(parts) or '0'})"
@@ -24,10 +24,10 @@ def condition(query: Query) -> tuple[str, list[object]]:
     return " AND ".join(clauses) or "1", values
 
 
-def _clause(one: Filter, value: str) -> tuple[str, list[object]]:
+def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "tag":
         # `area` finds `area/db` too, as in Obsidian. Tags are kept in lower case, one to a line.
-        tag = _escaped(value.lstrip("#").lower())
+        tag = _escape_like(value.lstrip("#").lower())
         return (
             r"(char(10) || tags || char(10) LIKE ? ESCAPE '\' OR char(10) || tags LIKE ? ESCAPE '\')",
             [f"%\n{tag}\n%", f"%\n{tag}/%"],
@@ -35,11 +35,11 @@ def _clause(one: Filter, value: str) -> tuple[str, list[object]]:
     if one.key == "path":
         if "*" in value or "?" in value:
             return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
-        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escaped(value)}%"]
+        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escape_like(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
     return f"folded({one.key}) = ?", [value.casefold()]
 
 
-def _escaped(text: str) -> str:
+def _escape_like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -10,16 +10,23 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
-from cortex.core.model.relation import LINK, Bearers, Called, end_of, key_of, turned
-from cortex.core.model.status import TRAIL
+from cortex.core.model.relation import (
+    LINK_KIND,
+    LinkCandidate,
+    NameResolver,
+    basename_key,
+    kind_of_inverse,
+    link_key,
+)
 from cortex.index.catalogue import Catalogue
-from cortex.index.missing_targets import Missing, explained, looked_up
+from cortex.index.missing_targets import MissingTarget, problems_of_report, report_missing_targets
 
-_AT_ONCE = 400  # values in one question
+_BATCH_SIZE = 400  # values in one question
 
 
-class Said(NamedTuple):
+class GraphEdge(NamedTuple):
     """An edge between two notes, in the direction in which its kind is said."""
 
     source: int
@@ -27,85 +34,93 @@ class Said(NamedTuple):
     target: int
 
 
-class Links:
+class LinkGraph:
     """The edges of an open catalogue, as it is now."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._bearers: dict[str, Bearers | None] = {}  # the last part of a name -> who is called so
-        self._called: dict[int, Called] = {}
+        self._bearers_by_key: dict[
+            str, NameResolver | None
+        ] = {}  # the last part of a name -> who is called so
+        self._called_by_number: dict[int, LinkCandidate] = {}
 
     def resolve(self, key: str, from_number: int = 0) -> int | None:
         """The number of the note that a name means in the note `from_number`; None when there is none."""
-        self._know_names([key])
-        self._know([from_number])
-        return self._meant(key, from_number)
+        self._load_names([key])
+        self._load_notes([from_number])
+        return self._resolve_loaded(key, from_number)
 
-    def out(self, number: int) -> list[tuple[str, str, int | None, int]]:
+    def outgoing(self, number: int) -> list[tuple[str, str, int | None, int]]:
         """The edges that a note says: kind, target as written, the note it means, line."""
-        return self.outs([number]).get(number, [])
+        return self.outgoing_by_note([number]).get(number, [])
 
-    def back(self, number: int) -> list[tuple[str, int, int]]:
+    def incoming(self, number: int) -> list[tuple[str, int, int]]:
         """The edges that lead to a note: kind, the note that says it, line."""
-        return self.backs([number]).get(number, [])
+        return self.incoming_by_note([number]).get(number, [])
 
-    def outs(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, str, int | None, int]]]:
+    def outgoing_by_note(
+        self, numbers: Sequence[int]
+    ) -> dict[int, list[tuple[str, str, int | None, int]]]:
         """As `out`, for many at once."""
         held = list(
-            self._asked(
+            self._select_in_batches(
                 "SELECT number, kind, target, line FROM edge WHERE number IN ({}) ORDER BY rowid",
                 numbers,
             )
         )
-        self._know(numbers)
-        self._know_names([target for _, _, target, _ in held])
+        self._load_notes(numbers)
+        self._load_names([target for _, _, target, _ in held])
         found: dict[int, list[tuple[str, str, int | None, int]]] = {}
         for number, kind, target, line in held:
-            found.setdefault(number, []).append((kind, target, self._meant(target, number), line))
+            found.setdefault(number, []).append(
+                (kind, target, self._resolve_loaded(target, number), line)
+            )
         return found
 
-    def backs(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
+    def incoming_by_note(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
         """As `back`, for many at once."""
         wanted = set(numbers)
-        self._know(numbers)
-        notes = [self._called[number] for number in wanted if number in self._called]
-        keys = sorted({end_of(name) for one in notes for name in (one.path, one.id)})
+        self._load_notes(numbers)
+        notes = [
+            self._called_by_number[number] for number in wanted if number in self._called_by_number
+        ]
+        keys = sorted({basename_key(name) for one in notes for name in (one.path, one.id)})
         held = list(
-            self._asked(
+            self._select_in_batches(
                 "SELECT number, kind, target, line FROM edge WHERE key IN ({}) ORDER BY rowid", keys
             )
         )
-        self._know_names([target for _, _, target, _ in held])
-        self._know([number for number, _, _, _ in held])
-        held.sort(key=lambda one: self._called[one[0]].path)
+        self._load_names([target for _, _, target, _ in held])
+        self._load_notes([number for number, _, _, _ in held])
+        held.sort(key=lambda one: self._called_by_number[one[0]].path)
         found: dict[int, list[tuple[str, int, int]]] = {}
         for source, kind, target, line in held:
-            number = self._meant(target, source)
+            number = self._resolve_loaded(target, source)
             if number in wanted:
                 found.setdefault(number, []).append((kind, source, line))
         return found
 
-    def edges(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[Said]:
+    def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
         """Every edge that touches one of these notes, each once, turned into the direction of its kind; those that notes
         say of themselves are left out."""
         wanted = frozenset(kinds)
-        found: dict[Said, None] = {}
-        outs, backs = self.outs(numbers), self.backs(numbers)
+        found: dict[GraphEdge, None] = {}
+        outs, backs = self.outgoing_by_note(numbers), self.incoming_by_note(numbers)
         for number in numbers:  # in this order, whatever numbers a build has given
             for kind, _, target, _ in outs.get(number, ()):
                 if target is not None and target != number:
-                    found[_turned(number, kind, target)] = None
+                    found[_canonical_edge(number, kind, target)] = None
             for kind, source, _ in backs.get(number, ()):
                 if source != number:
-                    found[_turned(source, kind, number)] = None
+                    found[_canonical_edge(source, kind, number)] = None
         return [one for one in found if not wanted or one.kind in wanted]
 
-    def of_trail(self, numbers: Iterable[int]) -> set[int]:
+    def select_trail(self, numbers: Iterable[int]) -> set[int]:
         """Those of these notes that are events or briefings."""
         return {
             number
-            for (number,) in self._asked(
-                f"SELECT number FROM note WHERE tier = {TRAIL} AND number IN ({{}})",
+            for (number,) in self._select_in_batches(
+                f"SELECT number FROM note WHERE tier = {TIER_TRAIL} AND number IN ({{}})",
                 sorted(numbers),
             )
         }
@@ -113,14 +128,14 @@ class Links:
     def in_degree(self) -> dict[int, int]:
         """How many current notes relate or link to each note; one pass over all edges."""
         names: dict[str, int] = {}  # -1 where several notes bear a name
-        for key, number in self._catalogue.asked("SELECT key, number FROM name WHERE rank != 1"):
+        for key, number in self._catalogue.select("SELECT key, number FROM name WHERE rank != 1"):
             names[key] = number if names.setdefault(key, number) == number else -1
         counted: set[tuple[int, int]] = set()
         unclear: list[tuple[int, str]] = []
         current = {
-            number for (number,) in self._catalogue.asked("SELECT number FROM note WHERE tier = 0")
+            number for (number,) in self._catalogue.select("SELECT number FROM note WHERE tier = 0")
         }
-        for source, target, key in self._catalogue.asked("SELECT number, target, key FROM edge"):
+        for source, target, key in self._catalogue.select("SELECT number, target, key FROM edge"):
             if source not in current:
                 continue
             number = names.get(key, 0)
@@ -128,12 +143,12 @@ class Links:
                 counted.add((source, number))
             elif number or "/" in target:
                 unclear.append((source, target))
-        self._know([source for source, _ in unclear])
-        self._know_names([target for _, target in unclear])
+        self._load_notes([source for source, _ in unclear])
+        self._load_names([target for _, target in unclear])
         counted.update(
             (source, number)
             for source, target in unclear
-            if (number := self._meant(target, source) or 0)
+            if (number := self._resolve_loaded(target, source) or 0)
         )
         found: dict[int, int] = {}
         for source, number in counted:
@@ -141,76 +156,78 @@ class Links:
                 found[number] = found.get(number, 0) + 1
         return found
 
-    def missing(self) -> list[Missing]:
+    def list_missing_targets(self) -> list[MissingTarget]:
         """Edges to no note, by path and line: relations of any note, and the links of current ones that have an id, in markdown
         where they lead to a place within the vault. In people's own notes a link to a note that is not there yet is no mistake."""
-        held = self._catalogue.asked(
+        held = self._catalogue.select(
             "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
-            f" WHERE tier < {TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
+            f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
             " AND (instr(target, '/') OR NOT EXISTS (SELECT 1 FROM name WHERE name.key = edge.key AND rank != 1))"
             " ORDER BY path, line, edge.rowid",
-            (LINK,),
+            (LINK_KIND,),
         )
         found = [
             one
             for number, id_, path, *rest in held
-            if _within_reach(one := Missing(number, id_, os.fsdecode(path), *rest))
+            if _is_within_vault(one := MissingTarget(number, id_, os.fsdecode(path), *rest))
         ]
         slashed = [one for one in found if "/" in one.target]
-        self._know([one.number for one in slashed])
-        self._know_names([one.target for one in slashed])
+        self._load_notes([one.number for one in slashed])
+        self._load_names([one.target for one in slashed])
         return [
             one
             for one in found
-            if "/" not in one.target or self._meant(one.target, one.number) is None
+            if "/" not in one.target or self._resolve_loaded(one.target, one.number) is None
         ]
 
     def dangling(self) -> list[Problem]:
         """`missing` as problems, each with what the catalogue knows of the target; the first hundred by name."""
-        return explained(looked_up(self._catalogue, self.missing()))
+        return problems_of_report(
+            report_missing_targets(self._catalogue, self.list_missing_targets())
+        )
 
-    def _meant(self, name: str, source: int) -> int | None:
+    def _resolve_loaded(self, name: str, source: int) -> int | None:
         """The note that a name means, when the names and the source are known already."""
-        bearers = self._bearers.get(end_of(name))
-        held = self._called.get(source)
+        bearers = self._bearers_by_key.get(basename_key(name))
+        held = self._called_by_number.get(source)
         folder = held.path.rpartition("/")[0] if held else ""
-        one = bearers.choose(name, folder) if bearers else None
-        if one is None and "/" in name and (whole := self._bearers.get(key_of(name))):
-            one = whole.choose(name, folder)  # an id that holds a slash
+        one = bearers.resolve(name, folder) if bearers else None
+        if one is None and "/" in name and (whole := self._bearers_by_key.get(link_key(name))):
+            one = whole.resolve(name, folder)  # an id that holds a slash
         return one.number if one else None
 
-    def _know(self, numbers: Iterable[int]) -> None:
+    def _load_notes(self, numbers: Iterable[int]) -> None:
         """Have path and id of these notes at hand."""
-        new = [number for number in dict.fromkeys(numbers) if number not in self._called]
-        for number, path, id_ in self._asked(
+        new = [number for number in dict.fromkeys(numbers) if number not in self._called_by_number]
+        for number, path, id_ in self._select_in_batches(
             "SELECT number, path, id FROM note WHERE number IN ({})", new
         ):
-            self._called[number] = Called(number, os.fsdecode(path), id_)
+            self._called_by_number[number] = LinkCandidate(number, os.fsdecode(path), id_)
 
-    def _know_names(self, names: Iterable[str]) -> None:
+    def _load_names(self, names: Iterable[str]) -> None:
         """Have at hand who bears these names, or ends in them."""
         keys = dict.fromkeys(
             key
             for name in names
-            for key in ((end_of(name), key_of(name)) if "/" in name else (key_of(name),))
+            for key in ((basename_key(name), link_key(name)) if "/" in name else (link_key(name),))
         )
-        new = [key for key in keys if key not in self._bearers]
-        called: dict[str, list[Called]] = {}
-        for key, number, path, id_ in self._asked(
+        new = [key for key in keys if key not in self._bearers_by_key]
+        called: dict[str, list[LinkCandidate]] = {}
+        for key, number, path, id_ in self._select_in_batches(
             "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE key IN ({})", new
         ):
-            called.setdefault(key, []).append(Called(number, os.fsdecode(path), id_))
+            called.setdefault(key, []).append(LinkCandidate(number, os.fsdecode(path), id_))
         for key in new:
-            self._bearers[key] = Bearers(called[key]) if key in called else None
+            self._bearers_by_key[key] = NameResolver(called[key]) if key in called else None
 
-    def _asked(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+    def _select_in_batches(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
         """The answers to a question with one `IN ({})`, some values at a time."""
-        for start in range(0, len(values), _AT_ONCE):
-            some = values[start : start + _AT_ONCE]
-            yield from self._catalogue.asked(query.format(",".join("?" * len(some))), some)
+        for start in range(0, len(values), _BATCH_SIZE):
+            some = values[start : start + _BATCH_SIZE]
+            yield from self._catalogue.select(query.format(",".join("?" * len(some))), some)
 
 
-def neighbours_of(edges: Iterable[Said]) -> Mapping[int, list[int]]:
+def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
     """Who is next to whom, both ways round, in the order of the edges."""
     found: dict[int, dict[int, None]] = {}
     for one in edges:
@@ -219,14 +236,14 @@ def neighbours_of(edges: Iterable[Said]) -> Mapping[int, list[int]]:
     return {number: list(others) for number, others in found.items()}
 
 
-def _within_reach(one: Missing) -> bool:
+def _is_within_vault(one: MissingTarget) -> bool:
     """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside it, Cortex does not see."""
-    if one.kind != LINK or not one.target.lower().endswith(".md"):
+    if one.kind != LINK_KIND or not one.target.lower().endswith(".md"):
         return True
     place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))
     return not place.startswith(("/", "../"))
 
 
-def _turned(source: int, kind: str, target: int) -> Said:
-    straight = turned(kind)
-    return Said(target, straight, source) if straight else Said(source, kind, target)
+def _canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
+    straight = kind_of_inverse(kind)
+    return GraphEdge(target, straight, source) if straight else GraphEdge(source, kind, target)

@@ -16,41 +16,41 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from cortex import __version__
-from cortex.core.model.caller import Progress
+from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.json_text import loads
 from cortex.core.text.value import NamedTuple
 from cortex.index import file_scan as snapshots
-from cortex.index.catalogue import FILE as CATALOGUE_FILE, Catalogue, Damaged
-from cortex.index.file_scan import Snapshot, skip_of
+from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
+from cortex.index.file_scan import Snapshot, make_scan_filter
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import store
 
-INDEX = "index"
-STATE, STAMPS = "state.json", "stamps"
-_MOST_STATE = 64 << 20  # bytes
+INDEX_FOLDER = "index"
+STATE_FILE, STAMPS_FILE = "state.json", "stamps"
+_MAX_STATE_BYTES = 64 << 20  # bytes
 FORMAT = f"8/{__version__}"
-_MOST_CORES = 4  # that a build takes unasked
-_WAIT = 600.0  # seconds; another process may be building the index of a large vault
+_MAX_CORES = 4  # that a build takes unasked
+_LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 
 
-class Views(NamedTuple):
+class IndexSession(NamedTuple):
     """Catalogue and index as of now. Valid inside the `with` that gave them, under its lock."""
 
     catalogue: Catalogue
-    words: str  # the folder of the Whoosh index; behind in a look without words
+    fulltext_folder: str  # the folder of the Whoosh index; behind in a look without words
     snapshot: Snapshot
-    found: str  # how they were found: current, updated, built
-    noted: tuple[Problem, ...]  # of the settings and of git
+    outcome: str  # how they were found: current, updated, built
+    setup_problems: tuple[Problem, ...]  # of the settings and of git
 
     @property
     def problems(self) -> list[Problem]:
         """Everything known to be wrong, by name."""
-        return [*self.noted, *self.snapshot.problems, *self.catalogue.problems()]
+        return [*self.setup_problems, *self.snapshot.problems, *self.catalogue.problems()]
 
 
-class State(NamedTuple):
+class IndexState(NamedTuple):
     """What `state.json` tells of the last look."""
 
     settings: str  # stamp of cortex.toml
@@ -64,81 +64,96 @@ class State(NamedTuple):
 _T = TypeVar("_T")
 
 
-def look(vault: Vault, progress: Progress, at: Callable[[Views], _T], *, words: bool = True) -> _T:
+def query_index(
+    vault: Vault,
+    progress: ProgressCallback,
+    at: Callable[[IndexSession], _T],
+    *,
+    words: bool = True,
+) -> _T:
     """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn out to be damaged where no stamp
     shows it, they are built anew and `at` is asked once more."""
     try:
-        with views(vault, progress, words=words) as now:
+        with open_index(vault, progress, words=words) as now:
             return at(now)
-    except (Damaged, sqlite3.DatabaseError):
+    except (IndexDamaged, sqlite3.DatabaseError):
         try:
-            with views(vault, progress, rebuild=True) as now:
+            with open_index(vault, progress, rebuild=True) as now:
                 return at(now)
-        except (Damaged, sqlite3.DatabaseError) as error:
+        except (IndexDamaged, sqlite3.DatabaseError) as error:
             raise CortexError(
                 f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor"
             ) from error
 
 
 @contextmanager
-def views(
-    vault: Vault, progress: Progress, *, rebuild: bool = False, words: bool = True, cores: int = 0
-) -> Iterator[Views]:
+def open_index(
+    vault: Vault,
+    progress: ProgressCallback,
+    *,
+    rebuild: bool = False,
+    words: bool = True,
+    cores: int = 0,
+) -> Iterator[IndexSession]:
     """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date. Without
     `words` the index may stay behind: what it has still to be told is told at the next look that asks for words."""
-    folder = vault.cache()
+    folder = vault.cache_folder()
     lock_file = os.path.join(folder, "index.lock")
     if not rebuild:
-        with lock(lock_file, "search index", shared=True, wait=_WAIT):
-            state = sealed_state(folder)
-            if state is not None and state.settings == stamp_of(
+        with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
+            state = load_valid_state(folder)
+            if state is not None and state.settings == file_stamp(
                 os.path.join(vault.root, "cortex.toml")
             ):
-                seen = scan(vault.root, state.exclude, state.ignored)
-                if seen.rules == state.rules and render(seen) == read_stamps(folder):
+                seen = scan_notes(vault.root, state.exclude, state.ignored)
+                if seen.rule_stamps == state.rules and encode_stamps(seen) == read_stamps(folder):
                     with Catalogue(folder, writable=False) as catalogue:
-                        if not (words and catalogue.is_untold()):
-                            yield Views(
-                                catalogue, os.path.join(folder, INDEX), seen, "current", state.noted
+                        if not (words and catalogue.has_backlog()):
+                            yield IndexSession(
+                                catalogue,
+                                os.path.join(folder, INDEX_FOLDER),
+                                seen,
+                                "current",
+                                state.noted,
                             )
                             return
-    with lock(lock_file, "search index", wait=_WAIT):
+    with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
         # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
-        from cortex.index.update import bring_up_to_date  # noqa: PLC0415
+        from cortex.index.reindex import reindex  # noqa: PLC0415
 
-        many = cores or _cores()
+        many = cores or _default_cores()
         try:
-            found, seen, noted = bring_up_to_date(
+            found, seen, noted = reindex(
                 vault.root, folder, progress, rebuild=rebuild, words=words, cores=many
             )
-        except (Damaged, sqlite3.Error):
+        except (IndexDamaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = bring_up_to_date(
+                found, seen, noted = reindex(
                     vault.root, folder, progress, rebuild=True, words=words, cores=1
                 )
-            except (Damaged, sqlite3.Error) as error:
+            except (IndexDamaged, sqlite3.Error) as error:
                 raise CortexError(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
                 ) from error
         with Catalogue(folder, writable=False) as catalogue:
-            yield Views(catalogue, os.path.join(folder, INDEX), seen, found, noted)
+            yield IndexSession(catalogue, os.path.join(folder, INDEX_FOLDER), seen, found, noted)
 
 
-def _cores() -> int:
+def _default_cores() -> int:
     """How many processes a build may use. Among other threads, as in the watcher, it stays in this one: a process that is
     started there and dies at once would be waited for without end."""
     threading = sys.modules.get("threading")
     alone = threading is None or threading.active_count() == 1
-    return min(os.cpu_count() or 1, _MOST_CORES) if alone else 1
+    return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
 
 
-def scan(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
+def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return snapshots.take(root, skip_of(ignored, exclude), time.time_ns())
+    return snapshots.scan_vault(root, make_scan_filter(ignored, exclude), time.time_ns())
 
 
-def render(seen: Snapshot, *, for_later: bool = False) -> bytes:
+def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
     """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any scan will give."""
     if for_later and seen.racy:
         kept = (
@@ -149,22 +164,22 @@ def render(seen: Snapshot, *, for_later: bool = False) -> bytes:
     return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in seen.stamps.items()))
 
 
-def parse(rendered: bytes) -> dict[str, str]:
+def decode_stamps(rendered: bytes) -> dict[str, str]:
     parts = os.fsdecode(rendered).split("\0")
     return dict(zip(parts[::2], parts[1::2], strict=False))
 
 
 def read_stamps(folder: str) -> bytes:
-    fd = store.open_private(os.path.join(folder, STAMPS))
+    fd = store.open_private(os.path.join(folder, STAMPS_FILE))
     with open(fd, "rb") as file:
         return file.read()
 
 
-def write(folder: str, name: str, data: bytes) -> None:
+def write_file(folder: str, name: str, data: bytes) -> None:
     store.replace(os.path.join(folder, name), data)
 
 
-def stamp_of(path: str) -> str:
+def file_stamp(path: str) -> str:
     try:
         status = os.lstat(path)
     except OSError:
@@ -172,24 +187,24 @@ def stamp_of(path: str) -> str:
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
-def seal(folder: str) -> dict[str, str]:
+def compute_seal(folder: str) -> dict[str, str]:
     names = [
         CATALOGUE_FILE,
-        STAMPS,
-        *(f"{INDEX}/{name}" for name in os.listdir(os.path.join(folder, INDEX))),
+        STAMPS_FILE,
+        *(f"{INDEX_FOLDER}/{name}" for name in os.listdir(os.path.join(folder, INDEX_FOLDER))),
     ]
-    return {name: stamp_of(os.path.join(folder, name)) for name in names}
+    return {name: file_stamp(os.path.join(folder, name)) for name in names}
 
 
-def sealed_state(folder: str) -> State | None:
+def load_valid_state(folder: str) -> IndexState | None:
     """The state of the last look when every file is as it was left then; None when anything must be built anew."""
     try:
         table: Any = loads(
-            store.read(os.path.join(folder, STATE), _MOST_STATE)
+            store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
         )  # `json` takes 2 ms to load
-        if table.pop("format") != FORMAT or seal(folder) != table["sealed"]:
+        if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
-        return State(
+        return IndexState(
             str(table["settings"]), tuple(table["exclude"]), str(table["rules"]), tuple(table["ignored"]),
             tuple(Problem(*one) for one in table["noted"]), table["sealed"],
         )  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from cortex.core.text.value import NamedTuple
 
-SUPPLIED = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
-_MEANING = re.compile(r"([a-z_]+): (\S.*)")
+SUPPLIED_PARAMETERS = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
+_PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
 
 
 class Parameter(NamedTuple):
@@ -44,7 +44,7 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
     meanings = {
         found[1]: found[2]
         for line in lines
-        if (found := _MEANING.fullmatch(line)) and found[1] in names
+        if (found := _PARAMETER_DOC_RE.fullmatch(line)) and found[1] in names
     }
     prose = [
         line
@@ -63,10 +63,10 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
                 meanings.get(name, ""),
             )
             for name in names
-            if name not in SUPPLIED
+            if name not in SUPPLIED_PARAMETERS
         ),
         examples=tuple(
             line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")
         ),
-        supplied=tuple(name for name in SUPPLIED if name in names),
+        supplied=tuple(name for name in SUPPLIED_PARAMETERS if name in names),
     )

@@ -12,7 +12,7 @@ import os
 import sys
 
 CLEAN, CONFLICTS, FAILED = 0, 1, 2
-_HEAD = 65_536  # bytes that frontmatter may take
+_MAX_FRONTMATTER_BYTES = 65_536  # bytes that frontmatter may take
 MAX_BYTES = 4 * 1024 * 1024  # of each version of a note
 
 
@@ -25,30 +25,32 @@ def run(words: list[str]) -> int:
 
         _write(name, pages.merge(base, ours, theirs), ours)
         return CLEAN
-    if not any(b"\nid:" in each[:_HEAD] for each in (base, ours, theirs)):
+    if not any(b"\nid:" in each[:_MAX_FRONTMATTER_BYTES] for each in (base, ours, theirs)):
         return FAILED  # a person's own note: the command's fallback merges it as git merges text
-    from cortex.core.merge.record import merge_record  # noqa: PLC0415
+    from cortex.core.merge.merge_record import merge_record  # noqa: PLC0415
     from cortex.vault.git.merge_file import merge_file  # noqa: PLC0415
 
     stem = os.path.basename(path).removesuffix(".md")
     merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
-    if merged.other is not None and not _kept(path, base, merged.data, merged.other):
+    if merged.other_note is not None and not _store_displaced(
+        path, base, merged.data, merged.other_note
+    ):
         return CONFLICTS  # git's index holds all versions; the fallback would mix two notes
     _write(name, merged.data, ours)
     for line in merged.decisions:
-        _say(path, line)
-    return CLEAN if merged.clean else CONFLICTS
+        _print_line(path, line)
+    return CLEAN if merged.is_clean else CONFLICTS
 
 
-def _kept(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
+def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
     """Whether the note that git took for another one is kept for the next command to bring back."""
     from cortex.core.model.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
     from cortex.vault.git import displaced  # noqa: PLC0415
 
     try:
-        displaced.keep(os.getcwd(), path, base, stays, other)
+        displaced.save(os.getcwd(), path, base, stays, other)
     except (CortexError, OSError) as error:
-        _say(
+        _print_line(
             path,
             f"not merged, since it is two notes and the second could not be kept: {error}; cortex doctor --fix",
         )
@@ -68,24 +70,24 @@ def _write(name: str, data: bytes, before: bytes) -> None:
     """In place: the file is git's own. On a full disk it gets back what it held, for the fallback to work on."""
     with open(name, "r+b", buffering=0) as file:
         try:
-            _put(file, data)
+            _overwrite(file, data)
         except OSError:
             file.seek(0)
-            _put(file, before)
+            _overwrite(file, before)
             raise
 
 
-def _put(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  io.FileIO; io is not imported for a name
+def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  io.FileIO; io is not imported for a name
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
     file.truncate()
 
 
-def _say(path: str, line: str) -> None:
-    from cortex.interfaces.escape_terminal import visible  # noqa: PLC0415  only where there is something to say
+def _print_line(path: str, line: str) -> None:
+    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only where there is something to say
 
-    sys.stderr.write(f"{visible(path)}: {visible(line)}\n")
+    sys.stderr.write(f"{escape(path)}: {escape(line)}\n")
 
 
 def main(argv: list[str]) -> int:
@@ -94,7 +96,7 @@ def main(argv: list[str]) -> int:
     try:
         return run(argv)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
-        _say(
+        _print_line(
             argv[-1] if argv else "merge_driver",
             f"not merged by its fields: {error or type(error).__name__}",
         )

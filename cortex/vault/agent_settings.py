@@ -5,7 +5,7 @@ from __future__ import annotations
 from cortex.vault import files
 
 # By host: what it reads by itself when it is started in a folder.
-_NAMES = (
+_SETTINGS_PATHS = (
     ".claude", "CLAUDE.md", "CLAUDE.local.md", ".mcp.json",
     ".codex", "AGENTS.md", "AGENTS.override.md",
     ".gemini", "GEMINI.md",
@@ -17,11 +17,11 @@ _NAMES = (
 )  # fmt: skip
 
 
-def agent_settings(root: str) -> tuple[str, ...]:
+def list_agent_settings(root: str) -> tuple[str, ...]:
     """The names of agents' settings in the vault at `root`, links included; none is opened."""
-    return tuple(name for name in _NAMES if files.exists(root, name))
+    return tuple(name for name in _SETTINGS_PATHS if files.exists(root, name))
 
 
-def notice(names: tuple[str, ...]) -> str:
+def agent_settings_notice(names: tuple[str, ...]) -> str:
     """One line that names them."""
     return f"agent settings lie in this vault: {', '.join(names)}; Cortex trusts and installs none, so read them before you start an agent there"

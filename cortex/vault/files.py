@@ -14,21 +14,21 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.text.value import NamedTuple
 
 TEMP_SUFFIX = ".cx-tmp"
 # Code points that a Mac's file system leaves out when it compares names, so that `.g\u200cit` is `.git` there.
-_HFS_IGNORES = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
-_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
-_GROUP = (
+_HFS_IGNORED_CHARS = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
+_OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_F_FULLFSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
+_O_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
+_SHARED_FOLDER_BITS = (
     stat.S_ISGID | stat.S_IWGRP
 )  # of a folder that a group shares, as `git init --shared=group` makes them
 # What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing; the
 # last is a socket on macOS.
-_NO_FILE = {
+_NOT_REGULAR_ERRNOS = {
     errno.ELOOP: "a link",
     errno.ENXIO: "a socket or a pipe",
     errno.EISDIR: "a folder",
@@ -36,35 +36,41 @@ _NO_FILE = {
     errno.EOPNOTSUPP: "a socket",
 }
 # How a file system says that it has no unnamed files. Anything else is a real error.
-_NO_TMPFILE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
+_TMPFILE_UNSUPPORTED_ERRNOS = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
 # The same for the full flush of macOS, which network drives and FUSE mounts lack.
-_NO_FULL_SYNC = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENOTTY}
+_FULL_SYNC_UNSUPPORTED_ERRNOS = {
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.EINVAL,
+    errno.ENOSYS,
+    errno.ENOTTY,
+}
 
 
-class Folder(NamedTuple):
+class OpenFolder(NamedTuple):
     """An open folder of the vault with the way to it: the root's descriptor first, its own last."""
 
     path: str
-    chain: tuple[int, ...]
+    fds: tuple[int, ...]
 
     @property
     def fd(self) -> int:
-        return self.chain[-1]
+        return self.fds[-1]
 
     def sync(self) -> None:
         """Make this folder's entries durable, and those of every parent up to the root: another process may have
         made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
-        for fd in reversed(self.chain):
-            flush(fd)
+        for fd in reversed(self.fds):
+            full_fsync(fd)
 
 
-def parts_of(path: str) -> list[str]:
+def checked_parts(path: str) -> list[str]:
     """The components of a vault-relative path; `Invalid` when it could leave the vault or reach into `.git`."""
     parts = path.split("/")
     for part in parts:
-        folded = (part if part.isascii() else _as_compared(part)).casefold().rstrip(". ")
+        folded = (part if part.isascii() else _without_hfs_ignored(part)).casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
-            raise Invalid(
+            raise InvalidInputError(
                 f"{path!r} is not a path inside the vault",
                 "give a path as `cortex search` shows it",
             )
@@ -72,41 +78,41 @@ def parts_of(path: str) -> list[str]:
 
 
 @contextmanager
-def folder(root: str, path: str, *, create: bool = False) -> Iterator[Folder]:
+def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenFolder]:
     """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700, and in a vault that a group shares
     with the rights of that group."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        for part in parts_of(path) if path else ():
+        for part in checked_parts(path) if path else ():
             new = False
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=chain[-1])
                     new = True
             try:
-                chain.append(os.open(part, _FOLDER, dir_fd=chain[-1]))
+                chain.append(os.open(part, _OPEN_FOLDER_FLAGS, dir_fd=chain[-1]))
                 if new:
-                    share(chain[-1], os.fstat(chain[0]))
+                    share_with_group(chain[-1], os.fstat(chain[0]))
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                    raise Invalid(
+                    raise InvalidInputError(
                         f"{path}: {part} is a link or a file, not a folder; nothing is read or written through it",
                         f"replace {part} by a real folder",
                     ) from error
                 raise
-        yield Folder(path, tuple(chain))
+        yield OpenFolder(path, tuple(chain))
     finally:
         for fd in reversed(chain):
             _close_quietly(fd)
 
 
-def publish(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
+def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
     """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
     the disk refuses; then nothing of this call is left to see."""
-    parent, name = _split(path)
-    with folder(root, parent, create=True) as place:
-        _link_new(place, name, [data] if isinstance(data, bytes) else data)
+    parent, name = _split_checked(path)
+    with open_folder(root, parent, create=True) as place:
+        _write_and_link(place, name, [data] if isinstance(data, bytes) else data)
         try:
             place.sync()
         except OSError:
@@ -118,20 +124,23 @@ def publish(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
     """Put `data` in the place of a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
-    parent, name = _split(path)
+    parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
-    with folder(root, parent) as place:
+    with open_folder(root, parent) as place:
         mode = stat.S_IMODE(os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_mode)
         try:
-            _write_named(place.fd, temp, data, mode)
+            _write_temp_file(place.fd, temp, data, mode)
             # Looked at as late as can be: writing and syncing took milliseconds in which an editor may have saved.
-            before = _identity(place.fd, name)
-            if _read_at(place.fd, name, None) != expected or _identity(place.fd, name) != before:
-                raise Conflict(
+            before = _file_identity(place.fd, name)
+            if (
+                _read_at(place.fd, name, None) != expected
+                or _file_identity(place.fd, name) != before
+            ):
+                raise ConflictError(
                     f"{path} was changed by somebody else just now", "run the command again"
                 )
             os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
-        except (OSError, Conflict):
+        except (OSError, ConflictError):
             with suppress(OSError):
                 os.unlink(temp, dir_fd=place.fd)
             raise
@@ -141,9 +150,12 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
 def move(root: str, source: str, target: str) -> None:
     """Move a file without ever being without it: link it into its new folder, sync that, then unlink the old name.
     A crash between leaves both names, and moving again finishes. `Conflict` when another file has the name."""
-    source_parent, source_name = _split(source)
-    target_parent, target_name = _split(target)
-    with folder(root, source_parent) as here, folder(root, target_parent, create=True) as there:
+    source_parent, source_name = _split_checked(source)
+    target_parent, target_name = _split_checked(target)
+    with (
+        open_folder(root, source_parent) as here,
+        open_folder(root, target_parent, create=True) as there,
+    ):
         linked = True
         try:
             os.link(
@@ -155,8 +167,8 @@ def move(root: str, source: str, target: str) -> None:
             )
         except FileExistsError:
             linked = False
-            if not _same_file(here.fd, source_name, there.fd, target_name):
-                raise Conflict(
+            if not _has_same_bytes(here.fd, source_name, there.fd, target_name):
+                raise ConflictError(
                     f"{target} exists and differs from {source}",
                     "compare the two files, then remove one",
                 ) from None
@@ -171,61 +183,61 @@ def move(root: str, source: str, target: str) -> None:
         here.sync()
 
 
-def sync(root: str, path: str) -> None:
+def sync_folder(root: str, path: str) -> None:
     """Make the entries of a folder durable: an earlier process may have named a file there and died before it did so."""
-    with folder(root, path) as place:
+    with open_folder(root, path) as place:
         place.sync()
 
 
-def flush_all(root: str, paths: Iterable[str]) -> None:
+def sync_files(root: str, paths: Iterable[str]) -> None:
     """Make files durable that another program has written or removed, and the entries of their folders. What is no
     regular file is left out."""
     parents = set()
     for path in paths:
-        parent, name = _split(path)
+        parent, name = _split_checked(path)
         while parent and not os.path.isdir(
             os.path.join(root, parent)
         ):  # removed with its last file
             parent = parent.rpartition("/")[0]
         parents.add(parent)
         with (
-            suppress(FileNotFoundError, NotADirectoryError, Invalid),
-            folder(root, _split(path)[0]) as place,
+            suppress(FileNotFoundError, NotADirectoryError, InvalidInputError),
+            open_folder(root, _split_checked(path)[0]) as place,
         ):
             fd = open_regular(name, at=place.fd)
             try:
-                flush(fd)
+                full_fsync(fd)
             finally:
                 _close_quietly(fd)
     for parent in parents:
-        with suppress(Invalid):
-            sync(root, parent)
+        with suppress(InvalidInputError):
+            sync_folder(root, parent)
 
 
 def remove(root: str, path: str) -> None:
     """Delete one file and make that durable."""
-    parent, name = _split(path)
-    with folder(root, parent) as place:
+    parent, name = _split_checked(path)
+    with open_folder(root, parent) as place:
         os.unlink(name, dir_fd=place.fd)
         place.sync()
 
 
 def read(root: str, path: str, limit: int | None = None) -> bytes:
     """The bytes of a regular file, at most `limit` of them. Follows no link and never blocks on a pipe or device."""
-    parent, name = _split(path)
+    parent, name = _split_checked(path)
     try:
-        with folder(root, parent) as place:
+        with open_folder(root, parent) as place:
             return _read_at(place.fd, name, limit)
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(
+        raise NotFoundError(
             f"there is no {path} in the vault", "cortex search finds notes by their words"
         ) from None
 
 
-def chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
+def iter_chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
     """The bytes of a regular file from `start` on, a megabyte at a time."""
-    parent, name = _split(path)
-    with folder(root, parent) as place:
+    parent, name = _split_checked(path)
+    with open_folder(root, parent) as place:
         fd = open_regular(name, at=place.fd)
         try:
             os.lseek(fd, start, os.SEEK_SET)
@@ -237,8 +249,8 @@ def chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
 
 def size(root: str, path: str) -> int:
     """The bytes of a file, without opening it."""
-    parent, name = _split(path)
-    with folder(root, parent) as place:
+    parent, name = _split_checked(path)
+    with open_folder(root, parent) as place:
         return os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_size
 
 
@@ -247,36 +259,38 @@ def exists(root: str, path: str) -> bool:
     return os.path.lexists(os.path.join(root, path))
 
 
-def names(root: str, path: str) -> list[str]:
+def list_names(root: str, path: str) -> list[str]:
     """The names in a folder, sorted; none when there is no such folder."""
     try:
-        with folder(root, path) as place:
+        with open_folder(root, path) as place:
             return sorted(os.listdir(place.fd))
     except FileNotFoundError:
         return []
 
 
-def notes_in(root: str, path: str) -> list[str]:
+def list_notes(root: str, path: str) -> list[str]:
     """The names of the notes in a folder, sorted; hidden files are none."""
-    return [name for name in names(root, path) if name.endswith(".md") and not name.startswith(".")]
+    return [
+        name for name in list_names(root, path) if name.endswith(".md") and not name.startswith(".")
+    ]
 
 
-def _as_compared(part: str) -> str:
+def _without_hfs_ignored(part: str) -> str:
     import re  # noqa: PLC0415  nearly every name is ASCII
 
-    return re.sub(_HFS_IGNORES, "", part)
+    return re.sub(_HFS_IGNORED_CHARS, "", part)
 
 
-def _split(path: str) -> tuple[str, str]:
+def _split_checked(path: str) -> tuple[str, str]:
     """A path's folder and name, all of it checked."""
-    *parents, name = parts_of(path)
+    *parents, name = checked_parts(path)
     return "/".join(parents), name
 
 
-def share(fd: int, above: os.stat_result) -> None:
+def share_with_group(fd: int, above: os.stat_result) -> None:
     """Give a new file or folder to the group that shares the folder `above`; otherwise it stays its owner's alone. As with git's
     `core.sharedRepository`, no umask takes the group's rights away; others get none. Raises `OSError`."""
-    if above.st_mode & _GROUP != _GROUP:
+    if above.st_mode & _SHARED_FOLDER_BITS != _SHARED_FOLDER_BITS:
         return
     made = os.fstat(fd)
     if made.st_gid != above.st_gid:  # its own folder has lost the setgid bit
@@ -289,25 +303,25 @@ def share(fd: int, above: os.stat_result) -> None:
     )
 
 
-def is_shared(path: str) -> bool:
+def is_group_shared(path: str) -> bool:
     """Whether a folder is one that a group shares: writable by its group, with the setgid bit."""
     try:
-        return os.stat(path).st_mode & _GROUP == _GROUP
+        return os.stat(path).st_mode & _SHARED_FOLDER_BITS == _SHARED_FOLDER_BITS
     except OSError:
         return False
 
 
-def umask() -> int:
+def current_umask() -> int:
     """The umask of the process; it can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
-def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
+def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> None:
     """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
     parent = place.fd
-    unnamed = _open_unnamed(parent)
+    unnamed = _open_tmpfile(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
     temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
     fd = (
@@ -318,10 +332,10 @@ def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
     linked = False
     try:
         try:
-            share(fd, os.fstat(place.chain[0]))
+            share_with_group(fd, os.fstat(place.fds[0]))
             for piece in pieces:
                 write_all(fd, piece)
-            flush(fd)
+            full_fsync(fd)
             if unnamed is None:
                 os.link(temp, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
             else:
@@ -340,19 +354,19 @@ def _link_new(place: Folder, name: str, pieces: Iterable[bytes]) -> None:
                 os.unlink(temp, dir_fd=parent)
 
 
-def _open_unnamed(parent: int) -> int | None:
+def _open_tmpfile(parent: int) -> int | None:
     """A file without a name in the folder, or None where the system or the file system has no such thing."""
-    if _TMPFILE is None or not os.path.isdir("/proc/self/fd"):
+    if _O_TMPFILE is None or not os.path.isdir("/proc/self/fd"):
         return None
     try:
-        return os.open(".", _TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=parent)
+        return os.open(".", _O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=parent)
     except OSError as error:
-        if error.errno in _NO_TMPFILE:
+        if error.errno in _TMPFILE_UNSUPPORTED_ERRNOS:
             return None
         raise
 
 
-def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
+def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
     """Write a temporary file that a rename is to publish; the name may be left over from a killed process."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)
@@ -360,19 +374,19 @@ def _write_named(parent: int, name: str, data: bytes, mode: int) -> None:
     try:
         write_all(fd, data)
         os.fchmod(fd, mode)
-        flush(fd)
+        full_fsync(fd)
     finally:
         os.close(fd)
 
 
-def flush(fd: int) -> None:
+def full_fsync(fd: int) -> None:
     """Make an open file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
-    if _FULL_SYNC is not None:
+    if _F_FULLFSYNC is not None:
         try:
-            fcntl.fcntl(fd, _FULL_SYNC)
+            fcntl.fcntl(fd, _F_FULLFSYNC)
             return
         except OSError as error:
-            if error.errno not in _NO_FULL_SYNC:
+            if error.errno not in _FULL_SYNC_UNSUPPORTED_ERRNOS:
                 raise  # fsync would report the same failure only once, and so say that all is well
     os.fsync(fd)
 
@@ -399,32 +413,34 @@ def open_regular(
             dir_fd=at,
         )
     except OSError as error:
-        if error.errno in _NO_FILE:
-            raise Invalid(
-                f"{path} is {_NO_FILE[error.errno]}, not a regular file",
+        if error.errno in _NOT_REGULAR_ERRNOS:
+            raise InvalidInputError(
+                f"{path} is {_NOT_REGULAR_ERRNOS[error.errno]}, not a regular file",
                 "put a regular file there, or remove it",
             ) from error
         raise
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise Invalid(f"{path} is not a regular file", "put a regular file there, or remove it")
-    except (OSError, Invalid):
+            raise InvalidInputError(
+                f"{path} is not a regular file", "put a regular file there, or remove it"
+            )
+    except (OSError, InvalidInputError):
         _close_quietly(fd)
         raise
     return fd
 
 
-def read_small(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
+def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
     """At most `most` bytes of a file that lies beside or around a vault (git's own files, `.cortex-project`), from its end with `end`.
     Nothing when there is none, and when it may not be read: see `fault_of`. `follow` is for a person's own settings, which may be a link
     to a file of theirs."""
     try:
         fd = open_regular(path, follow=follow)
-    except (OSError, ValueError, Invalid):
+    except (OSError, ValueError, InvalidInputError):
         return b""
     try:
         status = os.fstat(fd)
-        if _not_ours(path, status, follow=follow):
+        if _ownership_fault(path, status, follow=follow):
             return b""
         return read_fd(fd, most, max(0, status.st_size - most) if end else 0)
     except OSError:
@@ -433,10 +449,10 @@ def read_small(path: str, most: int, *, end: bool = False, follow: bool = False)
         _close_quietly(fd)
 
 
-def listed(folder: str) -> list[str]:
+def list_folder(folder: str) -> list[str]:
     """The names in a folder that lies beside or around a vault, sorted; none when there is no such folder, or a link in its place."""
     try:
-        fd = os.open(folder, _FOLDER)
+        fd = os.open(folder, _OPEN_FOLDER_FLAGS)
     except (OSError, ValueError):
         return []
     try:
@@ -447,23 +463,23 @@ def listed(folder: str) -> list[str]:
         _close_quietly(fd)
 
 
-def fault_of(path: str, *, follow: bool = False) -> str:
+def why_unreadable(path: str, *, follow: bool = False) -> str:
     """Why `read_small` does not read what lies there; empty when it does, and when nothing does."""
     try:
         fd = open_regular(path, follow=follow)
     except (FileNotFoundError, NotADirectoryError):
         return ""
-    except Invalid as error:
+    except InvalidInputError as error:
         return error.message.removeprefix(f"{path} ")
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     try:
-        return _not_ours(path, os.fstat(fd), follow=follow)
+        return _ownership_fault(path, os.fstat(fd), follow=follow)
     finally:
         _close_quietly(fd)
 
 
-def _not_ours(path: str, status: os.stat_result, *, follow: bool) -> str:
+def _ownership_fault(path: str, status: os.stat_result, *, follow: bool) -> str:
     """Why an open file is not to be trusted: where a link may lead to it, another user's is not, and neither is one that a stranger can have
     put where we look for ours, as everybody can in a folder like /tmp."""
     if status.st_uid in (os.geteuid(), 0):
@@ -500,12 +516,12 @@ def _read_at(parent: int, name: str, limit: int | None) -> bytes:
         _close_quietly(fd)
 
 
-def _identity(parent: int, name: str) -> tuple[int, int, int]:
+def _file_identity(parent: int, name: str) -> tuple[int, int, int]:
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _same_file(here: int, source: str, there: int, target: str) -> bool:
+def _has_same_bytes(here: int, source: str, there: int, target: str) -> bool:
     """Whether two names hold the same bytes: two links to one file, or two equal copies."""
     one = os.stat(source, dir_fd=here, follow_symlinks=False)
     two = os.stat(target, dir_fd=there, follow_symlinks=False)

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from cortex.core.text.strings import RESERVED_STEMS
 
-SETTINGS = "cortex.toml"
-PENDING = "inbox/pending"
-FAILED = "inbox/failed"
-RECORDS = "records"
+SETTINGS_FILE = "cortex.toml"
+PENDING_FOLDER = "inbox/pending"
+FAILED_FOLDER = "inbox/failed"
+RECORDS_FOLDER = "records"
 
-_WINDOWS_REFUSES = frozenset('<>:"|?*\\') | frozenset(map(chr, range(32)))
-MAX_PATH = 200  # characters below the vault's root: Windows allows 260 for the whole path
-
-
-def pending(event_id: str) -> str:
-    return f"{PENDING}/{event_id}.md"
+_WINDOWS_FORBIDDEN_CHARS = frozenset('<>:"|?*\\') | frozenset(map(chr, range(32)))
+MAX_PATH_CHARS = 200  # characters below the vault's root: Windows allows 260 for the whole path
 
 
-def failed(event_id: str) -> str:
-    return f"{FAILED}/{event_id}.md"
+def pending_path(event_id: str) -> str:
+    return f"{PENDING_FOLDER}/{event_id}.md"
 
 
-def record(type_: str, record_id: str) -> str:
-    return f"{RECORDS}/{type_}/{record_id}.md"
+def failed_path(event_id: str) -> str:
+    return f"{FAILED_FOLDER}/{event_id}.md"
 
 
-def name_problem(path: str) -> str:
+def record_path(type_: str, record_id: str) -> str:
+    return f"{RECORDS_FOLDER}/{type_}/{record_id}.md"
+
+
+def portability_problem(path: str) -> str:
     """Why a vault-relative path cannot be checked out everywhere; empty when it can."""
-    if len(path) > MAX_PATH:
-        return f"the path has {len(path)} characters; Windows may fail beyond {MAX_PATH}"
+    if len(path) > MAX_PATH_CHARS:
+        return f"the path has {len(path)} characters; Windows may fail beyond {MAX_PATH_CHARS}"
     for part in path.split("/"):
-        if not _WINDOWS_REFUSES.isdisjoint(part):
+        if not _WINDOWS_FORBIDDEN_CHARS.isdisjoint(part):
             return f"{part!r} holds a character that Windows refuses"
         if part.endswith((" ", ".")):
             return f"{part!r} ends with a blank or a dot, which Windows drops"

@@ -5,41 +5,41 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
-from cortex.vault.layout import SETTINGS
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import store
 
-_LOCKS = "cortex-locks"  # in a git folder that a group shares
-_MOST = 10_000  # bytes of the file that names the default vault
+_LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
+_MAX_BYTES = 10_000  # bytes of the file that names the default vault
 
 
 class Vault(NamedTuple):
     """An existing vault: its root, an absolute path without links."""
 
     root: str
-    named: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
-    default: str | None = (
+    is_explicit: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
+    default_root: str | None = (
         None  # the default vault of whoever asks, when that is not this process; else None
     )
 
-    def cache(self) -> str:
+    def cache_folder(self) -> str:
         """The private folder of what can be rebuilt."""
-        return user_folders.vault_folder("cache", self.root)
+        return user_folders.ensure_vault_folder("cache", self.root)
 
-    def state(self) -> str:
+    def state_folder(self) -> str:
         """The private folder of what is known of sessions, and of locks."""
-        return user_folders.vault_folder("state", self.root)
+        return user_folders.ensure_vault_folder("state", self.root)
 
-    def locks(self) -> str:
+    def locks_folder(self) -> str:
         """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
         folder, made when missing, for the users of the group to keep each other out."""
-        git = checkout.git_folder(self.root) if files.is_shared(self.root) else None
-        if git is None or not files.is_shared(git[2]):
-            return self.state()
-        return store.make_shared(os.path.join(git[2], _LOCKS))
+        git = checkout.find_repository(self.root) if files.is_group_shared(self.root) else None
+        if git is None or not files.is_group_shared(git[2]):
+            return self.state_folder()
+        return store.ensure_shared_folder(os.path.join(git[2], _LOCKS_FOLDER))
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
@@ -48,7 +48,7 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
             return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
-                named=True
+                is_explicit=True
             )
     for below in ("", "vault"):
         directory = os.path.realpath(cwd)
@@ -58,44 +58,48 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
             if directory == os.path.dirname(directory):
                 break
             directory = os.path.dirname(directory)
-    if default := default_vault():
-        return _vault_at(default, f"the default in {default_file()}")
-    if fault := default_fault():
-        raise Invalid(
-            f"{default_file()}, which names your default vault, {fault}",
+    if default := default_vault_root():
+        return _vault_at(default, f"the default in {default_vault_file()}")
+    if fault := default_vault_fault():
+        raise InvalidInputError(
+            f"{default_vault_file()}, which names your default vault, {fault}",
             "cortex init DIR --default writes it anew",
         )
-    raise NotFound(
+    raise NotFoundError(
         f"there is no vault in {cwd} or above it",
         "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere",
     )
 
 
-def default_file() -> str:
+def default_vault_file() -> str:
     """The file whose one line names the user's default vault."""
     return os.path.join(user_folders.user_folder("config"), "default-vault")
 
 
-def default_vault() -> str:
+def default_vault_root() -> str:
     """The path of the user's default vault; empty when none is set."""
     return os.fsdecode(
-        files.read_small(default_file(), _MOST, follow=True).partition(b"\n")[0].strip()
+        files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
+        .partition(b"\n")[0]
+        .strip()
     )
 
 
-def default_fault() -> str:
+def default_vault_fault() -> str:
     """Why the file that names the default vault is not read; empty when it is, and when there is none. It may be a link to a file of the user's."""
-    return files.fault_of(default_file(), follow=True)
+    return files.why_unreadable(default_vault_file(), follow=True)
 
 
-def personal_vault(vault: Vault) -> Vault | None:
+def find_personal_vault(vault: Vault) -> Vault | None:
     """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
     and when it cannot be used; `personal_problem` says why. Raises nothing."""
     root = _personal_root(vault)
-    return Vault(root, default=vault.default) if root and not _personal_fault(root) else None
+    return (
+        Vault(root, default_root=vault.default_root) if root and not _personal_fault(root) else None
+    )
 
 
-def personal_problem(vault: Vault) -> Problem | None:
+def personal_vault_problem(vault: Vault) -> Problem | None:
     """Why the person's own vault cannot be used though they have named one."""
     root = _personal_root(vault)
     fault = _personal_fault(root) if root else ""
@@ -112,7 +116,7 @@ def personal_problem(vault: Vault) -> Problem | None:
 
 def _personal_root(vault: Vault) -> str:
     """The path of the default vault, without links; empty when none is named or it is `vault` itself."""
-    named = default_vault() if vault.default is None else vault.default
+    named = default_vault_root() if vault.default_root is None else vault.default_root
     try:
         root = os.path.realpath(named) if os.path.isabs(named) else named
     except ValueError:  # a NUL in the file that names it
@@ -129,20 +133,20 @@ def _personal_fault(root: str) -> str:
 
 
 def _is_vault(directory: str) -> bool:
-    return os.path.isfile(os.path.join(directory, SETTINGS))
+    return os.path.isfile(os.path.join(directory, SETTINGS_FILE))
 
 
 def _vault_at(directory: str, source: str) -> Vault:
     if not _is_vault(directory):
-        settings = os.path.join(directory, SETTINGS)
+        settings = os.path.join(directory, SETTINGS_FILE)
         if os.path.lexists(settings):
-            fault = files.fault_of(settings) or "is a link that leads nowhere"
-            raise Invalid(
+            fault = files.why_unreadable(settings) or "is a link that leads nowhere"
+            raise InvalidInputError(
                 f"{settings} (from {source}) {fault}",
                 f"restore the file, or remove it and run: cortex init {directory}",
             )
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
-        raise NotFound(
+        raise NotFoundError(
             f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one"
         )
     return Vault(os.path.realpath(directory))

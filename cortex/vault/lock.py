@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cortex.core.model.problem import Conflict
+from cortex.core.model.problem import ConflictError
 from cortex.vault import files
 
 
@@ -19,21 +19,21 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
     fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         if os.fstat(fd).st_uid == os.geteuid():
-            files.share(fd, os.stat(os.path.dirname(path)))
-        _take(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
+        _acquire(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
     finally:
         os.close(fd)
 
 
-def _take(fd: int, mode: int, what: str, wait: float) -> None:
+def _acquire(fd: int, mode: int, what: str, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:
         try:
             fcntl.flock(fd, mode | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise Conflict(
+                raise ConflictError(
                     f"another cortex is busy with the {what} of this vault",
                     "wait until it has finished, then run the command again",
                 ) from None

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text import toml
 from cortex.vault import files
-from cortex.vault.layout import SETTINGS
+from cortex.vault.layout import SETTINGS_FILE
 
-FORMAT = 1
-_MOST_STEPS = 20  # from one alias to the next
-_PROJECT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
+FORMAT_VERSION = 1
+_MAX_ALIAS_STEPS = 20  # from one alias to the next
+_PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
-_MOST_PHRASES, _LONGEST_PHRASE = 50, 60  # for one type; characters
+_MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
 
 
 class Settings(NamedTuple):
@@ -29,13 +29,13 @@ class Settings(NamedTuple):
     aliases: tuple[
         tuple[str, str], ...
     ] = ()  # projects that were merged, each with the one that it is part of now
-    hooks: bool = True  # whether the hooks of agent hosts capture and answer here
-    prompts: bool = False  # whether they keep what the user asks
+    hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
+    captures_prompts: bool = False  # whether they keep what the user asks
     phrases: tuple[
         tuple[str, tuple[str, ...]], ...
     ] = ()  # record type -> words at the beginning of a line that say so, the team's own
 
-    def project(self, name: str) -> str:
+    def resolve_project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
         return dict(self.aliases).get(name, name)
 
@@ -43,22 +43,24 @@ class Settings(NamedTuple):
 def load(root: str) -> Settings:
     """The settings, with defaults in the place of what cannot be read, and a problem for each of those."""
     try:
-        table = toml.parsed(files.read(root, SETTINGS, _MAX_BYTES).decode())
+        table = toml.parse(files.read(root, SETTINGS_FILE, _MAX_BYTES).decode())
     except (CortexError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         return Settings(
             problems=(
                 Problem(
-                    SETTINGS, f"cannot be read: {reason}", "mend it; defaults are used meanwhile"
+                    SETTINGS_FILE,
+                    f"cannot be read: {reason}",
+                    "mend it; defaults are used meanwhile",
                 ),
             )
         )
     problems = []
-    if table.get("format", FORMAT) != FORMAT:
+    if table.get("format", FORMAT_VERSION) != FORMAT_VERSION:
         problems.append(
             Problem(
-                SETTINGS,
-                f"format {table['format']!r} is not the format {FORMAT} that this program knows",
+                SETTINGS_FILE,
+                f"format {table['format']!r} is not the format {FORMAT_VERSION} that this program knows",
                 "update cortex",
             )
         )
@@ -67,39 +69,41 @@ def load(root: str) -> Settings:
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
         problems.append(
             Problem(
-                SETTINGS,
+                SETTINGS_FILE,
                 "[index] exclude is not a list of patterns",
                 'write exclude = ["private/*"]',
             )
         )
         exclude = []
-    switches = {key: _switch(table, "sync", key, problems) for key in ("autocommit", "push")}
-    aliases = _aliases(table.get("projects", {}), problems)
-    hooks, prompts = (_switch(table, "hooks", key, problems) for key in ("enabled", "prompts"))
-    phrases = _phrases(table.get("extract", {}), problems)
+    switches = {key: _parse_switch(table, "sync", key, problems) for key in ("autocommit", "push")}
+    aliases = _parse_aliases(table.get("projects", {}), problems)
+    hooks, prompts = (
+        _parse_switch(table, "hooks", key, problems) for key in ("enabled", "prompts")
+    )
+    phrases = _parse_phrases(table.get("extract", {}), problems)
     return Settings(
         tuple(exclude),
         tuple(problems),
         **switches,
         aliases=aliases,
-        hooks=hooks is not False,
-        prompts=bool(prompts),
+        hooks_enabled=hooks is not False,
+        captures_prompts=bool(prompts),
         phrases=phrases,
     )
 
 
-def is_project(name: str) -> bool:
+def is_project_name(name: str) -> bool:
     """Whether a capture can have this as its project."""
-    return bool(_PROJECT.fullmatch(name))
+    return bool(_PROJECT_RE.fullmatch(name))
 
 
-def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
+def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
     """The pairs below `[projects.aliases]`, each with its last target; those that are none, or lead in a circle, left out."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
         problems.append(
             Problem(
-                SETTINGS,
+                SETTINGS_FILE,
                 "[projects] aliases is no table of names",
                 'write [projects.aliases] and below it "old" = "new"',
             )
@@ -108,29 +112,31 @@ def _aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str],
     good = {
         old: new
         for old, new in table.items()
-        if isinstance(new, str) and new and old and old != new and is_project(new)
+        if isinstance(new, str) and new and old and old != new and is_project_name(new)
     }
     found = []
     for old in table:
         new, seen = good.get(old, ""), {old}
-        while new in good and new not in seen and len(seen) < _MOST_STEPS:
+        while new in good and new not in seen and len(seen) < _MAX_ALIAS_STEPS:
             seen.add(new)
             new = good[new]
         if not new or new in good:
             why = "leads back to itself" if new else "is no other project"
             hint = 'write "old" = "new" with a project of [a-z0-9._-], or take the line out'
-            problems.append(Problem(SETTINGS, f"the alias of {old[:100]!r} {why}", hint))
+            problems.append(Problem(SETTINGS_FILE, f"the alias of {old[:100]!r} {why}", hint))
         else:
             found.append((old, new))
     return tuple(found)
 
 
-def _phrases(table: object, problems: list[Problem]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _parse_phrases(
+    table: object, problems: list[Problem]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The pairs of `[extract]`: a record type and the words that say it."""
     if not isinstance(table, dict):
         problems.append(
             Problem(
-                SETTINGS,
+                SETTINGS_FILE,
                 "[extract] is no table",
                 'write [extract] and below it decision = ["we agreed to"]',
             )
@@ -143,16 +149,16 @@ def _phrases(table: object, problems: list[Problem]) -> tuple[tuple[str, tuple[s
             if isinstance(words, list)
             else []
         )
-        good = tuple(word for word in listed if 0 < len(word) <= _LONGEST_PHRASE)[:_MOST_PHRASES]
-        if not is_project(type_) or not isinstance(words, list) or len(good) < len(words):
-            why = f"[extract] {type_[:40]} is no list of at most {_MOST_PHRASES} phrases of at most {_LONGEST_PHRASE} characters"
-            problems.append(Problem(SETTINGS, why, 'write decision = ["we agreed to"]'))
-        if is_project(type_) and good:
+        good = tuple(word for word in listed if 0 < len(word) <= _MAX_PHRASE_CHARS)[:_MAX_PHRASES]
+        if not is_project_name(type_) or not isinstance(words, list) or len(good) < len(words):
+            why = f"[extract] {type_[:40]} is no list of at most {_MAX_PHRASES} phrases of at most {_MAX_PHRASE_CHARS} characters"
+            problems.append(Problem(SETTINGS_FILE, why, 'write decision = ["we agreed to"]'))
+        if is_project_name(type_) and good:
             found.append((type_, good))
     return tuple(found)
 
 
-def _switch(
+def _parse_switch(
     table: dict[str, object], section: str, key: str, problems: list[Problem]
 ) -> bool | None:
     """What a section says of `key`: true, false, or nothing."""
@@ -163,7 +169,7 @@ def _switch(
     if value is not None or not isinstance(held, dict):
         problems.append(
             Problem(
-                SETTINGS,
+                SETTINGS_FILE,
                 f"[{section}] {key} is neither true nor false",
                 f"write {key} = true, {key} = false, or neither",
             )

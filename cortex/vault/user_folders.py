@@ -9,15 +9,15 @@ import os
 import stat
 import sys
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import SHA256_MODULE
 
-_XDG = {
+_XDG_FOLDERS = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "state": ("XDG_STATE_HOME", ".local/state"),
     "config": ("XDG_CONFIG_HOME", ".config"),
 }
-_MACOS = {
+_MACOS_FOLDERS = {
     "cache": "Library/Caches",
     "state": "Library/Application Support",
     "config": "Library/Application Support",
@@ -27,23 +27,25 @@ _MACOS = {
 def user_folder(kind: str) -> str:
     """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
     home = os.path.expanduser("~")
-    variable, below_home = _XDG[kind]
+    variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):
         return os.path.join(named, "cortex")
-    return os.path.join(home, _MACOS[kind] if sys.platform == "darwin" else below_home, "cortex")
+    return os.path.join(
+        home, _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home, "cortex"
+    )
 
 
-def vault_folder(kind: str, root: str) -> str:
+def ensure_vault_folder(kind: str, root: str) -> str:
     """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `Invalid`
     when it is not ours alone: what lies there (an index full of pickles) is trusted."""
-    path = vault_path(kind, root)
+    path = vault_folder_path(kind, root)
     os.makedirs(path, mode=0o700, exist_ok=True)
     check_private(path)
     return path
 
 
-def vault_path(kind: str, root: str) -> str:
+def vault_folder_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
     return os.path.join(
         user_folder(kind),
@@ -65,8 +67,12 @@ def check_private(path: str) -> None:
     """Raise `Invalid` unless `path` is a real folder of this user that nobody else can write or look into."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise Invalid(f"{path} is not a folder of yours", "remove it; Cortex makes a private one")
+        raise InvalidInputError(
+            f"{path} is not a folder of yours", "remove it; Cortex makes a private one"
+        )
     if status.st_mode & 0o022:
-        raise Invalid(f"others may write into {path}", "remove it; Cortex makes a private one")
+        raise InvalidInputError(
+            f"others may write into {path}", "remove it; Cortex makes a private one"
+        )
     if status.st_mode & 0o055:
         os.chmod(path, 0o700)

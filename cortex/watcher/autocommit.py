@@ -6,45 +6,51 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, Invalid, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
-from cortex.vault.git.commit import Change
-from cortex.vault.layout import RECORDS, SETTINGS
+from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.layout import RECORDS_FOLDER, SETTINGS_FILE
 
-SETTLED = 2.0  # seconds that a file has to lie untouched
-_MOST_READ = 4 * 1024 * 1024
-_KEPT = ("events/", f"{RECORDS}/", "sessions/")  # notes of ours: without an id they are not whole
+SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
+_MAX_READ_BYTES = 4 * 1024 * 1024
+_NOTE_FOLDERS = (
+    "events/",
+    f"{RECORDS_FOLDER}/",
+    "sessions/",
+)  # notes of ours: without an id they are not whole
 
 
-class Sorted(NamedTuple):
+class CommitCandidates(NamedTuple):
     """The changes of a vault: what can be committed, what is still being written, what has to be mended first."""
 
-    ready: tuple[Change, ...]
-    young: tuple[Change, ...]
-    held: tuple[Problem, ...]
+    ready: tuple[UncommittedChange, ...]
+    recent: tuple[UncommittedChange, ...]
+    blocked: tuple[Problem, ...]
 
 
-def wanted(root: str) -> bool:
+def is_enabled(root: str) -> bool:
     """Whether the watcher commits here: as the vault's settings say, else where the vault is a repository of its own."""
-    if (around := checkout.git_folder(root)) is None:
+    if (around := checkout.find_repository(root)) is None:
         return False
     chosen = settings.load(root).autocommit
     return around[0] == root if chosen is None else chosen
 
 
-def sort(root: str, changed: Iterable[Change], now: float) -> Sorted:
+def classify_changes(
+    root: str, changed: Iterable[UncommittedChange], now: float
+) -> CommitCandidates:
     """Look at every changed file as it lies there at `now` (seconds since the epoch)."""
-    ready: list[Change] = []
-    young: list[Change] = []
+    ready: list[UncommittedChange] = []
+    young: list[UncommittedChange] = []
     held: list[Problem] = []
     for change in changed:
         try:
             fresh = (
-                _gone_lately(root, change.path, now)
+                _is_recent_deletion(root, change.path, now)
                 if change.kind == "D"
-                else _unfinished(root, change.path, now)
+                else _is_unfinished(root, change.path, now)
             )
         except FileNotFoundError:
             fresh = True  # gone since git looked
@@ -55,51 +61,51 @@ def sort(root: str, changed: Iterable[Change], now: float) -> Sorted:
             held.append(Problem(change.path, error.strerror or str(error), "check its permissions"))
             continue
         (young if fresh else ready).append(change)
-    return Sorted(tuple(ready), tuple(young), tuple(held))
+    return CommitCandidates(tuple(ready), tuple(young), tuple(held))
 
 
-def _gone_lately(root: str, path: str, now: float) -> bool:
+def _is_recent_deletion(root: str, path: str, now: float) -> bool:
     """A deletion counts when its folder is settled: some editors save by deleting and writing anew."""
     try:
-        return _fresh(os.stat(os.path.join(root, os.path.dirname(path))), now)
+        return _is_recent(os.stat(os.path.join(root, os.path.dirname(path))), now)
     except FileNotFoundError:
         return False  # gone with its folder
 
 
-def _unfinished(root: str, path: str, now: float) -> bool:
+def _is_unfinished(root: str, path: str, now: float) -> bool:
     """Whether somebody seems to be writing the file. `Invalid` when it has to be mended before it is committed."""
     status = os.lstat(os.path.join(root, path))
-    if _fresh(status, now):
+    if _is_recent(status, now):
         return True
-    data = files.read(root, path, _MOST_READ)
-    if path == SETTINGS and (wrong := settings.load(root).problems):
-        raise Invalid(wrong[0].message, wrong[0].hint)
+    data = files.read(root, path, _MAX_READ_BYTES)
+    if path == SETTINGS_FILE and (wrong := settings.load(root).problems):
+        raise InvalidInputError(wrong[0].message, wrong[0].hint)
     if path.lower().endswith(".md"):
-        check_whole(path, data)
+        check_complete(path, data)
     return False
 
 
-def check_whole(path: str, data: bytes) -> None:
+def check_complete(path: str, data: bytes) -> None:
     """Raise `Invalid` unless a note reads as if somebody had finished writing it. Markers that git left in its text
     are looked for where commits are made."""
-    if len(data) == _MOST_READ:
+    if len(data) == _MAX_READ_BYTES:
         data = data[: data.rfind(b"\n") + 1]
     note = notes.read(data, path)
     if note.problems:
-        raise Invalid(note.problems[0].message, note.problems[0].hint)
-    if path.startswith(_KEPT):
+        raise InvalidInputError(note.problems[0].message, note.problems[0].hint)
+    if path.startswith(_NOTE_FOLDERS):
         if not note.get("id"):
-            raise Invalid(
+            raise InvalidInputError(
                 "it has no id", "write one into its frontmatter, or move it to another folder"
             )
     elif (
-        not note.opening
+        not note.opening_fence
         and data.removeprefix(notes.BOM).startswith(b"---")
         and b"\n" not in data.partition(b"\n")[2]
     ):
-        raise Invalid("its frontmatter is only just begun", "write on")
+        raise InvalidInputError("its frontmatter is only just begun", "write on")
 
 
-def _fresh(status: os.stat_result, now: float) -> bool:
+def _is_recent(status: os.stat_result, now: float) -> bool:
     """Written moments ago. A future that some clock believes in passes as old after all."""
-    return abs(now - max(status.st_mtime, status.st_ctime)) < SETTLED
+    return abs(now - max(status.st_mtime, status.st_ctime)) < SETTLED_SECONDS

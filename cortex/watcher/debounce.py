@@ -7,41 +7,41 @@ import select
 import time
 from contextlib import suppress
 
-QUIET, LONGEST = 0.4, 2.0  # seconds
+QUIET_SECONDS, MAX_DELAY_SECONDS = 0.4, 2.0  # seconds
 
 
-class Trigger:
+class Debouncer:
     """Hints come from other threads, wakings from signals too: so no locks, and nothing is kept but two times."""
 
     def __init__(self) -> None:
-        self._first = self._last = 0.0
-        self._wake, self._waker = os.pipe()
-        os.set_blocking(self._wake, False)
-        os.set_blocking(self._waker, False)
+        self._first_notice = self._last_notice = 0.0
+        self._pipe_read_fd, self._pipe_write_fd = os.pipe()
+        os.set_blocking(self._pipe_read_fd, False)
+        os.set_blocking(self._pipe_write_fd, False)
 
-    def hint(self) -> None:
+    def notify(self) -> None:
         """Something may have changed."""
-        self._last = time.monotonic()
-        if not self._first:
-            self._first = self._last
+        self._last_notice = time.monotonic()
+        if not self._first_notice:
+            self._first_notice = self._last_notice
             self.wake()
 
-    def due(self) -> float | None:
+    def due_at(self) -> float | None:
         """When to look (monotonic seconds); None when nothing was hinted at."""
-        first = self._first
-        return min(self._last + QUIET, first + LONGEST) if first else None
+        first = self._first_notice
+        return min(self._last_notice + QUIET_SECONDS, first + MAX_DELAY_SECONDS) if first else None
 
-    def take(self) -> None:
+    def clear(self) -> None:
         """What was hinted at so far is about to be looked at."""
-        self._first = 0.0
+        self._first_notice = 0.0
 
     def wake(self) -> None:
         """End the wait."""
         with suppress(OSError):  # the pipe is full: it wakes anyway
-            os.write(self._waker, b"!")
+            os.write(self._pipe_write_fd, b"!")
 
     def wait(self, longest: float) -> None:
         """Sleep until woken, at most so many seconds."""
-        select.select([self._wake], [], [], longest)
+        select.select([self._pipe_read_fd], [], [], longest)
         with suppress(BlockingIOError):
-            os.read(self._wake, 4096)
+            os.read(self._pipe_read_fd, 4096)

@@ -8,26 +8,26 @@ import os
 import sys
 
 # Somebody else may change files there without this machine's kernel knowing.
-_REMOTE = frozenset({
+_REMOTE_FILE_SYSTEMS = frozenset({
     "9p", "acfs", "afpfs", "afs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs", "gfs2", "lustre", "ncpfs", "nfs", "nfs4", "osxfs", "prl_fs",
     "smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse", "fuse.gvfsd-fuse",
     "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse",
 })  # fmt: skip
-_MOUNTS = "/proc/self/mountinfo"
-_DELETE_SELF, _CLOSE_ON_EXEC = 0x400, 0x80000  # of inotify
+_MOUNTINFO_FILE = "/proc/self/mountinfo"
+_IN_DELETE_SELF, _IN_CLOEXEC = 0x400, 0x80000  # of inotify
 
 
-def blind(root: str, mounts: str = _MOUNTS) -> str:
+def remote_file_system(root: str, mounts: str = _MOUNTINFO_FILE) -> str:
     """The kind of file system that `root` lies on when changes there may go unnoticed; else empty."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            kind = kind_of(root, file.read())
+            kind = file_system_type(root, file.read())
     except OSError:
         return ""  # no Linux
-    return kind if kind in _REMOTE else ""
+    return kind if kind in _REMOTE_FILE_SYSTEMS else ""
 
 
-def kind_of(path: str, mountinfo: str) -> str:
+def file_system_type(path: str, mountinfo: str) -> str:
     """The file system type of the last mount on the nearest folder above `path`."""
     best, kind = "", ""
     for line in mountinfo.splitlines():
@@ -35,29 +35,29 @@ def kind_of(path: str, mountinfo: str) -> str:
         fields = mounted.split(" ")
         if not dash or len(fields) < 5:
             continue
-        point = _unescaped(fields[4])
+        point = _unescape_octal(fields[4])
         if (path == point or path.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
             best, kind = point, kind_and_more.split(" ")[0]
     return kind
 
 
-def exhausted(root: str) -> str:
+def exhausted_limit(root: str) -> str:
     """Why the kernel gives no more watches; empty when it does, and where there is no inotify. Watchdog keeps silent
     when it gets none for a folder inside a folder."""
     if sys.platform != "linux":
         return ""
     library = ctypes.CDLL(None, use_errno=True)
-    fd = library.inotify_init1(_CLOSE_ON_EXEC)
+    fd = library.inotify_init1(_IN_CLOEXEC)
     if fd < 0:
-        return reason(ctypes.get_errno())
+        return describe_limit(ctypes.get_errno())
     try:
-        watch = library.inotify_add_watch(fd, os.fsencode(root), _DELETE_SELF)
-        return reason(ctypes.get_errno()) if watch < 0 else ""
+        watch = library.inotify_add_watch(fd, os.fsencode(root), _IN_DELETE_SELF)
+        return describe_limit(ctypes.get_errno()) if watch < 0 else ""
     finally:
         os.close(fd)
 
 
-def reason(number: int) -> str:
+def describe_limit(number: int) -> str:
     """What an error of inotify means; empty for one that is not about running out."""
     if number == errno.ENOSPC:
         return "the limit of watched folders is reached (sysctl fs.inotify.max_user_watches)"
@@ -66,7 +66,7 @@ def reason(number: int) -> str:
     return ""
 
 
-def _unescaped(field: str) -> str:
+def _unescape_octal(field: str) -> str:
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         field = field.replace(code, character)
     return field

@@ -7,28 +7,28 @@ import os
 import time
 from typing import NamedTuple
 
-from cortex.core.model.problem import Conflict
+from cortex.core.model.problem import ConflictError
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-_FILE = "watch.lock"
-_PATIENCE = 0.5  # seconds: `--status` holds the lock for an instant to learn that nobody does
+_FILE_NAME = "watch.lock"
+_WAIT_SECONDS = 0.5  # seconds: `--status` holds the lock for an instant to learn that nobody does
 
 
-class Holder(NamedTuple):
+class RunningWatcher(NamedTuple):
     """The watcher that runs. Its process id is 0 when it has not written it yet."""
 
     pid: int
     since: str
 
 
-class Hold(NamedTuple):
+class WatcherLock(NamedTuple):
     """The lock, held until the process ends or it is let go."""
 
     path: str
     fd: int
 
-    def stands(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the file is still the one that is locked; if somebody deleted it, another watcher may start."""
         try:
             there, ours = os.lstat(self.path), os.fstat(self.fd)
@@ -40,45 +40,45 @@ class Hold(NamedTuple):
         os.close(self.fd)
 
 
-def take(vault: Vault, now: str) -> Hold:
+def acquire(vault: Vault, now: str) -> WatcherLock:
     """Become the watcher of the vault; `Conflict` names the one there is."""
-    path = os.path.join(vault.state(), _FILE)
+    path = os.path.join(vault.state_folder(), _FILE_NAME)
     fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
             if time.monotonic() > deadline:
-                other = _written(fd)
+                other = _read_owner(fd)
                 os.close(fd)
                 since = f" since {other.since}" if other.since else ""
-                raise Conflict(
+                raise ConflictError(
                     f"a watcher of this vault runs already: process {other.pid}{since}",
                     "cortex watch --status asks it, --stop ends it",
                 ) from None
             time.sleep(0.02)
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n{now}\n".encode(), 0)
-    return Hold(path, fd)
+    return WatcherLock(path, fd)
 
 
-def holder(vault: Vault) -> Holder | None:
+def running_watcher(vault: Vault) -> RunningWatcher | None:
     """The watcher that runs, or None."""
     try:
-        fd = store.open_private(os.path.join(vault.state(), _FILE))
+        fd = store.open_private(os.path.join(vault.state_folder(), _FILE_NAME))
     except FileNotFoundError:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _written(fd)
+        return _read_owner(fd)
     finally:
         os.close(fd)
     return None
 
 
-def _written(fd: int) -> Holder:
+def _read_owner(fd: int) -> RunningWatcher:
     pid, _, since = os.pread(fd, 100, 0).decode("ascii", "replace").partition("\n")
-    return Holder(int(pid) if pid.isdecimal() else 0, since.strip())
+    return RunningWatcher(int(pid) if pid.isdecimal() else 0, since.strip())

@@ -12,23 +12,23 @@ from cortex import __version__
 from cortex.core.text.value import NamedTuple, Protocol
 from cortex.vault import user_folders
 
-SOCKET = "watch.sock"
+SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
 RUN, STATE, STOP = b"run", b"state", b"stop"  # kinds of requests
 DONE, DECLINED = b"done", b"declined"  # how an answer begins; who is declined answers by itself
-MOST_ASKED, MOST_ANSWERED = 64 * 1024, 16 * 1024 * 1024  # bytes
-_LONGEST_ADDRESS = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
+MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 64 * 1024, 16 * 1024 * 1024  # bytes
+_MAX_ADDRESS_BYTES = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
 
 
-class Reply(NamedTuple):
+class CommandReply(NamedTuple):
     """What a command wrote to its two streams, and its exit code."""
 
-    output: bytes
-    complaint: bytes
-    code: int
+    stdout: bytes
+    stderr: bytes
+    exit_code: int
 
 
-class Link(Protocol):
+class SocketLike(Protocol):
     """What is used of a socket; `_socket.socket` has it too, and costs a twentieth of `socket`."""
 
     def settimeout(self, seconds: float, /) -> None: ...
@@ -36,13 +36,13 @@ class Link(Protocol):
     def sendall(self, data: bytes, /) -> None: ...
 
 
-def packed(fields: Iterable[bytes]) -> bytes:
+def encode_message(fields: Iterable[bytes]) -> bytes:
     """One message."""
     body = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
     return len(body).to_bytes(4, "big") + body
 
 
-def unpacked(body: bytes) -> list[bytes] | None:
+def decode_fields(body: bytes) -> list[bytes] | None:
     """The fields of a message, or None when their lengths do not fit."""
     fields = []
     at = 0
@@ -55,13 +55,13 @@ def unpacked(body: bytes) -> list[bytes] | None:
     return fields
 
 
-def receiver(link: Link, deadline: float) -> Callable[[int], bytes]:
+def make_receiver(link: SocketLike, deadline: float) -> Callable[[int], bytes]:
     """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do not all come."""
 
     def receive(size: int) -> bytes:
         held: list[bytes] = []
         while size:
-            link.settimeout(_left(deadline))
+            link.settimeout(_seconds_left(deadline))
             if not (part := link.recv(min(size, 1 << 16))):
                 raise ConnectionResetError
             held.append(part)
@@ -71,15 +71,15 @@ def receiver(link: Link, deadline: float) -> Callable[[int], bytes]:
     return receive
 
 
-def message(receive: Callable[[int], bytes], most: int) -> list[bytes] | None:
+def read_message(receive: Callable[[int], bytes], most: int) -> list[bytes] | None:
     """The fields of the next message; None when it is none, or larger than `most` bytes."""
     size = int.from_bytes(receive(4), "big")
-    return unpacked(receive(size)) if size <= most else None
+    return decode_fields(receive(size)) if size <= most else None
 
 
-def send(link: Link, data: bytes, deadline: float) -> None:
+def send(link: SocketLike, data: bytes, deadline: float) -> None:
     """Send all of it before `deadline`, else `OSError`."""
-    link.settimeout(_left(deadline))
+    link.settimeout(_seconds_left(deadline))
     link.sendall(data)
 
 
@@ -93,19 +93,19 @@ def exchange(
     except ImportError:  # another Python
         import socket  # type: ignore[no-redef]  # noqa: PLC0415
 
-    folder = user_folders.vault_path("state", root)
+    folder = user_folders.vault_folder_path("state", root)
     started = time.monotonic()
     try:
         user_folders.check_private(folder)
         link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with address(folder) as path:
+            with socket_path(folder) as path:
                 link.settimeout(first_sign)
                 link.connect(path)
-            send(link, packed([__version__.encode(), *request]), started + first_sign)
-            if receiver(link, started + first_sign)(1) != ALIVE:
+            send(link, encode_message([__version__.encode(), *request]), started + first_sign)
+            if make_receiver(link, started + first_sign)(1) != ALIVE:
                 return None
-            return message(receiver(link, started + whole_answer), MOST_ANSWERED)
+            return read_message(make_receiver(link, started + whole_answer), MAX_ANSWER_BYTES)
         finally:
             link.close()
     except OSError:
@@ -113,11 +113,13 @@ def exchange(
 
 
 @contextmanager
-def address(folder: str, name: str = SOCKET, descriptors: str = "/proc/self/fd") -> Iterator[str]:
+def socket_path(
+    folder: str, name: str = SOCKET_NAME, descriptors: str = "/proc/self/fd"
+) -> Iterator[str]:
     """A path to the socket in `folder` that is short enough for every system: the path itself, else through an open
     descriptor of the folder, else relative to it; then the working directory is another one meanwhile."""
     path = os.path.join(folder, name)
-    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+    if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         yield path
         return
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -136,7 +138,7 @@ def address(folder: str, name: str = SOCKET, descriptors: str = "/proc/self/fd")
         os.close(fd)
 
 
-def _left(deadline: float) -> float:
+def _seconds_left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError

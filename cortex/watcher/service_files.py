@@ -6,32 +6,36 @@ import os
 import sys
 from xml.sax.saxutils import escape
 
-from cortex.core.text.strings import short_hash, slug
+from cortex.core.text.strings import short_hash, slugify
 
 KINDS = ("systemd", "launchd")
 
 
-def unit(kind: str, root: str) -> str:
+def render(kind: str, root: str) -> str:
     """The whole file, with what to do with it in a comment at its top."""
-    name = f"cortex-{slug(os.path.basename(root), 32)}-{short_hash(root, 4)}"
+    name = f"cortex-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
     command = [sys.executable, "-m", "cortex", "watch", "--vault", root]
-    return _systemd(name, root, command) if kind == "systemd" else _launchd(name, command)
+    return (
+        _render_systemd(name, root, command)
+        if kind == "systemd"
+        else _render_launchd(name, command)
+    )
 
 
-def hint() -> str:
+def install_hint() -> str:
     """One line for whoever starts it by hand."""
     kind = "launchd" if sys.platform == "darwin" else "systemd"
     return f"to have it started with your session: cortex watch --unit {kind}"
 
 
-def _systemd(name: str, root: str, command: list[str]) -> str:
+def _render_systemd(name: str, root: str, command: list[str]) -> str:
     return f"""# ~/.config/systemd/user/{name}.service
 # systemctl --user daemon-reload && systemctl --user enable --now {name}
 [Unit]
-Description=Cortex watcher of {_plain(root)}
+Description=Cortex watcher of {_escape_percent(root)}
 
 [Service]
-ExecStart={" ".join(map(_quoted, command))}
+ExecStart={" ".join(map(_quote_argument, command))}
 Restart=on-failure
 RestartSec=10
 RestartPreventExitStatus=2
@@ -42,7 +46,7 @@ WantedBy=default.target
 """
 
 
-def _launchd(name: str, command: list[str]) -> str:
+def _render_launchd(name: str, command: list[str]) -> str:
     words = "\n".join(f"    <string>{escape(word)}</string>" for word in command)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <!-- ~/Library/LaunchAgents/{name}.plist
@@ -72,10 +76,14 @@ def _launchd(name: str, command: list[str]) -> str:
 """
 
 
-def _quoted(word: str) -> str:
+def _quote_argument(word: str) -> str:
     """A word of ExecStart: systemd knows quotes and backslashes, and expands % and $."""
-    return '"' + _plain(word.replace("\\", "\\\\").replace('"', '\\"')).replace("$", "$$") + '"'
+    return (
+        '"'
+        + _escape_percent(word.replace("\\", "\\\\").replace('"', '\\"')).replace("$", "$$")
+        + '"'
+    )
 
 
-def _plain(text: str) -> str:
+def _escape_percent(text: str) -> str:
     return text.replace("%", "%%").replace("\n", "\\n")

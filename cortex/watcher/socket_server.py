@@ -15,59 +15,64 @@ from cortex.watcher import protocol
 # Answers the fields of a request, or None when the asker should do without.
 Respond = Callable[[list[bytes]], "list[bytes] | None"]
 
-_AT_ONCE = 8  # connections; who comes when all are taken is sent away, and answers by itself
-_REQUEST, _ANSWER = 5.0, 5.0  # seconds in which all of it has to come, or to be taken
+_MAX_CONNECTIONS = (
+    8  # connections; who comes when all are taken is sent away, and answers by itself
+)
+_REQUEST_TIMEOUT_SECONDS, _ANSWER_TIMEOUT_SECONDS = (
+    5.0,
+    5.0,
+)  # seconds in which all of it has to come, or to be taken
 
 
-class Door:
+class SocketServer:
     """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor another asker waits."""
 
     def __init__(self, folder: str, respond: Respond) -> None:
         self.folder = folder
         self._respond = respond
-        self._places = BoundedSemaphore(_AT_ONCE)
+        self._slots = BoundedSemaphore(_MAX_CONNECTIONS)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._bind()
         except OSError:
             self._listener.close()
             raise
-        Thread(target=self._receive, name="door", daemon=True).start()
+        Thread(target=self._accept_connections, name="door", daemon=True).start()
 
     def close(self) -> None:
         """No more requests. Answers under way end with the process."""
-        path = os.path.join(self.folder, protocol.SOCKET)
+        path = os.path.join(self.folder, protocol.SOCKET_NAME)
         with suppress(OSError):
-            if os.lstat(path).st_ino == self._made:
+            if os.lstat(path).st_ino == self._inode:
                 os.unlink(path)
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
 
-    def stands(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether askers still find it."""
         try:
-            return os.lstat(os.path.join(self.folder, protocol.SOCKET)).st_ino == self._made
+            return os.lstat(os.path.join(self.folder, protocol.SOCKET_NAME)).st_ino == self._inode
         except OSError:
             return False
 
     def _bind(self) -> None:
         """Take the place of what a killed watcher has left there."""
-        fresh = f"{protocol.SOCKET}.new"
+        fresh = f"{protocol.SOCKET_NAME}.new"
         path = os.path.join(self.folder, fresh)
         with suppress(FileNotFoundError):
             os.unlink(path)
         before = os.umask(0o177)
         try:
-            with protocol.address(self.folder, fresh) as name:
+            with protocol.socket_path(self.folder, fresh) as name:
                 self._listener.bind(name)
         finally:
             os.umask(before)
-        self._listener.listen(_AT_ONCE)
-        self._made = os.lstat(path).st_ino
-        os.rename(path, os.path.join(self.folder, protocol.SOCKET))
+        self._listener.listen(_MAX_CONNECTIONS)
+        self._inode = os.lstat(path).st_ino
+        os.rename(path, os.path.join(self.folder, protocol.SOCKET_NAME))
 
-    def _receive(self) -> None:
+    def _accept_connections(self) -> None:
         while True:
             try:
                 link, _ = self._listener.accept()
@@ -76,36 +81,39 @@ class Door:
                     return
                 time.sleep(0.1)  # no descriptors left, for now
                 continue
-            if not _is_ours(link) or not self._places.acquire(blocking=False):
+            if not _is_same_user(link) or not self._slots.acquire(blocking=False):
                 link.close()
                 continue
             try:
-                Thread(target=self._serve, args=(link,), name="answer", daemon=True).start()
+                Thread(
+                    target=self._serve_connection, args=(link,), name="answer", daemon=True
+                ).start()
             except RuntimeError:  # no more threads
-                self._places.release()
+                self._slots.release()
                 link.close()
 
-    def _serve(self, link: socket.socket) -> None:
+    def _serve_connection(self, link: socket.socket) -> None:
         try:
             with link:
-                request = protocol.message(
-                    protocol.receiver(link, time.monotonic() + _REQUEST), protocol.MOST_ASKED
+                request = protocol.read_message(
+                    protocol.make_receiver(link, time.monotonic() + _REQUEST_TIMEOUT_SECONDS),
+                    protocol.MAX_REQUEST_BYTES,
                 )
                 if request is None:
                     return
-                protocol.send(link, protocol.ALIVE, time.monotonic() + _ANSWER)
+                protocol.send(link, protocol.ALIVE, time.monotonic() + _ANSWER_TIMEOUT_SECONDS)
                 fields = self._respond(request)
-                data = protocol.packed(fields or [protocol.DECLINED])
-                if len(data) > protocol.MOST_ANSWERED:
-                    data = protocol.packed([protocol.DECLINED])
-                protocol.send(link, data, time.monotonic() + _ANSWER)
+                data = protocol.encode_message(fields or [protocol.DECLINED])
+                if len(data) > protocol.MAX_ANSWER_BYTES:
+                    data = protocol.encode_message([protocol.DECLINED])
+                protocol.send(link, data, time.monotonic() + _ANSWER_TIMEOUT_SECONDS)
         except OSError:
             pass  # the asker went away or was too slow: it answers by itself
         finally:
-            self._places.release()
+            self._slots.release()
 
 
-def _is_ours(link: socket.socket) -> bool:
+def _is_same_user(link: socket.socket) -> bool:
     """Whether the other end is the same user. Where the system does not say, the folder's mode has kept others out."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:

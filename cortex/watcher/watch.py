@@ -11,37 +11,37 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, CortexError, Invalid
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files, watch_status
-from cortex.watcher.pidlock import Holder
-from cortex.watcher.protocol import Reply
-from cortex.watcher.watch_status import Standing
+from cortex.watcher.pidlock import RunningWatcher
+from cortex.watcher.protocol import CommandReply
+from cortex.watcher.watch_status import WatcherStatus
 
 if TYPE_CHECKING:
-    from cortex.watcher.loop import Loop
+    from cortex.watcher.loop import WatcherLoop
 
-_LONGEST_QUIET = 3600
-_ENDS_WITHIN = 60.0  # seconds; the last commit may have to wait for hooks
-_ASK = 5.0
+_MAX_QUIET_SECONDS = 3600
+_STOP_TIMEOUT_SECONDS = 60.0  # seconds; the last commit may have to wait for hooks
+_REQUEST_TIMEOUT_SECONDS = 5.0
 
 
-class Answer(Protocol):
+class CommandAnswerer(Protocol):
     """Answers a command line of somebody in a directory, who has a default vault, as the command itself would; None when
     that should."""
 
     def __call__(
         self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str
-    ) -> Reply | None: ...
+    ) -> CommandReply | None: ...
 
 
-class Watched(NamedTuple):
+class WatchResult(NamedTuple):
     """What became of it. `running` is whether a watcher runs now, `refused` whether the answer is a no."""
 
     running: bool
     refused: bool
     text: str  # a unit, or why it ended
-    standing: Standing | None = None
+    standing: WatcherStatus | None = None
 
     def lines(self) -> Iterable[str]:
         """For a person."""
@@ -63,9 +63,9 @@ class Watched(NamedTuple):
 
 
 def watch(
-    vault: Vault, caller: Caller, answer: Answer, say: Callable[[str], None],
+    vault: Vault, caller: Caller, answer: CommandAnswerer, say: Callable[[str], None],
     *, status: bool = False, stop: bool = False, poll: bool = False, quiet: int = 5, unit: str = "",
-) -> Watched:  # fmt: skip
+) -> WatchResult:  # fmt: skip
     """Keep the vault fresh until ended: whenever it is quiet, normalize, index, heal and commit.
 
     It runs in the foreground; ctrl-C ends it. One runs for each vault, and answers searches while it does. It commits
@@ -81,63 +81,69 @@ def watch(
     Example: cortex watch --status
     """
     if status + stop + bool(unit) > 1:
-        raise Invalid("--status, --stop and --unit exclude each other", "cortex watch --status")
+        raise InvalidInputError(
+            "--status, --stop and --unit exclude each other", "cortex watch --status"
+        )
     if unit and unit not in service_files.KINDS:
-        raise Invalid(
+        raise InvalidInputError(
             f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(service_files.KINDS)}"
         )
-    if not 0 <= quiet <= _LONGEST_QUIET:
-        raise Invalid(
-            f"--quiet {quiet} is not between 0 and {_LONGEST_QUIET}", "cortex watch --quiet 5"
+    if not 0 <= quiet <= _MAX_QUIET_SECONDS:
+        raise InvalidInputError(
+            f"--quiet {quiet} is not between 0 and {_MAX_QUIET_SECONDS}", "cortex watch --quiet 5"
         )
     if unit:
-        return Watched(
-            pidlock.holder(vault) is not None,
+        return WatchResult(
+            pidlock.running_watcher(vault) is not None,
             refused=False,
-            text=service_files.unit(unit, vault.root),
+            text=service_files.render(unit, vault.root),
         )
     if status:
-        return _status(vault)
+        return _query_status(vault)
     if stop:
-        return _stop(vault)
-    return _run(vault, caller, answer, say, quiet=quiet, poll=poll)
+        return _stop_watcher(vault)
+    return _run_watcher(vault, caller, answer, say, quiet=quiet, poll=poll)
 
 
-def _run(
+def _run_watcher(
     vault: Vault,
     caller: Caller,
-    answer: Answer,
+    answer: CommandAnswerer,
     say: Callable[[str], None],
     *,
     quiet: int,
     poll: bool,
-) -> Watched:
-    held = pidlock.take(vault, caller.now)
+) -> WatchResult:
+    held = pidlock.acquire(vault, caller.now)
     try:
-        from cortex.index.refresh import look  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
-        from cortex.watcher.loop import Loop  # noqa: PLC0415
-        from cortex.watcher.socket_server import Door  # noqa: PLC0415
+        from cortex.index.refresh import query_index  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
+        from cortex.watcher.loop import WatcherLoop  # noqa: PLC0415
+        from cortex.watcher.socket_server import SocketServer  # noqa: PLC0415
 
         say(f"watching {vault.root}; cortex watch --stop ends it")
-        say(service_files.hint())
+        say(service_files.install_hint())
         with suppress(CortexError, OSError):  # the loop will meet it again, tell it, and go on
             # Before there are threads: a large index is built by several processes, which then simply fork.
-            look(vault, caller.progress, lambda _: None)
-        loop = Loop(vault, caller, say, quiet=quiet, poll=poll)
-        door = Door(vault.state(), lambda request: _respond(vault, loop, answer, request))
+            query_index(vault, caller.progress, lambda _: None)
+        loop = WatcherLoop(vault, caller, say, quiet=quiet, poll=poll)
+        door = SocketServer(
+            vault.state_folder(), lambda request: _answer_request(vault, loop, answer, request)
+        )
         try:
-            ended = loop.run(lambda: held.stands() and door.stands())
+            ended = loop.run(lambda: held.is_valid() and door.is_valid())
         finally:
             door.close()
     finally:
         held.release()
-    return Watched(running=False, refused=bool(ended), text=ended)
+    return WatchResult(running=False, refused=bool(ended), text=ended)
 
 
-def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> list[bytes] | None:
+def _answer_request(
+    vault: Vault, loop: WatcherLoop, answer: CommandAnswerer, request: list[bytes]
+) -> list[bytes] | None:
     version, kind, *rest = [*request, b"", b""][: max(len(request), 2)]
     if kind == protocol.STATE:
-        return [protocol.DONE, loop.standing().written()]
+        return [protocol.DONE, loop.status().encode()]
     if kind == protocol.STOP:
         loop.end()
         return [protocol.DONE]
@@ -148,56 +154,65 @@ def _respond(vault: Vault, loop: Loop, answer: Answer, request: list[bytes]) -> 
         or rest[0] != os.fsencode(vault.root)
     ):
         return None
-    loop.answered += 1
+    loop.answer_count += 1
     words = [os.fsdecode(word) for word in rest[4:]]
     reply = answer(
         vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3])
     )
     return (
-        [protocol.DONE, reply.output, reply.complaint, reply.code.to_bytes(4, "big")]
+        [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
         if reply
         else None
     )
 
 
-def _status(vault: Vault) -> Watched:
-    if (runs := pidlock.holder(vault)) is None:
-        return Watched(running=False, refused=True, text="no watcher runs: cortex watch starts one")
-    fields = protocol.exchange(vault.root, [protocol.STATE], _ASK, _ASK)
+def _query_status(vault: Vault) -> WatchResult:
+    if (runs := pidlock.running_watcher(vault)) is None:
+        return WatchResult(
+            running=False, refused=True, text="no watcher runs: cortex watch starts one"
+        )
+    fields = protocol.exchange(
+        vault.root, [protocol.STATE], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
+    )
     now = (
-        watch_status.read(fields[1])
+        watch_status.decode(fields[1])
         if fields and len(fields) == 2 and fields[0] == protocol.DONE
         else None
     )
     if now is None:
-        return Watched(
+        return WatchResult(
             running=True,
             refused=False,
             text=f"process {runs.pid} watches since {runs.since}, but does not say how it stands; it may be reading a large vault for the first time",
         )
-    return Watched(running=True, refused=False, text="", standing=now)
+    return WatchResult(running=True, refused=False, text="", standing=now)
 
 
-def _stop(vault: Vault) -> Watched:
-    runs = pidlock.holder(vault)
+def _stop_watcher(vault: Vault) -> WatchResult:
+    runs = pidlock.running_watcher(vault)
     if runs is None:
-        return Watched(running=False, refused=True, text="no watcher runs")
-    if protocol.exchange(vault.root, [protocol.STOP], _ASK, _ASK) is None:
+        return WatchResult(running=False, refused=True, text="no watcher runs")
+    if (
+        protocol.exchange(
+            vault.root, [protocol.STOP], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
+        )
+        is None
+    ):
         _terminate(vault, runs)
-    deadline = time.monotonic() + _ENDS_WITHIN
-    while (now := pidlock.holder(vault)) is not None and now == runs:
+    deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
+    while (now := pidlock.running_watcher(vault)) is not None and now == runs:
         if time.monotonic() > deadline:
             raise CortexError(
-                f"process {runs.pid} has not ended within {_ENDS_WITHIN:g} seconds",
+                f"process {runs.pid} has not ended within {_STOP_TIMEOUT_SECONDS:g} seconds",
                 f"kill {runs.pid}",
             )
         time.sleep(0.05)
-    return Watched(running=False, refused=False, text=f"process {runs.pid} has ended")
+    return WatchResult(running=False, refused=False, text=f"process {runs.pid} has ended")
 
 
-def _terminate(vault: Vault, runs: Holder) -> None:
+def _terminate(vault: Vault, runs: RunningWatcher) -> None:
     """Only while the lock is held is the number in its file that of a watcher, and of no other process."""
-    if not runs.pid or pidlock.holder(vault) != runs:
-        raise Conflict("the watcher is just starting or ending", "run the command again")
+    if not runs.pid or pidlock.running_watcher(vault) != runs:
+        raise ConflictError("the watcher is just starting or ending", "run the command again")
     with suppress(ProcessLookupError):
         os.kill(runs.pid, signal.SIGTERM)

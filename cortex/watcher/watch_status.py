@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 
-class Standing(NamedTuple):
+class WatcherStatus(NamedTuple):
     """A watcher at one moment."""
 
     pid: int
@@ -23,15 +23,15 @@ class Standing(NamedTuple):
     held: tuple[str, ...]  # what is not committed until somebody mends it, and why
     problems: tuple[str, ...]  # of the last pass
 
-    def written(self) -> bytes:
+    def encode(self) -> bytes:
         return json.dumps(self._asdict()).encode()
 
 
-def read(data: bytes) -> Standing | None:
+def decode(data: bytes) -> WatcherStatus | None:
     """A standing as it was written; None when another version wrote it another way."""
     try:
         table = json.loads(data)
-        return Standing(
+        return WatcherStatus(
             **{**table, "held": tuple(table["held"]), "problems": tuple(table["problems"])}
         )
     except (ValueError, TypeError, KeyError):

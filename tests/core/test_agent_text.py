@@ -11,7 +11,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.text.agent_escape import neutral
+from cortex.core.text.agent_escape import escape_for_agent
 
 TAGS = [
     "system-reminder", "system_reminder", "system", "user", "assistant", "human", "developer", "instructions", "function_calls", "function_results",
@@ -109,9 +109,9 @@ around = st.text() | st.sampled_from(
 
 @given(st.lists(frame() | around, max_size=6).map("".join))
 def test_no_frame_comes_through_however_it_is_written(text: str) -> None:
-    clean = neutral(text)
+    clean = escape_for_agent(text)
     assert frames(clean) == []
-    assert neutral(clean) is clean
+    assert escape_for_agent(clean) is clean
 
 
 def test_the_property_above_sees_frames() -> None:
@@ -152,7 +152,7 @@ def test_the_property_above_sees_frames() -> None:
     ],
 )
 def test_one_sign_is_changed_and_the_rest_stays_readable(text: str, said: str) -> None:
-    assert neutral(text) == said
+    assert escape_for_agent(text) == said
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_one_sign_is_changed_and_the_rest_stays_readable(text: str, said: str) -
     ],
 )
 def test_ordinary_text_is_the_same_object(text: str) -> None:
-    assert neutral(text) is text
+    assert escape_for_agent(text) is text
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="<[:\n" + BRACKETS["<"] + "\uff3b\uff1a")))
 def test_a_text_without_brackets_and_turns_is_the_same_object(text: str) -> None:
-    assert neutral(text) is text
+    assert escape_for_agent(text) is text
 
 
 def test_text_that_is_built_to_be_slow_costs_linear_time() -> None:
@@ -202,7 +202,7 @@ def test_text_that_is_built_to_be_slow_costs_linear_time() -> None:
         "<user" + " " * 8,
     ):
         start = time.process_time()
-        neutral(unit * (200_000 // len(unit)))
+        escape_for_agent(unit * (200_000 // len(unit)))
         assert time.process_time() - start < 5, unit  # linear: 0.02 to 0.4 s
 
 
@@ -210,8 +210,8 @@ def test_nothing_is_imported_for_ordinary_text() -> None:
     code = """
 import sys
 old = set(sys.modules)
-from cortex.core.text.agent_escape import neutral
-neutral("- 2026-11-20 Use slate: it lasts. [use-slate-a2b3c4]")
+from cortex.core.text.agent_escape import escape_for_agent
+escape_for_agent("- 2026-11-20 Use slate: it lasts. [use-slate-a2b3c4]")
 print(*sorted(set(sys.modules) - old))
 """
     done = subprocess.run(

@@ -10,23 +10,30 @@ from hypothesis import given, settings, strategies as st
 from cortex.core.briefing.compose import (
     DECISIONS,
     KNOWLEDGE,
-    LEAST,
-    PARTS,
+    MIN_BUDGET_TOKENS,
+    PART_SPECS,
     PLAN,
     SESSIONS,
-    Entry,
-    Head,
-    Part,
-    compose,
-    within,
+    BriefingEntry,
+    BriefingHead,
+    BriefingPart,
+    compose_briefing,
+    compose_within_characters,
 )
-from cortex.core.briefing.excerpt import folded, harmless, parts_of, session_told, steps, told
-from cortex.core.model.problem import Invalid
+from cortex.core.briefing.excerpt import (
+    body_excerpt,
+    parse_note_body,
+    plan_steps,
+    sanitize_line,
+    session_excerpt,
+    title_key,
+)
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import context_markers
-from cortex.core.text.token_count import count
-from cortex.interfaces.escape_terminal import visible
+from cortex.core.text.token_count import count_tokens
+from cortex.interfaces.escape_terminal import escape
 
-HEAD = Head("cortex", "main", "2026-11-20")
+HEAD = BriefingHead("cortex", "main", "2026-11-20")
 MORE = re.compile(r"^- (\d+) (more|in all)", re.MULTILINE)
 
 
@@ -35,15 +42,15 @@ def entries(
     *,
     title: str = "Publish by link",
     said: str = "because a rename swallows what is there",
-) -> tuple[Entry, ...]:
+) -> tuple[BriefingEntry, ...]:
     return tuple(
-        Entry(f"publish-{n:04}", "decision", f"{title} {n}", said, day="2026-11-20")
+        BriefingEntry(f"publish-{n:04}", "decision", f"{title} {n}", said, day="2026-11-20")
         for n in range(number)
     )
 
 
-def part(kind: str, some: tuple[Entry, ...], total: int | None = None) -> Part:
-    return Part(
+def part(kind: str, some: tuple[BriefingEntry, ...], total: int | None = None) -> BriefingPart:
+    return BriefingPart(
         kind,
         some,
         len(some) if total is None else total,
@@ -68,7 +75,7 @@ def part(kind: str, some: tuple[Entry, ...], total: int | None = None) -> Part:
     ],
 )
 def test_a_count_is_by_runs_of_letters_digits_and_signs(text, tokens) -> None:
-    assert count(text) == tokens
+    assert count_tokens(text) == tokens
 
 
 def test_a_count_is_above_the_rules_of_thumb_and_not_far_above() -> None:
@@ -76,13 +83,16 @@ def test_a_count_is_above_the_rules_of_thumb_and_not_far_above() -> None:
         "A capture is published by linking an unnamed file, never by replace. The event id is fixed before the first attempt. "
         * 20
     )
-    assert len(prose) / 3.5 <= count(prose) <= len(prose) / 2.5
-    assert count("x" * 1_000_000) == 250_000  # at once, too
+    assert len(prose) / 3.5 <= count_tokens(prose) <= len(prose) / 2.5
+    assert count_tokens("x" * 1_000_000) == 250_000  # at once, too
 
 
 def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
-    fitted = compose(
-        [part(SESSIONS, (Entry("s", "session", "Yesterday"),)), part(DECISIONS, entries(200), 300)],
+    fitted = compose_briefing(
+        [
+            part(SESSIONS, (BriefingEntry("s", "session", "Yesterday"),)),
+            part(DECISIONS, entries(200), 300),
+        ],
         HEAD,
         1500,
     )
@@ -99,54 +109,54 @@ def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
     assert "reference data" in fitted.text
     assert "not instructions" in fitted.text
     assert f"{fitted.tokens} of 1500 tokens" in fitted.text
-    assert fitted.tokens == count(fitted.text)
+    assert fitted.tokens == count_tokens(fitted.text)
 
 
 def test_decisions_leave_room_to_the_others_and_take_what_these_leave() -> None:
     many = [part(DECISIONS, entries(100)), part(KNOWLEDGE, entries(100)), part(PLAN, entries(100))]
-    crowded = compose(many, HEAD, 1500)
-    alone = compose(many[:1], HEAD, 1500)
-    spent = count("\n".join(line.text for line in crowded.sections[0].lines))
+    crowded = compose_briefing(many, HEAD, 1500)
+    alone = compose_briefing(many[:1], HEAD, 1500)
+    spent = count_tokens("\n".join(line.text for line in crowded.sections[0].lines))
     assert spent < 0.5 * 1500
     assert len(alone.sections[0].lines) > 1.8 * len(crowded.sections[0].lines)
     assert alone.tokens > 1400
 
 
 def test_where_all_have_a_line_all_are_whole() -> None:
-    lines = compose([part(DECISIONS, entries(9))], HEAD, 1500).sections[0].lines
+    lines = compose_briefing([part(DECISIONS, entries(9))], HEAD, 1500).sections[0].lines
     assert all("because a rename" in line.text for line in lines)
 
 
 @pytest.mark.parametrize("budget", [1900, 4000, 100_000])
 def test_what_is_injected_is_cut_by_its_characters_too(budget) -> None:
     many = [part(DECISIONS, entries(900, title="word " * 20))]
-    fitted = within(many, HEAD, budget, 9500)
+    fitted = compose_within_characters(many, HEAD, budget, 9500)
     assert 9000 < len(fitted.text) <= 9500 if budget > 1900 else len(fitted.text) <= 9500
     assert fitted.sections[0].more + len(fitted.sections[0].lines) == 900
-    assert fitted.tokens == count(fitted.text) <= budget
-    assert budget == 1900 or len(compose(many, HEAD, budget).text) > 9500
+    assert fitted.tokens == count_tokens(fitted.text) <= budget
+    assert budget == 1900 or len(compose_briefing(many, HEAD, budget).text) > 9500
 
 
 def test_one_is_no_plural() -> None:
-    assert "1 decision;" in compose([part(DECISIONS, entries(1))], HEAD, 50).text
-    assert "2 decisions;" in compose([part(DECISIONS, entries(2))], HEAD, 50).text
+    assert "1 decision;" in compose_briefing([part(DECISIONS, entries(1))], HEAD, 50).text
+    assert "2 decisions;" in compose_briefing([part(DECISIONS, entries(2))], HEAD, 50).text
 
 
 def test_a_small_budget_names_a_decision_before_anything_else() -> None:
-    fitted = compose([part(KNOWLEDGE, entries(9)), part(DECISIONS, entries(9))], HEAD, 190)
+    fitted = compose_briefing([part(KNOWLEDGE, entries(9)), part(DECISIONS, entries(9))], HEAD, 190)
     assert [bool(section.lines) for section in fitted.sections] == [True, False]
     assert "- 9 in all: cortex search type:knowledge" in fitted.text
 
 
 def test_what_is_doubtful_says_so_before_it_says_anything() -> None:
-    entry = Entry(
+    entry = BriefingEntry(
         "old-k3f7q2",
         "decision",
         "The reader is in old.py",
         doubt="was true on 2026-05-01: cortex/old.py is gone",
         marks=("keyword 0.85",),
     )
-    fitted = compose([part(DECISIONS, (entry,))], HEAD, 400)
+    fitted = compose_briefing([part(DECISIONS, (entry,))], HEAD, 400)
     assert (
         "- ⚠ was true on 2026-05-01: cortex/old.py is gone. The reader is in old.py (keyword 0.85) [old-k3f7q2]\n"
         in fitted.text
@@ -155,11 +165,11 @@ def test_what_is_doubtful_says_so_before_it_says_anything() -> None:
 
 
 def test_nothing_is_said_of_nothing_and_a_budget_has_bounds() -> None:
-    assert compose([], HEAD, 1500).text == ""
-    assert compose([Part(DECISIONS, (), 0, "")], HEAD, 1500).text == ""
-    for budget in (LEAST - 1, 0, -1, 10**9):
-        with pytest.raises(Invalid) as error:
-            compose([], HEAD, budget)
+    assert compose_briefing([], HEAD, 1500).text == ""
+    assert compose_briefing([BriefingPart(DECISIONS, (), 0, "")], HEAD, 1500).text == ""
+    for budget in (MIN_BUDGET_TOKENS - 1, 0, -1, 10**9):
+        with pytest.raises(InvalidInputError) as error:
+            compose_briefing([], HEAD, budget)
         assert "cortex brief --budget" in error.value.hint
 
 
@@ -167,29 +177,29 @@ ANY = st.text(max_size=200) | st.sampled_from([
     "</cortex-briefing>", "< / cortex-briefing>", "<!-- cortex:end -->", "# A heading\n\n- [x] x", "x" * 500, "日本語" * 60, "\x1b[2J\x01\x02", "…", "a" * 120 + "…",
 ])  # fmt: skip
 ENTRY = st.builds(
-    Entry, ANY, st.sampled_from(["decision", "plan"]), ANY, ANY, st.lists(ANY, max_size=2).map(tuple), st.sampled_from(["", "2026-11-20"]), ANY,
-    below=st.booleans(),
+    BriefingEntry, ANY, st.sampled_from(["decision", "plan"]), ANY, ANY, st.lists(ANY, max_size=2).map(tuple), st.sampled_from(["", "2026-11-20"]), ANY,
+    is_subline=st.booleans(),
 )  # fmt: skip
 SOME = st.builds(
-    lambda kind, some, beyond, command: Part(kind, tuple(some), len(some) + beyond, command),
-    st.sampled_from(list(PARTS)), st.lists(ENTRY, max_size=12), st.integers(0, 10**6), ANY,
+    lambda kind, some, beyond, command: BriefingPart(kind, tuple(some), len(some) + beyond, command),
+    st.sampled_from(list(PART_SPECS)), st.lists(ENTRY, max_size=12), st.integers(0, 10**6), ANY,
 )  # fmt: skip
 
 
 @settings(max_examples=30)
 @given(
     st.lists(SOME, max_size=8, unique_by=lambda one: one.kind),
-    st.builds(Head, ANY, ANY, st.just("2026-11-20"), st.integers(0, 10**6)),
+    st.builds(BriefingHead, ANY, ANY, st.just("2026-11-20"), st.integers(0, 10**6)),
     st.integers(50, 3000),
 )
 def test_no_briefing_exceeds_its_budget_or_loses_a_decision_uncounted(parts, head, budget) -> None:
-    fitted = compose(parts, head, budget)
-    assert compose(parts, head, budget) == fitted
-    assert count(fitted.text) == fitted.tokens <= budget
+    fitted = compose_briefing(parts, head, budget)
+    assert compose_briefing(parts, head, budget) == fitted
+    assert count_tokens(fitted.text) == fitted.tokens <= budget
     if not fitted.text:
         assert not any(one.total for one in parts)
         return
-    assert context_markers.without(fitted.text) == ""
+    assert context_markers.strip_injected(fitted.text) == ""
     assert fitted.text.count("</cortex-briefing>") == fitted.text.count("<cortex-") == 1
     assert not re.search(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ud800-\udfff]", fitted.text
@@ -220,8 +230,8 @@ def test_no_briefing_exceeds_its_budget_or_loses_a_decision_uncounted(parts, hea
     ],
 )
 def test_a_notes_text_is_data_on_one_line(text, said) -> None:
-    assert harmless(text) == said
-    assert harmless(said) == said
+    assert sanitize_line(text) == said
+    assert sanitize_line(said) == said
 
 
 @pytest.mark.parametrize(
@@ -265,13 +275,15 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
     ],
 )
 def test_the_whole_text_of_a_note_is_what_and_why(title, body, said) -> None:
-    assert told(title, body) == said
+    assert body_excerpt(title, body) == said
 
 
 def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
     assert [
-        (step.done, step.text)
-        for step in steps("- [x] one\n1. [ ] two **bold**\n```\n- [ ] an example\n```\n- no task\n")
+        (step.is_done, step.text)
+        for step in plan_steps(
+            "- [x] one\n1. [ ] two **bold**\n```\n- [ ] an example\n```\n- no task\n"
+        )
     ] == [
         (True, "one"),
         (False, "two bold"),
@@ -309,7 +321,7 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
 def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_twice(
     body, said
 ) -> None:
-    assert session_told(body, {folded("Use `tin`")}) == said
+    assert session_excerpt(body, {title_key("Use `tin`")}) == said
 
 
 def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:
@@ -321,15 +333,17 @@ def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:
         *range(0xE0000, 0xE1010),
     ):
         sign = chr(code)
-        assert (visible(sign) != sign) == (
-            not harmless(f"a{sign}b").replace("ab", "")
+        assert (escape(sign) != sign) == (
+            not sanitize_line(f"a{sign}b").replace("ab", "")
         ) or sign.isspace(), hex(code)
 
 
 def test_a_note_is_taken_apart_without_yaml() -> None:
-    assert parts_of('\ufeff---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody') == (
+    assert parse_note_body(
+        '\ufeff---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody'
+    ) == (
         "keyword",
         "body",
     )
-    assert parts_of("---\nno end") == ("", "---\nno end")
-    assert parts_of("---\n" * 300_000).layer == ""
+    assert parse_note_body("---\nno end") == ("", "---\nno end")
+    assert parse_note_body("---\n" * 300_000).layer == ""

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing.pages import GENERATOR, KINDS, ItemLine, Page, merge, read, render
+from cortex.core.briefing.pages import (
+    GENERATOR_VERSION,
+    PAGE_KINDS,
+    BriefingPage,
+    ItemLine,
+    merge,
+    parse_page,
+    render_page,
+)
 from cortex.core.notes.note import read as read_note
 
-PAGE = Page("branch", "app", "feature/x")
+PAGE = BriefingPage("branch", "app", "feature/x")
 ids = st.sampled_from([f"note-{letter}" for letter in "abcdefgh"])
 texts = st.sampled_from(
     [
@@ -28,14 +36,14 @@ item = st.builds(
     texts,
 )
 version = st.lists(item, max_size=8, unique_by=lambda one: one.id).map(
-    lambda items: render(PAGE, items).encode()
+    lambda items: render_page(PAGE, items).encode()
 )
 
 
 def page(*lines: str) -> bytes:
     """A decisions page with these items, given as `id text`."""
-    return render(
-        Page("decisions", "app"),
+    return render_page(
+        BriefingPage("decisions", "app"),
         [
             ItemLine(line.partition(" ")[0], "", "20261120", line.partition(" ")[2])
             for line in lines
@@ -44,8 +52,8 @@ def page(*lines: str) -> bytes:
 
 
 def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
-    text = render(
-        Page("active-plan", "app"),
+    text = render_page(
+        BriefingPage("active-plan", "app"),
         [
             ItemLine("b", "Open", "2", "Later"),
             ItemLine("a", "Open", "1", "First [[x|X]]"),
@@ -60,14 +68,16 @@ def test_a_page_reads_well_and_is_valid_as_a_note() -> None:
     assert read_note(text.encode()).problems == ()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGE_KINDS)
 def test_a_page_without_items_says_so(kind) -> None:
-    assert "Nothing yet." in render(Page(kind, "app"), [])
+    assert "Nothing yet." in render_page(BriefingPage(kind, "app"), [])
 
 
 @pytest.mark.parametrize("name", ["app", 'a "b" \\ c', "true", "über", "- x: y", "2026", "a\tb"])
 def test_which_page_it_is_is_read_back(name) -> None:
-    assert read(render(Page("branch", name, name), [])).page == Page("branch", name, name)
+    assert parse_page(render_page(BriefingPage("branch", name, name), [])).page == BriefingPage(
+        "branch", name, name
+    )
 
 
 @pytest.mark.parametrize("header", ['project: "\\udce9"', "generator: " + "9" * 5000])
@@ -83,8 +93,8 @@ def test_a_header_that_asks_for_the_impossible_stops_no_merge(header) -> None:
 def test_the_order_in_which_items_come_makes_no_difference(items, chance) -> None:
     mixed = list(items)
     chance.shuffle(mixed)
-    assert render(PAGE, mixed) == render(PAGE, items)
-    assert set(read(render(PAGE, items)).items) == set(items)
+    assert render_page(PAGE, mixed) == render_page(PAGE, items)
+    assert set(parse_page(render_page(PAGE, items)).items) == set(items)
 
 
 @given(version, version, version)
@@ -93,13 +103,13 @@ def test_the_laws_of_merging(base, ours, theirs) -> None:
     assert merged == merge(base, theirs, ours)
     assert merge(base, ours, ours) == ours
     assert merge(base, base, theirs) == theirs == merge(base, theirs, base)
-    assert render(PAGE, read(merged.decode()).items).encode() == merged
+    assert render_page(PAGE, parse_page(merged.decode()).items).encode() == merged
 
 
 @given(version, version, version)
 def test_an_item_that_one_side_alone_touched_is_as_that_side_has_it(base, ours, theirs) -> None:
     was, mine, yours, now = (
-        {one.id: one for one in read(each.decode()).items}
+        {one.id: one for one in parse_page(each.decode()).items}
         for each in (base, ours, theirs, merge(base, ours, theirs))
     )
     for id_ in {*was, *mine, *yours}:
@@ -109,8 +119,8 @@ def test_an_item_that_one_side_alone_touched_is_as_that_side_has_it(base, ours, 
 
 def test_what_both_sides_added_is_there_newest_first() -> None:
     assert (
-        read(merge(page("a A"), page("a A", "b B"), page("a A", "c C")).decode()).items
-        == read(page("a A", "b B", "c C").decode()).items
+        parse_page(merge(page("a A"), page("a A", "b B"), page("a A", "c C")).decode()).items
+        == parse_page(page("a A", "b B", "c C").decode()).items
     )
 
 
@@ -128,7 +138,7 @@ def test_two_changes_in_different_parts_of_a_line_are_both_kept() -> None:
 
 def test_a_page_of_a_newer_program_is_taken_whole() -> None:
     newer = page("a A").replace(
-        f"generator: {GENERATOR}".encode(), f"generator: {GENERATOR + 1}".encode()
+        f"generator: {GENERATOR_VERSION}".encode(), f"generator: {GENERATOR_VERSION + 1}".encode()
     )
     assert merge(page(), page("b B"), newer) == newer == merge(page(), newer, page("b B"))
 
@@ -147,5 +157,5 @@ def test_a_bounded_section_shows_its_newest() -> None:
     items = [
         ItemLine(f"s{number:02}", "Sessions", f"202611{number:02}", "x") for number in range(1, 26)
     ]
-    kept = [one.id for one in read(render(PAGE, items)).items]
+    kept = [one.id for one in parse_page(render_page(PAGE, items)).items]
     assert kept == [f"s{number:02}" for number in range(25, 15, -1)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core.notes import note as notes
-from cortex.core.notes.invalid_yaml import is_broken
+from cortex.core.notes.invalid_yaml import is_invalid_yaml
 
 ODD = [
     "tags:\n  [\n    alpha,\n    beta\n  ]\n", "tags: [a,\n  b\n]\n", 'title: "two\n  lines"\n', "title: 'two\n  lines'\n", "title: &here x\n", "text: |2\n    x\n",
@@ -22,13 +22,13 @@ BROKEN = [
 @pytest.mark.parametrize("text", ODD)
 def test_odd_is_not_broken(text) -> None:
     assert notes.read(f"---\n{text}---\n".encode()).problems == ()
-    assert not is_broken(text)
+    assert not is_invalid_yaml(text)
 
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_broken_is_what_cannot_be_read(text) -> None:
     assert notes.read(f"---\n{text}---\n".encode()).problems
-    assert is_broken(text)
+    assert is_invalid_yaml(text)
 
 
 @settings(max_examples=1500)
@@ -36,4 +36,4 @@ def test_broken_is_what_cannot_be_read(text) -> None:
 def test_what_cortex_reads_is_never_called_broken(value) -> None:
     text = "key: " + value.replace("\n", "\n  ") + "\n"
     if not notes.read(f"---\n{text}---\n".encode()).problems:
-        assert not is_broken(text)
+        assert not is_invalid_yaml(text)

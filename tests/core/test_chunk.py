@@ -7,8 +7,8 @@ import yaml
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.notes import note as notes, yaml_subset
-from cortex.core.notes.yaml_lines import chunks, key_of, split
-from cortex.core.notes.yaml_subset import read
+from cortex.core.notes.yaml_lines import parse_key, split_fields, split_note
+from cortex.core.notes.yaml_subset import parse_value
 
 SHARDS = [
     "a", "b c", "tags", "id", " ", "  ", "    ", ": ", ":", ":\n", "\n", "- ", "-", "\n  - ", "\n- ", "\n    - ", ", ", ",", "[", "]", "[[", "]]", "{", "}", '"', "'",
@@ -31,11 +31,11 @@ likely = st.builds(
 @example("a: [b, {c: d}]")
 def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, text: str) -> None:
     text = text.rstrip("\n") + "\n"
-    found = chunks(text)
-    if found is None or len(found) != 1 or next(iter(found.values())).lead:
+    found = split_fields(text)
+    if found is None or len(found) != 1 or next(iter(found.values())).comments_above:
         return
     (key, chunk), *_ = found.items()
-    value = read(key, chunk.text)
+    value = parse_value(key, chunk.text)
     if value is None:
         return
     fields = yaml.compose(text, Loader=loader)
@@ -74,18 +74,18 @@ def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, t
 def test_a_file_is_taken_apart_as_the_note_reader_takes_it(text: str, fenced: bool) -> None:
     data = ("---\n" + text if fenced else text).encode().removeprefix(notes.BOM)
     note = notes.read(data)
-    assert split(data) == (note.opening, note.block, note.closing, note.body)
-    assert b"".join(split(data)) == data
+    assert split_note(data) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
+    assert b"".join(split_note(data)) == data
 
 
 @pytest.mark.parametrize("size", [65_520, 65_530, 65_533, 65_540, 65_600])
 def test_the_size_of_frontmatter_has_the_limit_of_the_note_reader(size: int) -> None:
     data = b"---\n" + b"a: x\n" + b"# " + b"y" * size + b"\n---\nbody\n"
     note = notes.read(data)
-    assert split(data) == (note.opening, note.block, note.closing, note.body)
+    assert split_note(data) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
     many = b"---\n" + b"# y\n" * (size - 64_520) + b"---\nbody\n"
     note = notes.read(many)
-    assert split(many) == (note.opening, note.block, note.closing, note.body)
+    assert split_note(many) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
 
 
 @given(
@@ -94,9 +94,9 @@ def test_the_size_of_frontmatter_has_the_limit_of_the_note_reader(size: int) -> 
     ).map("".join)
 )
 def test_chunks_in_a_row_are_the_block(block: str) -> None:
-    found = chunks(block)
+    found = split_fields(block)
     if found is not None:
-        assert "".join(chunk.lead + chunk.text for chunk in found.values()) == block
+        assert "".join(chunk.comments_above + chunk.text for chunk in found.values()) == block
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_chunks_in_a_row_are_the_block(block: str) -> None:
     ],
 )
 def test_reads(text: str, kind: str, value: object) -> None:
-    found = read(key_of(text.partition("\n")[0]), f"{text}\n")
+    found = parse_value(parse_key(text.partition("\n")[0]), f"{text}\n")
     assert found is not None
     assert found.kind == kind
     assert (found.text if kind != "list" else [item.name for item in found.items]) == value
@@ -135,12 +135,12 @@ def test_reads(text: str, kind: str, value: object) -> None:
     ],
 )  # fmt: skip
 def test_refuses(text: str) -> None:
-    assert read("tags" if text.startswith("tags") else "a", f"{text}\n") is None
+    assert parse_value("tags" if text.startswith("tags") else "a", f"{text}\n") is None
 
 
 @pytest.mark.parametrize(
     "block", ["{a: b}\n", "? a\n: b\n", "- a\n", "  a: b\n", "text\n", "%YAML 1.2\n"]
 )
 def test_says_when_lines_do_not_tell_where_a_key_begins(block: str) -> None:
-    assert chunks(block) is None
-    assert yaml_subset.sound_block(block) is (block == "{a: b}\n")
+    assert split_fields(block) is None
+    assert yaml_subset.is_valid_block(block) is (block == "{a: b}\n")

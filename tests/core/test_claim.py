@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.claims import MOST_FILES, MOST_PACKAGES, claim_of
+from cortex.core.claims import MAX_FILES, MAX_PACKAGES, extract_claims
 from tests.conftest import cpu_limit
 
 
 def files(text: str) -> list[str]:
-    return list(claim_of("x", "", text, "", "").files)
+    return list(extract_claims("x", "", text, "", "").files)
 
 
 def packages(text: str) -> dict[str, bool]:
-    return {said.name: said.used for said in claim_of("x", "", text, "", "").packages}
+    return {said.name: said.is_used for said in extract_claims("x", "", text, "", "").packages}
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_packages(text: str, expected: dict[str, bool]) -> None:
     ],
 )
 def test_branches(text: str, expected: tuple[str, ...]) -> None:
-    assert claim_of("x", "", text, "", "").branches == expected
+    assert extract_claims("x", "", text, "", "").branches == expected
 
 
 def test_the_title_claims_like_the_text_and_the_rest_is_kept() -> None:
-    claim = claim_of(
+    claim = extract_claims(
         "use-redis-x",
         "Use redis for sessions",
         "It is in `src/a.py`.",
@@ -148,14 +148,14 @@ def test_the_title_claims_like_the_text_and_the_rest_is_kept() -> None:
 
 
 def test_no_more_than_so_many_of_one_record() -> None:
-    claim = claim_of(
+    claim = extract_claims(
         "x",
         "",
         " ".join(f"In src/a{number}.py. We use lib{number}." for number in range(50)),
         "",
         "",
     )
-    assert (len(claim.files), len(claim.packages)) == (MOST_FILES, MOST_PACKAGES)
+    assert (len(claim.files), len(claim.packages)) == (MAX_FILES, MAX_PACKAGES)
 
 
 WORDS = st.sampled_from(
@@ -187,7 +187,7 @@ WORDS = st.sampled_from(
     )
 )
 def test_any_text_is_read_and_no_path_leaves_the_project(text: str) -> None:
-    claim = claim_of(text, text, text, text, text)
+    claim = extract_claims(text, text, text, text, text)
     for path in claim.files:
         assert not path.startswith(("/", "~", "\\"))
         assert not {"", ".", ".."} & set(path.split("/"))
@@ -220,4 +220,4 @@ def test_any_text_is_read_and_no_path_leaves_the_project(text: str) -> None:
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = (piece * (1_000_000 // len(piece)))[:1_000_000]
     with cpu_limit(2.0):
-        claim_of("x", text, text, "", "")
+        extract_claims("x", text, text, "", "")

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.text.shell_command import line, option, quoted
-from cortex.interfaces.escape_terminal import visible
+from cortex.core.text.shell_command import cortex_command, option_words, shell_quote
+from cortex.interfaces.escape_terminal import escape
 
 WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
 
@@ -30,15 +30,15 @@ WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["
     ],
 )
 def test_a_word_is_quoted_where_it_needs_it(word: str, written: str) -> None:
-    assert quoted(word) == written
-    assert line("show", word) == f"cortex show {written}"
+    assert shell_quote(word) == written
+    assert cortex_command("show", word) == f"cortex show {written}"
 
 
 @given(st.lists(WORDS, max_size=5))
 @settings(max_examples=200)
 def test_a_line_is_one_line_that_is_shown_as_it_is(words: list[str]) -> None:
-    told = line(*words)
-    assert visible(told) == told
+    told = cortex_command(*words)
+    assert escape(told) == told
     if "$'" not in told:
         assert shlex.split(told) == ["cortex", *words]
 
@@ -55,7 +55,7 @@ def test_a_shell_reads_the_words_that_were_meant() -> None:
         "$(id) `id` $HOME ! ~ * ?",
         "\u202eabc\u202c",
     ]
-    script = f"cortex() {{ printf '%s\\0' \"$@\"; }}\n{line(*words)}"
+    script = f"cortex() {{ printf '%s\\0' \"$@\"; }}\n{cortex_command(*words)}"
     said = subprocess.run(
         ["bash", "-c", os.fsencode(script)], capture_output=True, check=True, timeout=60
     ).stdout
@@ -63,6 +63,6 @@ def test_a_shell_reads_the_words_that_were_meant() -> None:
 
 
 def test_a_value_that_looks_like_an_option_is_bound_to_its_own() -> None:
-    assert option("title", "--yes") == ("--title=--yes",)
-    assert option("title", "One") == ("--title", "One")
-    assert option("title", "") == ()
+    assert option_words("title", "--yes") == ("--title=--yes",)
+    assert option_words("title", "One") == ("--title", "One")
+    assert option_words("title", "") == ()

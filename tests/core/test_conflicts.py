@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 from hypothesis import event as seen, given, strategies as st
 
-from cortex.core.merge.conflicts import (  # fmt: skip
-    BROKEN,
-    EVENT as KIND_EVENT,
-    GONE,
+from cortex.core.merge.conflicts import (
+    DUPLICATED,
+    LOST,
     MIXED,
-    TWICE,
-    Ask,
+    UNREADABLE,
+    WRONG_EVENT as KIND_EVENT,
+    AskPerson,
     MergeContext,
     MergeSides,
     OpenConflict,
-    Remove,
-    Unmerged,
-    Write,
-    conflicts,
-    digest,
-    repair,
-    resolve,
-    strays,
+    RemoveFile,
+    UnmergedPath,
+    WriteFile,
+    find_damage,
+    marked_conflicts,
+    plan_repair,
+    plan_resolution,
+    sha256_hex,
 )
 from cortex.core.notes import note as notes
 
@@ -61,8 +61,8 @@ def sides_of(*places: Place) -> MergeSides:
 
 def decided(*places: Place, also: tuple[Place, ...] = (), plain: bool = True, **context):
     """`also` are paths that git merged."""
-    return resolve(
-        [Unmerged(place[0], place[4], plain) for place in places],
+    return plan_resolution(
+        [UnmergedPath(place[0], place[4], plain) for place in places],
         sides_of(*places, *also),
         MergeContext(joins, **context),
     )
@@ -87,50 +87,50 @@ CLASH = record("b-bbbbbb", "Another note.")
 NEWER = record("a-aaaaaa", "Theirs.", "2026-11-21T10:00:00Z")
 
 CASES = {
-    "both changed a record": ([(A, BASE, OURS, THEIRS, OURS)], [Write(A, JOINED)]),
-    "both added one record": ([(A, None, OURS, THEIRS, None)], [Write(A, JOINED)]),
-    "we changed, they deleted": ([(A, BASE, OURS, None, OURS)], [Write(A, OURS)]),
-    "we deleted, they changed": ([(A, BASE, None, THEIRS, THEIRS)], [Write(A, THEIRS)]),
-    "only one side has it": ([(A, None, None, THEIRS, THEIRS)], [Write(A, THEIRS)]),
-    "one deleted what the other left alone": ([(A, BASE, None, BASE, None)], [Remove(A)]),
-    "neither has it": ([(A, BASE, None, None, None)], [Remove(A)]),
+    "both changed a record": ([(A, BASE, OURS, THEIRS, OURS)], [WriteFile(A, JOINED)]),
+    "both added one record": ([(A, None, OURS, THEIRS, None)], [WriteFile(A, JOINED)]),
+    "we changed, they deleted": ([(A, BASE, OURS, None, OURS)], [WriteFile(A, OURS)]),
+    "we deleted, they changed": ([(A, BASE, None, THEIRS, THEIRS)], [WriteFile(A, THEIRS)]),
+    "only one side has it": ([(A, None, None, THEIRS, THEIRS)], [WriteFile(A, THEIRS)]),
+    "one deleted what the other left alone": ([(A, BASE, None, BASE, None)], [RemoveFile(A)]),
+    "neither has it": ([(A, BASE, None, None, None)], [RemoveFile(A)]),
     "both renamed; a tie takes the larger path": (
         [(A, BASE, None, None, None), ("records/x.md", None, OURS, None, None), ("records/y.md", None, None, THEIRS, None)],
-        [Write("records/y.md", JOINED), Remove(A), Remove("records/x.md")],
+        [WriteFile("records/y.md", JOINED), RemoveFile(A), RemoveFile("records/x.md")],
     ),
     "both renamed; the newer name wins": (
         [(A, BASE, None, None, None), ("records/y.md", None, OURS, None, None), ("records/x.md", None, None, NEWER, None)],
-        [Write("records/x.md", joins(BASE, OURS, NEWER)[0]), Remove(A), Remove("records/y.md")],
+        [WriteFile("records/x.md", joins(BASE, OURS, NEWER)[0]), RemoveFile(A), RemoveFile("records/y.md")],
     ),
     "both renamed, one of them out of our folders": (
         [(A, BASE, None, None, None), ("mine/x.md", None, OURS, None, None), ("records/y.md", None, None, THEIRS, None)],
-        [Write("records/y.md", JOINED), Remove("mine/x.md"), Remove(A)],
+        [WriteFile("records/y.md", JOINED), RemoveFile("mine/x.md"), RemoveFile(A)],
     ),
     "added in two places; the place that a person chose stays": (
         [(A, None, NEWER, None, None), ("records/y.md", None, None, OURS, None)],
-        [Write("records/y.md", joins(b"", NEWER, OURS)[0]), Remove(A)],
+        [WriteFile("records/y.md", joins(b"", NEWER, OURS)[0]), RemoveFile(A)],
     ),
-    "two notes of one name; the one that the name belongs to stays": ([(A, None, CLASH, OURS, None)], [Write(A, OURS), Write(B, CLASH)]),
-    "an event changed on both sides": ([(EVENT, event("was"), event("x"), event("y"), event("x"))], [Write(EVENT, event("was"))]),
-    "an event changed and deleted": ([(EVENT, event("was"), None, event("y"), event("y"))], [Write(EVENT, event("was"))]),
+    "two notes of one name; the one that the name belongs to stays": ([(A, None, CLASH, OURS, None)], [WriteFile(A, OURS), WriteFile(B, CLASH)]),
+    "an event changed on both sides": ([(EVENT, event("was"), event("x"), event("y"), event("x"))], [WriteFile(EVENT, event("was"))]),
+    "an event changed and deleted": ([(EVENT, event("was"), None, event("y"), event("y"))], [WriteFile(EVENT, event("was"))]),
     "an event normalized here and failed there": (
         [(PENDING, event("was"), None, None, None), (FAILED, None, None, event("why"), None), (EVENT, None, event("was"), None, None)],
-        [Write(EVENT, event("was")), Remove(FAILED), Remove(PENDING)],
+        [WriteFile(EVENT, event("was")), RemoveFile(FAILED), RemoveFile(PENDING)],
     ),
     "two events in place of one that was normalized before": (
         [(PENDING, event("was"), None, None, None), (OTHER, None, event("next", OTHER_ID), None, event("was"))],
-        [Remove(PENDING), Write(OTHER, event("next", OTHER_ID))],
+        [RemoveFile(PENDING), WriteFile(OTHER, event("next", OTHER_ID))],
     ),
     "the base of a rename is no version of the event that it was renamed to": (
         [(OTHER, event("was"), event("next", OTHER_ID), None, event("was"))],
-        [Write(OTHER, event("next", OTHER_ID))],
+        [WriteFile(OTHER, event("next", OTHER_ID))],
     ),
-    "a briefing without one side": ([("briefings/p/decisions.md", b"x", None, b"y", b"y")], [Write("briefings/p/decisions.md", b"y")]),
-    "a record that a person keeps elsewhere": ([("mine/a.md", BASE, OURS, THEIRS, None)], [Write("mine/a.md", JOINED)]),
-    "a picture in our folders": ([("records/a.png", b"1", b"2", b"3", b"2")], [Ask("records/a.png", "both sides changed it: put the right one there, then git add it")]),
+    "a briefing without one side": ([("briefings/p/decisions.md", b"x", None, b"y", b"y")], [WriteFile("briefings/p/decisions.md", b"y")]),
+    "a record that a person keeps elsewhere": ([("mine/a.md", BASE, OURS, THEIRS, None)], [WriteFile("mine/a.md", JOINED)]),
+    "a picture in our folders": ([("records/a.png", b"1", b"2", b"3", b"2")], [AskPerson("records/a.png", "both sides changed it: put the right one there, then git add it")]),
     "a person's own note that both renamed": (
         [("mine.md", PERSON, None, None, None), ("x.md", None, PERSON, None, PERSON), ("y.md", None, None, PERSON, PERSON)],
-        [Remove("mine.md"), *(Ask(path, "both sides renamed this note: git add the name that stays, git rm the other") for path in ("x.md", "y.md"))],
+        [RemoveFile("mine.md"), *(AskPerson(path, "both sides renamed this note: git add the name that stays, git rm the other") for path in ("x.md", "y.md"))],
     ),
 }  # fmt: skip
 
@@ -140,7 +140,7 @@ def test_each_case_is_decided(case) -> None:
     places, actions = CASES[case]
     outcome = decided(*places)
     assert sorted(map(repr, outcome.actions)) == sorted(map(repr, actions))
-    assert all(isinstance(action, Remove | Ask) for action in actions) or outcome.resolved
+    assert all(isinstance(action, RemoveFile | AskPerson) for action in actions) or outcome.resolved
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -182,7 +182,10 @@ def test_a_move_that_git_did_not_see_takes_the_other_sides_changes_along() -> No
     outcome = decided(
         (A, BASE, None, THEIRS, THEIRS), also=(("records/new.md", None, moved, None, moved),)
     )
-    assert outcome.actions == (Write("records/new.md", joins(BASE, moved, THEIRS)[0]), Remove(A))
+    assert outcome.actions == (
+        WriteFile("records/new.md", joins(BASE, moved, THEIRS)[0]),
+        RemoveFile(A),
+    )
 
 
 # --- what git merged
@@ -190,29 +193,29 @@ def test_a_move_that_git_did_not_see_takes_the_other_sides_changes_along() -> No
 
 REPAIRS = {
     "a note that one deleted and the other edited, paired with its likeness": (
-        [(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: OURS}, {(MIXED, A, OURS), (GONE, B, CLASH)},
+        [(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: OURS}, {(MIXED, A, OURS), (LOST, B, CLASH)},
     ),
-    "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(GONE, A, OURS)}),
-    "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, B, CLASH)}),
+    "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(LOST, A, OURS)}),
+    "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, B, CLASH)}),
     "a note that both have alike, with git's markers in it": (
         [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(MIXED, B, CLASH)},
     ),
     "a note that both have alike, with the edit of one that is gone": (
-        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, B, CLASH)},
+        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, B, CLASH)},
     ),
     "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
     "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
     "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
     "a note that both changed, with a field twice": (
-        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(BROKEN, "mine/a.md", JOINED)},
+        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(UNREADABLE, "mine/a.md", JOINED)},
     ),
     "a note that was broken before": ([(A, BASE, TORN, THEIRS, None)], {A: TORN + b"Theirs.\n"}, set()),
-    "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(GONE, A, JOINED)}),
+    "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(LOST, A, JOINED)}),
     "a move with an edit": ([(A, BASE, OURS, None, None), ("records/y.md", None, None, BASE, None)], {"records/y.md": OURS}, set()),
     "two moves that git did not see": (
         [(A, BASE, None, None, None), ("records/x.md", None, OURS, None, None), ("records/y.md", None, None, THEIRS, None)],
         {"records/x.md": OURS, "records/y.md": THEIRS},
-        {(TWICE, "records/y.md", JOINED)},
+        {(DUPLICATED, "records/y.md", JOINED)},
     ),
     "one event in another's file": (
         [(EVENT, event("was"), event("was"), None, None), (OTHER, None, None, event("next", OTHER_ID), None)],
@@ -220,8 +223,8 @@ REPAIRS = {
         {(KIND_EVENT, OTHER, event("next", OTHER_ID))},
     ),
     "an event that a side deleted": ([(EVENT, event("was"), event("was"), None, None)], {}, set()),
-    "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(GONE, A, OURS), (MIXED, "x.md", PERSON)}),
-    "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(GONE, "x.md", PERSON + b"more\n")}),
+    "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, "x.md", PERSON)}),
+    "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(LOST, "x.md", PERSON + b"more\n")}),
     "a person's own note that was renamed and edited": ([("x.md", PERSON, PERSON + b"more\n", None, None), ("y.md", None, None, PERSON, None)], {"y.md": PERSON + b"more\n"}, set()),
     "a person's own note that both renamed": (
         [("x.md", PERSON, None, None, None), ("y.md", None, PERSON, None, None), ("z.md", None, None, PERSON + b"more\n", None)],
@@ -236,7 +239,7 @@ def test_what_git_mixed_is_told_from_what_it_merged(case, swap) -> None:
     places, result, expected = REPAIRS[case]
     base, ours, theirs = sides_of(*places)
     sides = MergeSides(base, theirs, ours) if swap else MergeSides(base, ours, theirs)
-    assert {(one.kind, one.path, one.data) for one in strays(sides, result, joins)} == expected
+    assert {(one.kind, one.path, one.data) for one in find_damage(sides, result, joins)} == expected
 
 
 ids = ("a-aaaaaa", "b-bbbbbb", "c-cccccc")
@@ -262,9 +265,9 @@ def test_after_a_repair_every_note_is_there_once_with_its_own_text(
     sides = MergeSides(tree_of(base), tree_of(ours), tree_of(theirs))
     known = {id_ for tree in (base, ours, theirs) for id_, _ in tree.values()}
     made = {path: record(id_, text) for path, (id_, text) in result.items() if id_ in known}
-    outcome = repair(sides, made, MergeContext(joins, is_taken=lambda path: path in made))
+    outcome = plan_repair(sides, made, MergeContext(joins, is_taken=lambda path: path in made))
     for action in outcome.actions:
-        if isinstance(action, Remove):
+        if isinstance(action, RemoveFile):
             made.pop(action.path, None)
         else:
             made[action.path] = action.data
@@ -287,7 +290,7 @@ def test_after_a_repair_every_note_is_there_once_with_its_own_text(
             assert by_id[id_] == [one if other == was else other]
         elif one is not None and other is not None and one != other:
             continue  # git and its driver have merged it, or it was put together anew
-    assert repair(sides, made, MergeContext(joins)).actions == ()
+    assert plan_repair(sides, made, MergeContext(joins)).actions == ()
 
 
 LEFT_TO_PEOPLE = {
@@ -309,30 +312,30 @@ LEFT_TO_PEOPLE = {
 @pytest.mark.parametrize("case", LEFT_TO_PEOPLE)
 def test_what_only_a_person_can_decide_waits(case) -> None:
     (action,) = decided(LEFT_TO_PEOPLE[case], plain=case != "a link").actions
-    assert isinstance(action, Ask)
-    assert action.why
+    assert isinstance(action, AskPerson)
+    assert action.reason
 
 
 PLACE = (A, BASE, OURS + b"same line", THEIRS + b"same line", MARKED)
-OPEN = {A: OpenConflict(digest(OURS), digest(MARKED))}
+OPEN = {A: OpenConflict(sha256_hex(OURS), sha256_hex(MARKED))}
 
 
 def test_a_note_that_nobody_has_mended_yet_waits_on() -> None:
-    (action,) = decided(PLACE, open=OPEN, in_work_tree={A: MARKED}).actions
-    assert isinstance(action, Ask)
+    (action,) = decided(PLACE, open_conflicts=OPEN, in_work_tree={A: MARKED}).actions
+    assert isinstance(action, AskPerson)
     (action,) = decided(
-        (*PLACE[:4], OURS), open=OPEN, in_work_tree={A: OURS}
+        (*PLACE[:4], OURS), open_conflicts=OPEN, in_work_tree={A: OURS}
     ).actions  # a crash came before it was written
-    assert action == Ask(A, "both sides changed the same lines", MARKED)
+    assert action == AskPerson(A, "both sides changed the same lines", MARKED)
 
 
 def test_what_somebody_has_put_there_meanwhile_is_never_written_over() -> None:
     """Not by the next pass either, which finds it as the last one left it."""
     place = (A, BASE, OURS, THEIRS, record("a-aaaaaa", "By hand."))
-    left = OpenConflict(digest(place[4]), digest(place[4]))
+    left = OpenConflict(sha256_hex(place[4]), sha256_hex(place[4]))
     for open_ in ({}, {A: left}):
-        (action,) = decided(place, open=open_, in_work_tree={A: place[4]}).actions
-        assert action == Ask(
+        (action,) = decided(place, open_conflicts=open_, in_work_tree={A: place[4]}).actions
+        assert action == AskPerson(
             A, "it was changed by hand meanwhile: git add it if it is as it should be"
         )
 
@@ -342,9 +345,14 @@ def test_a_mended_note_is_taken_and_says_no_more_that_it_is_in_conflict() -> Non
         b"type:", b"merge_conflicts:\n  - {field: id, ours: x, theirs: y}\ntype:"
     )
     outcome = decided(
-        PLACE, open={A: OPEN[A]._replace(removes=("records/old.md",))}, in_work_tree={A: mended}
+        PLACE,
+        open_conflicts={A: OPEN[A]._replace(removed_paths=("records/old.md",))},
+        in_work_tree={A: mended},
     )
-    assert outcome.actions == (Write(A, record("a-aaaaaa", "Mended.")), Remove("records/old.md"))
+    assert outcome.actions == (
+        WriteFile(A, record("a-aaaaaa", "Mended.")),
+        RemoveFile("records/old.md"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,16 +361,16 @@ def test_a_mended_note_is_taken_and_says_no_more_that_it_is_in_conflict() -> Non
     ids=["markers", "frontmatter that cannot be read", "gone"],
 )
 def test_half_mended_is_not_mended(held) -> None:
-    (action,) = decided(PLACE, open=OPEN, in_work_tree={A: held}).actions
-    assert isinstance(action, Ask)
+    (action,) = decided(PLACE, open_conflicts=OPEN, in_work_tree={A: held}).actions
+    assert isinstance(action, AskPerson)
     assert action.data is None
 
 
 def test_a_note_that_is_about_markers_is_not_in_conflict() -> None:
     quoting = record("a-aaaaaa", MARKED.decode())
     place = (A, quoting, quoting + b"same line", quoting + b"same line!", MARKED)
-    outcome = decided(place, open=OPEN, in_work_tree={A: quoting + b"mended\n"})
-    assert outcome.actions == (Write(A, quoting + b"mended\n"),)
+    outcome = decided(place, open_conflicts=OPEN, in_work_tree={A: quoting + b"mended\n"})
+    assert outcome.actions == (WriteFile(A, quoting + b"mended\n"),)
 
 
 @pytest.mark.parametrize(
@@ -379,4 +387,4 @@ def test_a_note_that_is_about_markers_is_not_in_conflict() -> None:
     ],
 )
 def test_conflicts_are_three_markers_in_their_order(text, count) -> None:
-    assert sum(conflicts(text).values()) == count
+    assert sum(marked_conflicts(text).values()) == count

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
-    back_a_step,
-    body_of,
-    brought_back,
-    relations_of,
-    set_aside,
-    touched,
+    list_relations,
+    normalized_body,
+    restore_active_status,
+    restore_previous_status,
+    set_inactive_status,
     with_body,
     with_fields,
     with_relation,
+    with_updated,
     without_relation,
 )
 
@@ -53,7 +53,7 @@ def unchanged_lines(before: bytes, after: bytes, key: str) -> bool:
 @given(data=written(), key=st.sampled_from(NEW_KEYS), value=VALUES)
 def test_a_field_that_comes_and_goes_leaves_no_trace(data, key, value) -> None:
     note = notes.read(data)
-    if not note.opening or note.problems:
+    if not note.opening_fence or note.problems:
         return
     changed = with_fields(note, {key: value})
     assert changed.fields[key] == value
@@ -64,12 +64,12 @@ def test_a_field_that_comes_and_goes_leaves_no_trace(data, key, value) -> None:
 @given(data=written(), because=VALUES)
 def test_what_is_set_aside_comes_back_byte_for_byte(data, because) -> None:
     note = notes.read(data)
-    if not note.opening or note.problems:
+    if not note.opening_fence or note.problems:
         return
-    aside = set_aside(note, "archived", {"archived_at": NOW, "archived_because": because})
+    aside = set_inactive_status(note, "archived", {"archived_at": NOW, "archived_because": because})
     assert aside.get("status") == "archived"
     assert aside.get("status_before") == note.get("status")
-    back = brought_back(aside)
+    back = restore_active_status(aside)
     if "status" in note.fields:  # its comment goes with the line
         assert notes.write(back).replace(b"status: active", b"status: active # for now") == data
     else:
@@ -82,8 +82,8 @@ def test_another_text_leaves_the_frontmatter_alone(data, text) -> None:
     changed = with_body(note, text)
     assert notes.write(changed)[: len(data) - len(note.body)] == data[: len(data) - len(note.body)]
     if "\r" not in text:
-        assert body_of(changed) == text.strip("\n")
-    assert with_body(changed, body_of(changed)) == changed
+        assert normalized_body(changed) == text.strip("\n")
+    assert with_body(changed, normalized_body(changed)) == changed
 
 
 def of(text: str) -> notes.Note:
@@ -107,31 +107,31 @@ def test_the_status_before_comes_back_however_often_it_was_set_aside(status, typ
     stages = []
     for aside in ("archived", "superseded", "deleted", "archived"):
         stages.append(note)
-        note = set_aside(note, aside, {f"{aside}_at": NOW})
+        note = set_inactive_status(note, aside, {f"{aside}_at": NOW})
     stepped = note
     for stage in reversed(stages[1:]):
-        stepped = back_a_step(stepped)
+        stepped = restore_previous_status(stepped)
         assert stepped.fields == stage.fields
-    assert back_a_step(stepped).get("status") == back
+    assert restore_previous_status(stepped).get("status") == back
     assert (
-        brought_back(
+        restore_active_status(
             of(f"---\nstatus: deleted\nstatus_before: {'archived, ' * 5000}in review, maybe\n---\n")
         ).get("status")
         == "in review, maybe"
     )
-    assert brought_back(note).get("status") == back
+    assert restore_active_status(note).get("status") == back
     assert not [
         key
-        for key in brought_back(note).fields
+        for key in restore_active_status(note).fields
         if key.endswith(("_at", "_before", "_by", "_because"))
     ]
 
 
 def test_updated_moves_on_and_never_back() -> None:
-    assert touched(of("---\nid: x\n---\n"), NOW).get("updated") == NOW
-    assert touched(of("---\nupdated: 2026-01-01T00:00:00Z\n---\n"), NOW).get("updated") == NOW
+    assert with_updated(of("---\nid: x\n---\n"), NOW).get("updated") == NOW
+    assert with_updated(of("---\nupdated: 2026-01-01T00:00:00Z\n---\n"), NOW).get("updated") == NOW
     assert (
-        touched(of("---\nupdated: 2030-01-01T00:00:00Z\n---\n"), NOW).get("updated")
+        with_updated(of("---\nupdated: 2030-01-01T00:00:00Z\n---\n"), NOW).get("updated")
         == "2030-01-01T00:00:00Z"
     )
 
@@ -139,12 +139,12 @@ def test_updated_moves_on_and_never_back() -> None:
 def test_relations_come_and_go_one_by_one() -> None:
     note = of('---\nid: x\nrelations:\n  - {kind: refines, to: "[[One|the first]]"}\n---\n')
     more = with_relation(note, "supersedes", "two")
-    assert relations_of(more) == [
+    assert list_relations(more) == [
         {"kind": "refines", "to": "[[One|the first]]"},
         {"kind": "supersedes", "to": "[[two]]"},
     ]
     assert with_relation(more, "supersedes", "TWO") is more
     assert notes.write(without_relation(more, "supersedes", "two")) == notes.write(note)
     assert without_relation(note, "", "one").get("relations") == ""
-    with pytest.raises(Invalid, match="not a list of"):
+    with pytest.raises(InvalidInputError, match="not a list of"):
         with_relation(of("---\nrelations: [[one]]\n---\n"), "refines", "two")

@@ -7,16 +7,16 @@ import yaml
 from hypothesis import given, strategies as st
 
 from cortex.core.notes import yaml_writer
-from cortex.core.notes.frontmatter import load
+from cortex.core.notes.frontmatter import load_fields
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(text)
 def test_a_scalar_reads_back(value: str) -> None:
-    line = yaml_writer.field("key", value)[0]
+    line = yaml_writer.field_lines("key", value)[0]
     assert "\n" not in line
-    assert load(line) == ({"key": value}, [])
+    assert load_fields(line) == ({"key": value}, [])
     assert (
         str(yaml.safe_load(line.replace("key: 2", "key: x2"))["key"]).endswith(
             value.removeprefix("2")
@@ -32,10 +32,12 @@ def test_a_scalar_reads_back(value: str) -> None:
         min_size=1,
     )
 )
-def test_fields_read_back(fields: dict[str, yaml_writer.Value]) -> None:
+def test_fields_read_back(fields: dict[str, yaml_writer.YamlValue]) -> None:
     lines = yaml_writer.frontmatter(fields).splitlines()
     assert lines[0] == lines[-1] == "---"
-    assert load("\n".join(lines[1:-1]))[0] == {key: value for key, value in fields.items() if value}
+    assert load_fields("\n".join(lines[1:-1]))[0] == {
+        key: value for key, value in fields.items() if value
+    }
 
 
 @pytest.mark.parametrize(
@@ -59,5 +61,5 @@ def test_a_scalar_is_quoted_only_where_it_must_be(value: str, written: str) -> N
 
 
 def test_nested_lists_stand_one_to_a_line_so_that_git_can_merge_them() -> None:
-    block = yaml_writer.field("provenance", {"events": ["e1", "e2"], "session": "s"})
+    block = yaml_writer.field_lines("provenance", {"events": ["e1", "e2"], "session": "s"})
     assert block == ["provenance:", "  events:", "    - e1", "    - e2", "  session: s"]

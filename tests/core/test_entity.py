@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.extract.entities import MOST, entities_of
+from cortex.core.extract.named_entities import MAX_ENTITIES, find_entities
 from cortex.core.markdown.scan import scan
 from cortex.operations.find import entities as verb
 from tests.conftest import cpu_limit
 
 
 def found(text: str) -> list[str]:
-    return [f"{one.kind} {one.name}" for one in entities_of(text, scan(text))]
+    return [f"{one.kind} {one.name}" for one in find_entities(text, scan(text))]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_prose_is_no_flood(text: str) -> None:
 
 def test_a_thing_stands_once_with_the_line_of_the_file_where_it_is_named_first() -> None:
     text = "one\n`Main.py` and `main.py`\n\nCost @os of `import os`\n"
-    assert [(one.name, one.key, one.line) for one in entities_of(text, scan(text), 10)] == [
+    assert [(one.name, one.key, one.line) for one in find_entities(text, scan(text), 10)] == [
         ("Main.py", "main.py", 11),
         ("os", "os", 13),
         ("os", "os", 13),
@@ -66,13 +66,13 @@ def test_a_thing_stands_once_with_the_line_of_the_file_where_it_is_named_first()
 
 
 def test_a_note_names_no_more_than_its_share() -> None:
-    assert len(found(" ".join(f"`name_{number}`" for number in range(1000)))) == MOST
+    assert len(found(" ".join(f"`name_{number}`" for number in range(1000)))) == MAX_ENTITIES
 
 
 def test_the_question_knows_the_kinds_that_there_are() -> None:
-    from cortex.core.extract.entities import KINDS
+    from cortex.core.extract.named_entities import KINDS
 
-    assert verb.KINDS == KINDS
+    assert verb.ENTITY_KINDS == KINDS
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_the_question_knows_the_kinds_that_there_are() -> None:
 def test_hostile_text_takes_linear_time(text: str) -> None:
     nothing = scan("")
     with cpu_limit(2):
-        entities_of(text, nothing)
+        find_entities(text, nothing)
 
 
 @given(st.text(alphabet="`@/.$-_:()[]'\" \nabAB1", max_size=200))
 def test_any_text_can_be_read_and_every_name_has_a_line_in_it(text: str) -> None:
-    for one in entities_of(text, scan(text), 1):
+    for one in find_entities(text, scan(text), 1):
         assert one.name
         assert 1 <= one.line <= text.count("\n") + 1

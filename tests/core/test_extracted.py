@@ -8,16 +8,28 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.briefing import item_lines
-from cortex.core.extract.entities import entities_of
+from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.scan import scan
 from cortex.core.model.event import Event
-from cortex.core.model.session import GIST_LIMIT, turns
-from cortex.core.model.turn_summary import Command, Step, Stretch, compose
-from cortex.core.normalize.changes import Change, Create, Fold, Grow, Known, Upsert
-from cortex.core.normalize.handlers import HANDLERS, amend, normalize, records_of
-from cortex.core.normalize.topic_upsert import upserted
+from cortex.core.model.session_note import MAX_EXCERPT_CHARS, event_lines
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
+from cortex.core.normalize.changes import (
+    AddProvenance,
+    AppendToSession,
+    CreateNote,
+    ExistingRecords,
+    NoteChange,
+    UpsertTopic,
+)
+from cortex.core.normalize.handlers import (
+    HANDLERS,
+    amend_note,
+    changes_for_event,
+    records_from_event,
+)
+from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import set_aside, with_fields
+from cortex.core.notes.edit import set_inactive_status, with_fields
 
 CLAIM = "We chose SQLite over Postgres because it is one file."
 
@@ -46,26 +58,28 @@ class Vault:
     """Notes as the consumer leaves them, in memory."""
 
     def __init__(self, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> None:
-        self.known = Known()
+        self.known = ExistingRecords()
         self.known.phrases = phrases
         self.notes: dict[str, bytes] = {}
         self.events: dict[str, Event] = {}
 
-    def take(self, one: Event, *, unfinished: bool = False) -> list[Change]:
+    def take(self, one: Event, *, unfinished: bool = False) -> list[NoteChange]:
         self.events[one.id] = one
-        changes = normalize(one, self.known, unfinished=unfinished)
+        changes = changes_for_event(one, self.known, unfinished=unfinished)
         for change in changes:
-            if isinstance(change, Create):
+            if isinstance(change, CreateNote):
                 assert change.path not in self.notes
                 self.notes[change.path] = change.text.encode()
-            elif isinstance(change, Upsert):
-                self.notes[change.path] = upserted(
-                    self.notes[change.path], change, lambda id_: records_of(self.events[id_])
+            elif isinstance(change, UpsertTopic):
+                self.notes[change.path] = upsert_record(
+                    self.notes[change.path],
+                    change,
+                    lambda id_: records_from_event(self.events[id_]),
                 ).data
             else:
-                assert isinstance(change, Grow | Fold)
-                self.notes[change.path] = amend(self.notes[change.path], change)
-            self.known.learn(change, one)
+                assert isinstance(change, AddProvenance | AppendToSession)
+                self.notes[change.path] = amend_note(self.notes[change.path], change)
+            self.known.register_change(change, one)
         return changes
 
     def of(self, type_: str) -> notes.Note:
@@ -91,7 +105,7 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
         "layer": "keyword",
     }
     assert note.text.strip() == "We chose SQLite over Postgres\n\n**Why.** It is one file."[:-1]
-    assert item_lines.reason(note.text, note.get("title")) == "It is one file"
+    assert item_lines.extract_reason(note.text, note.get("title")) == "It is one file"
 
 
 def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_event() -> None:
@@ -105,7 +119,7 @@ def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_e
             branch="other",
         )
     )
-    assert isinstance(grown, Grow)
+    assert isinstance(grown, AddProvenance)
     assert vault.types() == ["decision", "session", "session"]
     assert vault.of("decision").provenance()[0] == (
         "20261120t164512z-aaaaaaaaaa",
@@ -118,7 +132,7 @@ def test_a_record_that_was_put_away_stays_so_and_its_provenance_grows(status: st
     vault = Vault()
     vault.take(event(CLAIM))
     (path,) = [path for path in vault.notes if "decision" in path]
-    vault.notes[path] = notes.write(set_aside(notes.read(vault.notes[path]), status, {}))
+    vault.notes[path] = notes.write(set_inactive_status(notes.read(vault.notes[path]), status, {}))
     vault.take(event(CLAIM, at="2026-11-21T10:00:00Z"))
     assert vault.of("decision").get("status") == status
     assert len(vault.of("decision").provenance()[0]) == 2
@@ -130,7 +144,7 @@ def test_what_is_permanent_is_pinned_also_when_it_was_there_before() -> None:
     assert vault.of("preference").fields.get("pinned") is None
     vault.take(event("[MEMORY: preference, permanent] Short answers", at="2026-11-21T10:00:00Z"))
     assert vault.of("preference").fields["pinned"] is True
-    assert records_of(event("[MEMORY: permanent] Short answers"))[0].pinned
+    assert records_from_event(event("[MEMORY: permanent] Short answers"))[0].pinned
 
 
 @pytest.mark.parametrize(
@@ -149,7 +163,7 @@ def test_which_texts_are_read_by_which_layers(type_: str, found: list[str]) -> N
 
 def test_every_word_of_an_event_s_type_has_its_handler() -> None:
     for type_ in HANDLERS:
-        assert normalize(event("Decision: a", type=type_), Known())
+        assert changes_for_event(event("Decision: a", type=type_), ExistingRecords())
 
 
 def test_learnings_below_their_heading_are_kept_of_every_turn() -> None:
@@ -205,12 +219,14 @@ def test_a_word_for_a_type_is_that_type_also_in_an_event_of_an_earlier_version(
 ) -> None:
     assert [
         one.type
-        for one in records_of(event("a daemon", type="observation", record=word, title="No daemon"))
+        for one in records_from_event(
+            event("a daemon", type="observation", record=word, title="No daemon")
+        )
     ] == [type_]
 
 
 def test_an_error_that_begins_a_text_says_no_type() -> None:
-    assert records_of(event("Error: it broke", type="manual", session=""))[0].type == "note"
+    assert records_from_event(event("Error: it broke", type="manual", session=""))[0].type == "note"
 
 
 def test_the_words_of_a_team_make_records() -> None:
@@ -223,10 +239,10 @@ def test_the_words_of_a_team_make_records() -> None:
 
 
 def stretch(**parts: object) -> str:
-    return compose(Stretch(**parts))  # type: ignore[arg-type]
+    return compose_text(TurnSummary(**parts))  # type: ignore[arg-type]
 
 
-PLAN = (Step("read the code", True), Step("write the tests", False))
+PLAN = (PlannedStep("read the code", True), PlannedStep("write the tests", False))
 
 
 def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
@@ -240,13 +256,15 @@ def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
     )
     vault.take(
         event(
-            stretch(plan=(Step("read the code", True), Step("write the tests", True))),
+            stretch(
+                plan=(PlannedStep("read the code", True), PlannedStep("write the tests", True))
+            ),
             at="2026-11-20T17:00:00Z",
             session="s2",
         )
     )
     assert (vault.of("plan").get("status"), vault.of("plan").get("id")) == ("done", first.get("id"))
-    vault.take(event(stretch(plan=(Step("ship it", False),)), at="2026-11-20T18:00:00Z"))
+    vault.take(event(stretch(plan=(PlannedStep("ship it", False),)), at="2026-11-20T18:00:00Z"))
     assert (vault.of("plan").get("status"), vault.of("plan").text.strip()) == (
         "active",
         "- [ ] ship it",
@@ -265,7 +283,7 @@ def test_plans_of_other_branches_and_of_subagents_leave_it_alone() -> None:
     vault.take(event(stretch(plan=PLAN), branch="fix/login", at="2026-11-20T17:01:00Z"))
     vault.take(
         event(
-            stretch(said="Done.", plan=(Step("count", True),)),
+            stretch(message="Done.", plan=(PlannedStep("count", True),)),
             type="subagent_stop",
             at="2026-11-20T17:02:00Z",
         )
@@ -282,25 +300,25 @@ def test_a_superseded_plan_stays_superseded() -> None:
     vault.notes[path] = notes.write(
         with_fields(notes.read(vault.notes[path]), {"status": "superseded"})
     )
-    vault.take(event(stretch(plan=(Step("ship it", False),)), at="2026-11-20T18:00:00Z"))
+    vault.take(event(stretch(plan=(PlannedStep("ship it", False),)), at="2026-11-20T18:00:00Z"))
     assert vault.of("plan").get("status") == "superseded"
 
 
 def line_of(text: str, **more: str) -> str:
     vault = Vault()
     vault.take(event(text, **more))
-    return next(turns(vault.of("session"))).gist
+    return next(event_lines(vault.of("session"))).excerpt
 
 
 def test_the_line_of_a_turn_says_what_was_said_and_then_what_was_done() -> None:
     text = stretch(
-        said="All done.\n\n- one",
-        changed=("cortex/a.py", "setup.py"),
-        ran=(Command("pytest -q", "failed: 2 failed"), Command("ls")),
+        message="All done.\n\n- one",
+        changed_files=("cortex/a.py", "setup.py"),
+        commands=(CommandRun("pytest -q", "failed: 2 failed"), CommandRun("ls")),
         plan=PLAN,
     )
     assert line_of(text) == "All done. one · changed cortex/a.py, `setup.py` · pytest -q failed"
-    assert line_of(stretch(asked=("[MEMORY: x y z]",))) == "[MEMORY: x y z]"
+    assert line_of(stretch(tagged_lines=("[MEMORY: x y z]",))) == "[MEMORY: x y z]"
     assert line_of(stretch(plan=PLAN)) == "(nothing said)"
 
 
@@ -308,23 +326,25 @@ def test_the_line_of_a_turn_says_what_was_said_and_then_what_was_done() -> None:
 def test_a_line_never_holds_the_marks_and_lists_of_an_event(type_: str) -> None:
     line = line_of(
         stretch(
-            said="x <!-- cortex: y",
-            changed=tuple(f"src/a{n}.py" for n in range(99)),
-            ran=(Command("`[[a]]` " * 90, "failed"),),
+            message="x <!-- cortex: y",
+            changed_files=tuple(f"src/a{n}.py" for n in range(99)),
+            commands=(CommandRun("`[[a]]` " * 90, "failed"),),
         ),
         type=type_,
     )
     assert "<!--" not in line
     assert "Files changed" not in line
-    assert len(line) <= GIST_LIMIT
+    assert len(line) <= MAX_EXCERPT_CHARS
     assert type_ == "session_end" or "src/a0.py" in line
 
 
 def test_files_of_a_turn_are_what_its_session_mentions() -> None:
     vault = Vault()
-    vault.take(event(stretch(said="Done.", changed=("cortex/a.py", "setup.py", "web/app.tsx"))))
+    vault.take(
+        event(stretch(message="Done.", changed_files=("cortex/a.py", "setup.py", "web/app.tsx")))
+    )
     note = vault.of("session")
-    found = entities_of(note.text, scan(note.text))
+    found = find_entities(note.text, scan(note.text))
     assert [one.name for one in found if one.kind == "file"] == [
         "cortex/a.py",
         "setup.py",
@@ -353,7 +373,7 @@ def test_normalizing_twice_changes_nothing(told: list[tuple[str, str, bool]]) ->
     vault = Vault()
     events = [
         event(
-            stretch(said=text, plan=PLAN if plan else ()),
+            stretch(message=text, plan=PLAN if plan else ()),
             type=type_,
             at=f"2026-11-20T16:45:{number:02}Z",
         )

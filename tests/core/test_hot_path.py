@@ -46,7 +46,9 @@ def test_what_is_no_json_is_a_value_error(written):
 @given(NEAR)
 def test_names_are_told_by_their_signs_as_patterns_told_them(written):
     assert event.is_tag(written) == bool(re.fullmatch(r"[^\s,#\[\]{}\"']{1,100}", written))
-    assert event.is_project(written) == bool(re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", written))
+    assert event.is_project_name(written) == bool(
+        re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", written)
+    )
     word = re.fullmatch(
         r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*", written
     )
@@ -63,7 +65,7 @@ def test_names_are_told_by_their_signs_as_patterns_told_them(written):
 @given(st.text(max_size=40))
 def test_slugs_and_lines_are_those_of_the_patterns(written):
     assert strings.one_line(written) == re.sub(r"\s+", " ", written).strip()
-    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*-?", strings.slug(written))
+    assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*-?", strings.slugify(written))
 
 
 class Ours(NamedTuple):

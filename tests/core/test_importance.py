@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.ranking import importance, lifecycle
+from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import (
-    DAY,
-    HALF_LIVES,
-    IMMORTAL,
-    SALIENCE,
+    DAY_SECONDS,
+    HALF_LIFE_DAYS,
+    NON_DECAYING_TYPES,
+    TYPE_SALIENCE,
     TYPE_WEIGHTS,
     Signals,
 )
@@ -25,7 +25,7 @@ NOW = 1_800_000_000
 
 
 def days_ago(days: float) -> float:
-    return NOW - days * DAY
+    return NOW - days * DAY_SECONDS
 
 
 def example(block: str) -> tuple[Signals, dict[str, str]]:
@@ -50,7 +50,7 @@ def example(block: str) -> tuple[Signals, dict[str, str]]:
 )
 def test_every_example_of_the_documents_is_what_comes_out(block: str) -> None:
     signals, wanted = example(block)
-    answer = importance.score(signals, NOW)
+    answer = importance.explain_score(signals, NOW)
     numbers = answer.parts | {"score": answer.score}
     assert {key: f"{numbers[key]:.3f}" for key in wanted} == wanted
 
@@ -86,16 +86,19 @@ def test_the_table_of_kinds_is_the_one_that_is_used() -> None:
         if line.startswith("| ")
     ][2:]
     assert {row[0]: float(row[1]) for row in rows if row[1]} == TYPE_WEIGHTS
-    assert {row[0]: float(row[2]) for row in rows if row[2]} == SALIENCE
-    assert {row[0]: float(row[3]) for row in rows if row[3] not in ("", "none")} == HALF_LIVES
-    assert {row[0] for row in rows if row[3] == "none"} == IMMORTAL - {"code", "code_description"}
+    assert {row[0]: float(row[2]) for row in rows if row[2]} == TYPE_SALIENCE
+    assert {row[0]: float(row[3]) for row in rows if row[3] not in ("", "none")} == HALF_LIFE_DAYS
+    assert {row[0] for row in rows if row[3] == "none"} == NON_DECAYING_TYPES - {
+        "code",
+        "code_description",
+    }
     for number in (
-        lifecycle.FADED,
-        lifecycle.UNTOUCHED,
-        lifecycle.OLD,
-        lifecycle.LOW,
-        lifecycle.PRUNED,
-        lifecycle.SMALL,
+        archive_rules.FADED_CONFIDENCE,
+        archive_rules.UNTOUCHED_DAYS,
+        archive_rules.OLD_DAYS,
+        archive_rules.LOW_SCORE,
+        archive_rules.PRUNE_AFTER_DAYS,
+        archive_rules.SMALL_VAULT_RECORDS,
     ):
         assert re.search(rf"\b{re.escape(str(number))}\b", DOCS.partition("## The lifecycle")[2])
 
@@ -124,10 +127,10 @@ wild = st.builds(
     most_uses=st.integers(-5, 10**12),
 )
 NUMBERS = (
-    (importance.importance, 5),
+    (importance.total_score, 5),
     (importance.salience, 1),
     (importance.rank, 1),
-    (importance.decayed, 1),
+    (importance.effective_confidence, 1),
 )
 
 
@@ -135,18 +138,18 @@ NUMBERS = (
 def test_every_number_stays_in_its_range_whatever_comes(signals: Signals) -> None:
     for number, most in NUMBERS:
         assert 0 <= number(signals, NOW) <= most, number.__name__
-    answer = importance.score(signals, NOW)
+    answer = importance.explain_score(signals, NOW)
     assert all(math.isfinite(value) or name == "days" for name, value in answer.parts.items())
-    assert lifecycle.verdict(signals, NOW).why
+    assert archive_rules.judge(signals, NOW).reason
 
 
 @given(wild)
 def test_the_parts_give_the_whole_again(signals: Signals) -> None:
-    answer = importance.score(signals, NOW)
+    answer = importance.explain_score(signals, NOW)
     parts = answer.parts
     added = sum(parts[name] for name in ("base", "access", "recent", "incoming", "type", "age"))
     assert (
-        answer.score == pytest.approx(min(max(added, 0), 5)) == importance.importance(signals, NOW)
+        answer.score == pytest.approx(min(max(added, 0), 5)) == importance.total_score(signals, NOW)
     )
     assert parts["salience"] == pytest.approx(
         min(parts["salience_base"] * parts["salience_gain"], 1) * parts["salience_left"]
@@ -186,29 +189,33 @@ def test_what_does_not_decay_does_not_decay(signals: Signals, later: int) -> Non
         signals._replace(type="rejection"),
     ):
         kept = kept._replace(used=None)
-        for number in (importance.importance, importance.salience, importance.decayed):
+        for number in (
+            importance.total_score,
+            importance.salience,
+            importance.effective_confidence,
+        ):
             assert number(kept, NOW + later) == number(kept, NOW)
-        assert not lifecycle.verdict(kept, NOW + later).archive
+        assert not archive_rules.judge(kept, NOW + later).should_archive
 
 
 @given(wild, st.integers(0, 10**9))
 def test_a_default_archives_nothing(signals: Signals, later: int) -> None:
     unsaid = signals._replace(confidence=None, priority=None)
-    assert not lifecycle.verdict(unsaid, NOW + later).archive
+    assert not archive_rules.judge(unsaid, NOW + later).should_archive
 
 
 @pytest.mark.parametrize(("hours", "recent"), [(0, 0.5), (24, 0.5), (25, 0.0)])
 def test_a_use_is_recent_for_a_day(hours: int, recent: float) -> None:
     used = Signals("gotcha", days_ago(9), days_ago(9), NOW - hours * 3600, 1)
-    assert importance.score(used, NOW).parts["recent"] == recent
+    assert importance.explain_score(used, NOW).parts["recent"] == recent
 
 
 def test_a_time_in_the_future_counts_as_now() -> None:
     now, later = (
         Signals("gotcha", NOW, NOW, NOW, 3),
-        Signals("gotcha", NOW + 9 * DAY, NOW + 99 * DAY, NOW + 5 * DAY, 3),
+        Signals("gotcha", NOW + 9 * DAY_SECONDS, NOW + 99 * DAY_SECONDS, NOW + 5 * DAY_SECONDS, 3),
     )
-    assert importance.score(later, NOW) == importance.score(now, NOW)
+    assert importance.explain_score(later, NOW) == importance.explain_score(now, NOW)
 
 
 @pytest.mark.parametrize(
@@ -249,17 +256,17 @@ def test_a_time_in_the_future_counts_as_now() -> None:
 )
 def test_what_a_pass_archives(changed: dict, archived: bool) -> None:
     faded = Signals("gotcha", days_ago(400), days_ago(400), confidence=0.6)
-    assert lifecycle.verdict(faded._replace(**changed), NOW).archive is archived
+    assert archive_rules.judge(faded._replace(**changed), NOW).should_archive is archived
 
 
 @pytest.mark.parametrize("status", ["open", "done", "superseded", "archived", "deleted", "on hold"])
 def test_another_status_than_active_is_left_alone(status: str) -> None:
     faded = Signals("gotcha", days_ago(400), days_ago(400), confidence=0.1)
-    assert not lifecycle.verdict(faded, NOW, status).archive
+    assert not archive_rules.judge(faded, NOW, status).should_archive
 
 
 @pytest.mark.parametrize(
     ("active", "most"), [(0, 0), (1, 1), (4, 1), (5, 2), (39, 10), (40, 500), (10_000, 500)]
 )
 def test_a_small_vault_gives_up_a_quarter(active: int, most: int) -> None:
-    assert lifecycle.most_archived(active, 500) == most
+    assert archive_rules.max_archived(active, 500) == most

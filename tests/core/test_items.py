@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from cortex.core.briefing.item_lines import index_items, page_path, reason
-from cortex.core.briefing.pages import Page
-from cortex.core.model.note_summary import card_of
+from cortex.core.briefing.item_lines import extract_reason, index_items, page_path
+from cortex.core.briefing.pages import BriefingPage
+from cortex.core.model.note_summary import summarize_note
 
 
 def lines(path: str, text: str) -> list[tuple[str, str, str]]:
     """The items of a note as (page, section, text)."""
     return [
         (page_path(page), item.section, item.text)
-        for page, item in card_of(path, text.encode(), 0).items
+        for page, item in summarize_note(path, text.encode(), 0).briefing_items
     ]
 
 
@@ -71,7 +71,7 @@ def test_what_was_deleted_stands_on_no_page(type_) -> None:
         body="- [ ] pack",
     )
     assert lines("a.md", text) == []
-    assert card_of("a.md", text.encode(), 0).tier == 1
+    assert summarize_note("a.md", text.encode(), 0).tier == 1
     assert lines("a.md", text.replace("deleted", "active")) != []
 
 
@@ -163,9 +163,9 @@ def test_events_and_briefings_have_no_line(path) -> None:
     ],
 )  # fmt: skip
 def test_the_line_that_says_why(body, title, why) -> None:
-    assert reason(body, title) == why
+    assert extract_reason(body, title) == why
     for line_end in ("\r\n", "\r"):  # as another clone's checkout may have them
-        assert reason(body.replace("\n", line_end), title) == why
+        assert extract_reason(body.replace("\n", line_end), title) == why
 
 
 def test_a_hostile_title_stays_within_its_line() -> None:
@@ -173,7 +173,7 @@ def test_a_hostile_title_stays_within_its_line() -> None:
     ((_, _, line),) = lines("a.md", text)
     assert "<!--" not in line
     assert "-->" not in line
-    item = card_of("a.md", text.encode(), 0).items[0][1]
+    item = summarize_note("a.md", text.encode(), 0).briefing_items[0][1]
     assert re.fullmatch(r"[a-z0-9-]+", item.id)
     assert "--" not in item.id
 
@@ -181,10 +181,10 @@ def test_a_hostile_title_stays_within_its_line() -> None:
 @pytest.mark.parametrize(
     ("page", "path"),
     [
-        (Page("decisions", "app"), "briefings/app/decisions.md"),
-        (Page("decisions"), "briefings/personal/decisions.md"),
-        (Page("branch", "app", "main"), "briefings/app/main.md"),
-        (Page("index"), "briefings/index.md"),
+        (BriefingPage("decisions", "app"), "briefings/app/decisions.md"),
+        (BriefingPage("decisions"), "briefings/personal/decisions.md"),
+        (BriefingPage("branch", "app", "main"), "briefings/app/main.md"),
+        (BriefingPage("index"), "briefings/index.md"),
     ],
 )
 def test_where_a_page_lies(page, path) -> None:
@@ -209,8 +209,8 @@ def test_no_two_branches_or_projects_share_a_file_and_every_name_is_safe() -> No
         "a.",
         "",
     ]
-    pages = [Page("branch", "app", name) for name in names if name] + [
-        Page("decisions", name) for name in names
+    pages = [BriefingPage("branch", "app", name) for name in names if name] + [
+        BriefingPage("decisions", name) for name in names
     ]
     paths = [page_path(page) for page in pages]
     assert len({path.casefold() for path in paths}) == len(paths)
@@ -224,6 +224,8 @@ def test_no_two_branches_or_projects_share_a_file_and_every_name_is_safe() -> No
 
 
 def test_the_index_names_every_page_once() -> None:
-    items = list(index_items([Page("decisions", "app"), Page("branch", "app", "a/b")]))
+    items = list(
+        index_items([BriefingPage("decisions", "app"), BriefingPage("branch", "app", "a/b")])
+    )
     assert items[0].text == "[[briefings/app/decisions|app: decisions]]"
     assert len({one.id for one in items}) == 2

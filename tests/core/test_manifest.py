@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.manifest import MOST, kind_of, known, read, resembled
+from cortex.core.manifest import MAX_CHARS, has_package, has_similar_package, kind_of, parse
 
 PYPROJECT = """
 [build-system]
@@ -101,14 +101,14 @@ anyhow = "1"
     ],
 )
 def test_names(file: str, text: str, names: str) -> None:
-    found = read(file, text)
-    assert found.names == set(names.split())
+    found = parse(file, text)
+    assert found.packages == set(names.split())
     assert not found.problem
 
 
 def test_a_requirements_file_names_those_that_it_includes() -> None:
-    assert read("requirements.txt", REQUIREMENTS).more == ("base.txt", "more/dev.txt")
-    assert read("more/dev.txt", "black\n").names == {"black"}
+    assert parse("requirements.txt", REQUIREMENTS).included_files == ("base.txt", "more/dev.txt")
+    assert parse("more/dev.txt", "black\n").packages == {"black"}
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_a_requirements_file_names_those_that_it_includes() -> None:
         ("package.json", "[]"),
         ("package.json", "[" * 200_000),
         ("package.json", '{"dependencies": ' + "{" * 10),
-        ("go.mod", "x" * (MOST + 1)),
+        ("go.mod", "x" * (MAX_CHARS + 1)),
         ("pyproject.toml", "a = " + "[" * 100_000),
     ],
 )
 def test_what_is_damaged_or_huge_names_nothing_and_says_why(file: str, text: str) -> None:
-    found = read(file, text)
-    assert (found.names, bool(found.problem)) == (frozenset(), True)
+    found = parse(file, text)
+    assert (found.packages, bool(found.problem)) == (frozenset(), True)
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_kinds(file: str, kind: str) -> None:
 
 
 def test_names_are_compared_as_people_write_them() -> None:
-    assert known("Foo_Bar", {"foo-bar"})
-    assert not known("redis", {"ioredis"})
-    assert resembled("redis", {"ioredis"})
-    assert not resembled("ioredis", {"redis"})
+    assert has_package("Foo_Bar", {"foo-bar"})
+    assert not has_package("redis", {"ioredis"})
+    assert has_similar_package("redis", {"ioredis"})
+    assert not has_similar_package("ioredis", {"redis"})
 
 
 FILES = st.sampled_from(
@@ -161,4 +161,4 @@ TEXTS = st.sampled_from([PYPROJECT, REQUIREMENTS, PACKAGE, GO, CARGO])
 
 @given(FILES, st.one_of(st.text(), TEXTS), st.integers(0, 400), st.text(max_size=10))
 def test_any_text_is_read(file: str, text: str, at: int, more: str) -> None:
-    assert all(read(file, text[:at] + more + text[at:]).names)
+    assert all(parse(file, text[:at] + more + text[at:]).packages)

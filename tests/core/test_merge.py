@@ -17,14 +17,14 @@ import yaml
 from hypothesis import assume, event, given, strategies as st
 
 from cortex.core.merge import fields
-from cortex.core.merge.record import Merged, merge_record
+from cortex.core.merge.merge_record import MergedRecord, merge_record
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
-from cortex.core.model.problem import CortexError, Invalid
-from cortex.core.model.record import Record, compose
-from cortex.core.normalize.changes import Create, Fold, Known, Upsert
-from cortex.core.normalize.handlers import amend, normalize, records_of
-from cortex.core.normalize.topic_upsert import upserted
+from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.record import Record, compose_record
+from cortex.core.normalize.changes import AppendToSession, CreateNote, ExistingRecords, UpsertTopic
+from cortex.core.normalize.handlers import amend_note, changes_for_event, records_from_event
+from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.vault.git.merge_file import merge_file
 
@@ -34,7 +34,7 @@ CASES = sorted(
 MARKER = re.compile(rb"^(?:<{7,} |={7,}\r?$|>{7,} )", re.MULTILINE)
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, name: str = "") -> Merged:
+def merge(base: bytes, ours: bytes, theirs: bytes, name: str = "") -> MergedRecord:
     return merge_record(base, ours, theirs, merge_file, name=name)
 
 
@@ -47,7 +47,7 @@ def problems(data: bytes) -> list[str]:
         if "is a comment in YAML" not in problem.message
     ]  # valid, and worth a word
     try:
-        yaml.safe_load(note.block)
+        yaml.safe_load(note.frontmatter)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         found.append(str(error))
     return found
@@ -68,23 +68,25 @@ def test_case(folder: Path) -> None:
     )
     merged = merge(base, ours, theirs, name)
     other = folder.joinpath("other.md")
-    outcome = "two notes" if merged.other is not None else "clean" if merged.clean else "conflict"
+    outcome = (
+        "two notes" if merged.other_note is not None else "clean" if merged.is_clean else "conflict"
+    )
     told = "".join(f"{line}\n" for line in (outcome, *merged.decisions))
     if os.environ.get("CORTEX_UPDATE"):
         folder.joinpath("expected.md").write_bytes(merged.data)
         folder.joinpath("decisions.txt").write_text(told)
-        if merged.other is not None:
-            other.write_bytes(merged.other)
-    assert merged.other == (other.read_bytes() if other.exists() else None)
+        if merged.other_note is not None:
+            other.write_bytes(merged.other_note)
+    assert merged.other_note == (other.read_bytes() if other.exists() else None)
     assert merged.data == folder.joinpath("expected.md").read_bytes()
     assert told == folder.joinpath("decisions.txt").read_text()
     assert merge(base, theirs, ours, name) == merged
     note = notes.read(merged.data, "n.md")
-    if note.opening and not (problems(ours) and problems(theirs)):
+    if note.opening_fence and not (problems(ours) and problems(theirs)):
         assert problems(merged.data) == []
-    assert not MARKER.search(note.block)
-    if note.opening:
-        assert merged.clean == ("merge_conflicts" not in note.fields)
+    assert not MARKER.search(note.frontmatter)
+    if note.opening_fence:
+        assert merged.is_clean == ("merge_conflicts" not in note.fields)
 
 
 def test_there_are_the_cases_that_were_promised() -> None:
@@ -286,7 +288,7 @@ def test_equal_sides_give_that_side_and_a_side_equal_to_base_the_other(
 def test_swapping_sides_changes_nothing(trio: tuple[bytes, bytes, bytes]) -> None:
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
-    event(f"clean: {merged.clean}")
+    event(f"clean: {merged.is_clean}")
     assert merge(base, theirs, ours) == merged
 
 
@@ -301,12 +303,12 @@ def test_versions_with_two_ids_are_never_mixed(trio: tuple[bytes, bytes, bytes],
     ids = [notes.read(side).get("id") for side in (ours, theirs)]
     assume(len(set(trio)) == 3)
     if all(ids) and ids[0] != ids[1]:
-        assert {merged.data, merged.other} == {ours, theirs}
-        assert merged.clean
+        assert {merged.data, merged.other_note} == {ours, theirs}
+        assert merged.is_clean
         event("two notes")
-    if merged.other is not None:
+    if merged.other_note is not None:
         assert ids[0] != ids[1]
-        assert {merged.data, merged.other} == {ours, theirs}
+        assert {merged.data, merged.other_note} == {ours, theirs}
 
 
 @given(trios())
@@ -316,14 +318,14 @@ def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
     merged = merge(base, ours, theirs)
-    assume(merged.other is None)
-    with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening]
+    assume(merged.other_note is None)
+    with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening_fence]
     assume(any(not problems(side) for side in with_frontmatter))
     assert problems(merged.data) == []
     note = notes.read(merged.data)
-    assert not MARKER.search(note.block)
-    assert ("merge_conflicts" in note.fields) == (not merged.clean)
-    assert merged.clean or merged.decisions
+    assert not MARKER.search(note.frontmatter)
+    assert ("merge_conflicts" in note.fields) == (not merged.is_clean)
+    assert merged.is_clean or merged.decisions
 
 
 @given(trios(odd=False))
@@ -332,7 +334,7 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
     that it lost."""
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
-    assume(merged.other is None)
+    assume(merged.other_note is None)
     was, result = notes.read(base), notes.read(merged.data)
     told = "\n".join(merged.decisions)
     for side in map(notes.read, (ours, theirs)):
@@ -364,11 +366,11 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
 def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, bytes]) -> None:
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
-    assume(merged.other is None)
+    assume(merged.other_note is None)
     result = merged.data
     sides = [notes.read(one) for one in (base, ours, theirs)]
     for key in sides[0].fields:
-        spans = {one.block[slice(*notes.span(one.block, key))] for one in sides}
+        spans = {one.frontmatter[slice(*notes.key_span(one.frontmatter, key))] for one in sides}
         if len(spans) == 1:
             assert spans.pop().strip() in result
 
@@ -396,7 +398,7 @@ def test_a_session_whose_turns_came_in_on_two_clones_is_the_note_that_one_clone_
     base = folded(b"", first)
     merged = merge(base, folded(base, ours), folded(base, theirs))
     assert merged.data == folded(base, [*ours, *theirs])
-    assert merged.clean
+    assert merged.is_clean
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=6, unique=True), st.integers(1, 5))
@@ -448,7 +450,7 @@ def test_a_session_that_ended_on_two_clones_is_the_note_that_one_clone_writes(
     if not starts and not known:
         ours, theirs = ours or theirs[:1], theirs or ours[:1]
     merged = merge(base, folded(base, ours), folded(base, theirs))
-    assert merged.clean
+    assert merged.is_clean
     expected = notes.read(folded(base, [*ours, *(turn for turn in theirs if turn not in ours)]))
     assert notes.read(merged.data).text == expected.text
 
@@ -457,16 +459,16 @@ def folded(data: bytes, turns: list[Event]) -> bytes:
     """A session's note after some of its turns were normalized."""
     for turn in turns:
         if not data:
-            (change,) = normalize(turn, Known())
-            assert isinstance(change, Create)
+            (change,) = changes_for_event(turn, ExistingRecords())
+            assert isinstance(change, CreateNote)
             data = change.text.encode()
         else:
-            data = amend(data, Fold("sessions/2026/11/s.md", turn))
+            data = amend_note(data, AppendToSession("sessions/2026/11/s.md", turn))
     return data
 
 
 def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
-    text = compose(
+    text = compose_record(
         Record(
             "n-1",
             "note",
@@ -480,7 +482,7 @@ def test_one_event_normalized_on_two_clones_and_then_tagged_on_each() -> None:
     ours, theirs = text.replace("[a]", "[a, b]"), text.replace("[a]", "[a, c]")
     merged = merge(b"", ours.encode(), theirs.encode())
     assert merged.data.decode() == text.replace("[a]", "[a, b, c]")
-    assert merged.clean
+    assert merged.is_clean
 
 
 # -- a topic that several clones saved
@@ -503,10 +505,10 @@ words_of_a_save = st.fixed_dictionaries(
 
 def saved(ids: list[str], words: dict, lacks: str = "") -> bytes:
     """A record with a topic as it stands after these events; the text is of the greatest."""
-    updated = "2026-12-01T00:00:00Z" if words["later"] else events.time_of(max(ids))
+    updated = "2026-12-01T00:00:00Z" if words["later"] else events.time_of_id(max(ids))
     fields = {
         "id": "storage-k3f9q2", "type": words["type"], "title": words["title"], "status": words["status"], "topic": "decision/storage",
-        "tags": words["tags"], "created": events.time_of(min(ids)), "updated": updated, "confidence": words["confidence"],
+        "tags": words["tags"], "created": events.time_of_id(min(ids)), "updated": updated, "confidence": words["confidence"],
         "provenance": {"events": sorted(ids)},
     }  # fmt: skip
     return f"{yaml_writer.frontmatter({key: value for key, value in fields.items() if key != lacks})}\n{words['body']}".encode()
@@ -539,8 +541,8 @@ def test_the_latest_text_of_a_topic_stands_in_whatever_order_clones_merge(
         first = merge(base, one, two)
         assert merge(base, two, one) == first
         merged = merge(base, first.data, three)
-        assert first.clean
-        assert merged.clean
+        assert first.is_clean
+        assert merged.is_clean
         results.add(merged.data)
     assert len(results) == 1
     note = notes.read(results.pop())
@@ -580,7 +582,7 @@ def test_a_topic_saved_on_three_clones_is_the_note_that_one_clone_writes(
         Event(
             id_,
             "observation",
-            events.time_of(id_),
+            events.time_of_id(id_),
             project="shop",
             topic="decision/storage",
             scope="project",
@@ -595,21 +597,21 @@ def test_a_topic_saved_on_three_clones_is_the_note_that_one_clone_writes(
     expected = taken_in(base, [*own[0], *own[1], *own[2]], sent)
     for one, two, three in itertools.permutations(sides):
         first = merge(base, one, two)
-        assert first.clean
+        assert first.is_clean
         assert merge(base, first.data, three).data == expected
 
 
 def taken_in(data: bytes, new: list[Event], sent: list[Event]) -> bytes:
     """A topic's note after these events have come in, one after the other."""
-    said = {one.id: records_of(one) for one in sent}
+    said = {one.id: records_from_event(one) for one in sent}
     for one in new:
-        (record,) = records_of(one)
+        (record,) = records_from_event(one)
         if data:
-            done = upserted(data, Upsert("n.md", one, record), said.__getitem__)
-            assert done.edit is None
+            done = upsert_record(data, UpsertTopic("n.md", one, record), said.__getitem__)
+            assert done.preserved_event is None
             data = done.data
         else:
-            data = compose(record).encode()
+            data = compose_record(record).encode()
     return data
 
 
@@ -636,11 +638,11 @@ def test_what_lost_is_named_by_its_event() -> None:
 def test_the_order_of_keys_is_the_one_in_which_records_are_written() -> None:
     keys = [
         line.partition(":")[0]
-        for line in compose(full_record()).split("---\n")[1].splitlines()
+        for line in compose_record(full_record()).split("---\n")[1].splitlines()
         if line[0] not in " -"
     ]
     assert len(keys) >= 14
-    assert keys == [key for key in fields.ORDER if key in keys]
+    assert keys == [key for key in fields.KEY_ORDER if key in keys]
 
 
 def full_record() -> Record:
@@ -667,7 +669,7 @@ def named(ids: list[str], body: str, eol: str = "\n") -> bytes:
         topic="decision/storage",
         project="shop",
     )
-    return compose(record).replace("\n", eol).encode()
+    return compose_record(record).replace("\n", eol).encode()
 
 
 def many(letter: str, count: int) -> list[str]:
@@ -684,8 +686,8 @@ def test_a_topic_that_names_thousands_of_events_merges_as_any_other(count: int, 
     base = named(many("e", count), "base", eol)
     ours, theirs = (named(many("e", count) + many(letter, 30), letter * 3, eol) for letter in "fg")
     merged = merge(base, ours, theirs)
-    note = notes.parse(merged.data, "n.md")
-    assert (merged.clean, note.text.strip(), note.get("title")) == (True, "ggg", "Ggg")
+    note = notes.read_strict(merged.data, "n.md")
+    assert (merged.is_clean, note.text.strip(), note.get("title")) == (True, "ggg", "Ggg")
     assert len(note.provenance()[0]) == count + 60
     assert merge(base, theirs, ours) == merged
 
@@ -703,7 +705,7 @@ def test_a_name_that_is_no_event_does_not_make_a_side_the_latest() -> None:
     )
     late = named(["20261120t164512z-aaaaaaaaaa", "20261120t164700z-aaaaaaaaaa"], "late")
     for sides in ((early, late), (late, early)):
-        assert notes.parse(merge(base, *sides).data, "n.md").text.strip() == "late"
+        assert notes.read_strict(merge(base, *sides).data, "n.md").text.strip() == "late"
 
 
 # -- bounds
@@ -719,13 +721,13 @@ def test_a_merge_never_makes_frontmatter_larger_than_readers_take() -> None:
     )
     merged = merge(base, ours, theirs)
     assert problems(merged.data) == []
-    assert not merged.clean
+    assert not merged.is_clean
     assert merged == merge(base, theirs, ours)
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfea\0\n\0"])
 def test_what_has_no_lines_is_refused(data: bytes) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         merge(b"a\n", data, b"b\n")
 
 
@@ -743,7 +745,7 @@ def test_marker_like_lines_of_any_length_do_not_confuse() -> None:
     )
     merged = merge(base, ours, theirs)
     assert merged.data.count(strange) == 2
-    assert not merged.clean
+    assert not merged.is_clean
     assert (
         b"<" * 8 + b" updated at an unknown time, one version\nz\n" + b"=" * 8 + b"\ny\n"
     ) in merged.data
@@ -810,7 +812,7 @@ def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("cortex.vault.git.merge_file.SECONDS", 0.2)
+    monkeypatch.setattr("cortex.vault.git.merge_file.TIMEOUT_SECONDS", 0.2)
     with pytest.raises(CortexError, match="took longer"):
         merge(b"a\n", b"b\n", b"c\n")
 

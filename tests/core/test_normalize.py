@@ -9,9 +9,16 @@ from hypothesis import given, strategies as st
 
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Invalid
-from cortex.core.normalize.changes import Create, Fold, Grow, Known, Retire, Upsert
-from cortex.core.normalize.handlers import amend, normalize, read_event
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.normalize.changes import (
+    AddProvenance,
+    AppendToSession,
+    CreateNote,
+    ExistingRecords,
+    MarkSuperseded,
+    UpsertTopic,
+)
+from cortex.core.normalize.handlers import amend_note, changes_for_event, parse_event
 from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
@@ -26,9 +33,9 @@ def event(
 
 
 def made(text: str, **fields) -> notes.Note:
-    (change,) = normalize(event(text, **fields), Known())
-    assert isinstance(change, Create)
-    return notes.parse(change.text.encode(), change.path)
+    (change,) = changes_for_event(event(text, **fields), ExistingRecords())
+    assert isinstance(change, CreateNote)
+    return notes.read_strict(change.text.encode(), change.path)
 
 
 TITLES = [
@@ -74,35 +81,37 @@ def test_a_manual_event_becomes_one_record(
 )
 def test_any_text_becomes_a_readable_record_with_a_safe_path(text: str) -> None:
     text = text.replace("\r", " ").replace("\0", " ")
-    (change,) = normalize(event(text or "x"), Known()) if text.strip() else (None,)
+    (change,) = (
+        changes_for_event(event(text or "x"), ExistingRecords()) if text.strip() else (None,)
+    )
     if change is None:
         return
-    assert isinstance(change, Create)
-    note = notes.parse(change.text.encode(), change.path)
+    assert isinstance(change, CreateNote)
+    note = notes.read_strict(change.text.encode(), change.path)
     assert note.get("id") == change.id
     assert note.text.strip() == text.strip()
     assert re.fullmatch(r"records/[a-z]+/[a-z0-9-]{1,60}\.md", change.path)
 
 
 def test_an_event_that_a_record_names_already_changes_nothing() -> None:
-    known = Known()
+    known = ExistingRecords()
     one = event("Decision: x")
-    (change,) = normalize(one, known)
-    known.learn(change, one)
-    assert normalize(one, known) == []
+    (change,) = changes_for_event(one, known)
+    known.register_change(change, one)
+    assert changes_for_event(one, known) == []
 
 
 def test_equal_content_within_fifteen_minutes_is_one_record_whose_provenance_grows() -> None:
-    known = Known()
+    known = ExistingRecords()
     first = event("Decision: use  SQLite", project="p")
-    (created,) = normalize(first, known)
-    assert isinstance(created, Create)
-    known.learn(created, first)
+    (created,) = changes_for_event(first, known)
+    assert isinstance(created, CreateNote)
+    known.register_change(created, first)
 
     soon = event("decision: Use sqlite\n", at="2026-11-20T17:00:12Z", project="p")
-    (grown,) = normalize(soon, known)
-    assert grown == Grow(created.path, soon)
-    after = notes.parse(amend(created.text.encode(), grown), created.path)
+    (grown,) = changes_for_event(soon, known)
+    assert grown == AddProvenance(created.path, soon)
+    after = notes.read_strict(amend_note(created.text.encode(), grown), created.path)
     assert after.fields["provenance"] == {"events": [first.id, soon.id]}
     assert after.get("updated") == soon.at
     assert after.get("created") == first.at
@@ -112,25 +121,25 @@ def test_equal_content_within_fifteen_minutes_is_one_record_whose_provenance_gro
         event("Decision: use SQLite", tail="bbbbbbbbbb", project="q"),
         event("Gotcha: use SQLite", tail="cccccccccc", project="p"),
     ):
-        assert isinstance(normalize(other, known)[0], Create)
+        assert isinstance(changes_for_event(other, known)[0], CreateNote)
 
 
 def test_stop_events_fold_into_the_one_note_of_their_session_in_the_order_of_ids() -> None:
-    known = Known()
+    known = ExistingRecords()
     second = event("second turn", at="2026-11-20T16:50:00Z", type="stop", session="abc")
-    (created,) = normalize(second, known)
-    assert isinstance(created, Create)
-    known.learn(created, second)
+    (created,) = changes_for_event(second, known)
+    assert isinstance(created, CreateNote)
+    known.register_change(created, second)
     data = created.text.encode()
     for other in (
         event("third", at="2026-11-20T16:55:00Z", type="stop", session="abc"),
         event("first", at="2026-11-20T16:45:00Z", type="pre_compact", session="abc"),
     ):
-        (fold,) = normalize(other, known)
-        assert isinstance(fold, Fold)
+        (fold,) = changes_for_event(other, known)
+        assert isinstance(fold, AppendToSession)
         assert fold.path == created.path
-        data = amend(data, fold)
-        assert amend(data, fold) == data
+        data = amend_note(data, fold)
+        assert amend_note(data, fold) == data
     turns = [line for line in data.decode().splitlines() if line.startswith("- 2026")]
     assert [turn.split(": ")[1].split(" [[")[0] for turn in turns] == [
         "first",
@@ -141,44 +150,48 @@ def test_stop_events_fold_into_the_one_note_of_their_session_in_the_order_of_ids
 
 def test_a_session_that_was_only_compacted_is_open_until_it_stops() -> None:
     compacted = event("so far", type="pre_compact", session="abc")
-    (created,) = normalize(compacted, Known())
-    assert isinstance(created, Create)
+    (created,) = changes_for_event(compacted, ExistingRecords())
+    assert isinstance(created, CreateNote)
     assert notes.read(created.text.encode()).get("status") == "open"
     stopped = event("end", at="2026-11-20T17:00:00Z", type="stop", session="abc")
     assert (
-        notes.read(amend(created.text.encode(), Fold(created.path, stopped))).get("status")
+        notes.read(amend_note(created.text.encode(), AppendToSession(created.path, stopped))).get(
+            "status"
+        )
         == "done"
     )
 
 
 def test_a_persons_words_in_a_session_note_stay_where_they_are() -> None:
-    (created,) = normalize(event("turn", type="stop", session="abc"), Known())
-    assert isinstance(created, Create)
+    (created,) = changes_for_event(event("turn", type="stop", session="abc"), ExistingRecords())
+    assert isinstance(created, CreateNote)
     edited = (
         created.text.replace("## Events", "My own words.\n\n## Events").encode()
         + b"\nA last line without an end"
     )
-    folded = amend(
+    folded = amend_note(
         edited,
-        Fold(created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc")),
+        AppendToSession(
+            created.path, event("next", at="2026-11-20T17:00:00Z", type="stop", session="abc")
+        ),
     ).decode()
     assert "My own words.\n\n## Events\n\n- 2026-11-20 16:45 stop: turn" in folded
     assert "stop: next [[20261120t170000z-aaaaaaaaaa]]\n\nA last line without an end" in folded
 
 
 def test_the_tags_of_a_twin_are_kept() -> None:
-    known = Known()
+    known = ExistingRecords()
     first = event("Decision: x", tags=("a",))
-    (created,) = normalize(first, known)
-    known.learn(created, first)
+    (created,) = changes_for_event(first, known)
+    known.register_change(created, first)
     second = event("Decision: x", tail="bbbbbbbbbb", tags=("b", "a"))
-    (grown,) = normalize(second, known)
-    assert notes.read(amend(created.text.encode(), grown)).texts("tags") == ("a", "b")
+    (grown,) = changes_for_event(second, known)
+    assert notes.read(amend_note(created.text.encode(), grown)).get_list("tags") == ("a", "b")
 
 
 def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n# between\n    - e2\n  reviewed_by: Ada\nmine: 1\n---\nbody\n"
-    grown = notes.read(amend(data, Grow("a.md", event("x"))))
+    grown = notes.read(amend_note(data, AddProvenance("a.md", event("x"))))
     assert grown.fields["provenance"] == {
         "events": ["20261120t164512z-aaaaaaaaaa", "e1", "e2"],
         "reviewed_by": "Ada",
@@ -197,8 +210,8 @@ def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
 def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
     data = b"---\n" + block + b"\n---\nbody\n"
     try:
-        changed = notes.read(amend(data, Grow("a.md", event("x"))))
-    except Invalid as refused:
+        changed = notes.read(amend_note(data, AddProvenance("a.md", event("x"))))
+    except InvalidInputError as refused:
         assert refused.hint
     else:
         assert changed.problems == ()
@@ -218,7 +231,7 @@ def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
 )
 def test_a_first_line_built_to_make_a_pattern_crawl_becomes_a_record_quickly(text) -> None:
     with cpu_limit(5):
-        normalize(event(text), Known())
+        changes_for_event(event(text), ExistingRecords())
 
 
 MINUTES = """# Storage review
@@ -237,11 +250,11 @@ Attendees: Ada, Ben
 
 
 def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all_linked() -> None:
-    changes = normalize(event(MINUTES, type="meeting", project="p"), Known())
+    changes = changes_for_event(event(MINUTES, type="meeting", project="p"), ExistingRecords())
     cards = {}
     for change in changes:
-        assert isinstance(change, Create)
-        cards[change.id] = notes.parse(change.text.encode(), change.path)
+        assert isinstance(change, CreateNote)
+        cards[change.id] = notes.read_strict(change.text.encode(), change.path)
     meeting, decision, todo, done = cards.values()
     assert [note.get("type") for note in cards.values()] == [
         "meeting",
@@ -263,12 +276,12 @@ def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all
 
 
 def test_the_same_minutes_twice_are_the_same_records() -> None:
-    known = Known()
+    known = ExistingRecords()
     first = event(MINUTES, type="meeting")
-    for change in normalize(first, known):
-        known.learn(change, first)
-    again = normalize(event(MINUTES, type="meeting", tail="bbbbbbbbbb"), known)
-    assert {type(change) for change in again} == {Grow}
+    for change in changes_for_event(first, known):
+        known.register_change(change, first)
+    again = changes_for_event(event(MINUTES, type="meeting", tail="bbbbbbbbbb"), known)
+    assert {type(change) for change in again} == {AddProvenance}
 
 
 def saving(text: str, tail: str, **fields) -> Event:
@@ -276,41 +289,41 @@ def saving(text: str, tail: str, **fields) -> Event:
 
 
 def test_what_a_save_supersedes_is_superseded_by_the_record_that_is_there() -> None:
-    known = Known()
+    known = ExistingRecords()
     first, old = saving("text", "aaaaaaaaaa"), saving("other", "bbbbbbbbbb")
     for one in (first, old):
-        (change,) = normalize(one, known)
-        known.learn(change, one)
-    ids = {path: id_ for id_, path in known.paths.items()}
+        (change,) = changes_for_event(one, known)
+        known.register_change(change, one)
+    ids = {path: id_ for id_, path in known.path_by_id.items()}
     (twin, old_id), (old_path,) = ids.values(), list(ids)[1:]
     again = saving(
         "text", "cccccccccc", supersedes=(old_id, twin), derived_from=(old_id, twin, "source")
     )
-    grown, retired = normalize(again, known)
-    assert (type(grown), retired) == (Grow, Retire(old_path, again, twin))
-    data = amend(compose_of(first), grown)
-    note = notes.parse(data, "x")
-    assert note.texts("supersedes") == (old_id,)
+    grown, retired = changes_for_event(again, known)
+    assert (type(grown), retired) == (AddProvenance, MarkSuperseded(old_path, again, twin))
+    data = amend_note(compose_of(first), grown)
+    note = notes.read_strict(data, "x")
+    assert note.get_list("supersedes") == (old_id,)
     pairs = (("supersedes", old_id), ("derived_from", old_id), ("derived_from", "source"))
     assert note.fields["relations"] == [{"kind": kind, "to": f"[[{to}]]"} for kind, to in pairs]
-    assert amend(data, grown) == data
-    known.learn(retired, again)
+    assert amend_note(data, grown) == data
+    known.register_change(retired, again)
     assert isinstance(
-        normalize(saving("other", "dddddddddd"), known)[0], Create
+        changes_for_event(saving("other", "dddddddddd"), known)[0], CreateNote
     )  # what is set aside is nobody's twin
 
 
 def compose_of(one: Event) -> bytes:
-    (change,) = normalize(one, Known())
-    assert isinstance(change, Create)
+    (change,) = changes_for_event(one, ExistingRecords())
+    assert isinstance(change, CreateNote)
     return change.text.encode()
 
 
 def test_the_record_of_a_topic_from_another_project_never_supersedes_itself() -> None:
-    known = Known()
-    known.paths["store-old234"] = "records/decision/store-old234.md"
-    known.topics["shop", "project", "decision/store"] = "records/decision/store-old234.md"
-    known.paths["other-abcdef"] = "records/decision/other-abcdef.md"
+    known = ExistingRecords()
+    known.path_by_id["store-old234"] = "records/decision/store-old234.md"
+    known.path_by_topic["shop", "project", "decision/store"] = "records/decision/store-old234.md"
+    known.path_by_id["other-abcdef"] = "records/decision/other-abcdef.md"
     again = saving(
         "text",
         "aaaaaaaaaa",
@@ -319,19 +332,21 @@ def test_the_record_of_a_topic_from_another_project_never_supersedes_itself() ->
         topic="decision/store",
         supersedes=("store-old234", "other-abcdef"),
     )
-    upsert, *retired = normalize(again, known)
-    assert isinstance(upsert, Upsert)
+    upsert, *retired = changes_for_event(again, known)
+    assert isinstance(upsert, UpsertTopic)
     assert (upsert.record.supersedes, upsert.record.relations) == (
         ("other-abcdef",),
         (("supersedes", "other-abcdef"),),
     )
-    assert retired == [Retire("records/decision/other-abcdef.md", again, "store-old234")]
+    assert retired == [MarkSuperseded("records/decision/other-abcdef.md", again, "store-old234")]
 
 
 def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
     held = b'---\nid: x\nstatus: active\nsupersedes: [r, q]\nrelations:\n  - {kind: supersedes, to: "[[r]]"}\n  - {kind: refines, to: "[[r]]"}\n---\ntext\n'
-    note = notes.parse(amend(held, Retire("x.md", saving("text", "aaaaaaaaaa"), "r")), "x.md")
-    assert (note.get("status"), note.get("superseded_by"), note.texts("supersedes")) == (
+    note = notes.read_strict(
+        amend_note(held, MarkSuperseded("x.md", saving("text", "aaaaaaaaaa"), "r")), "x.md"
+    )
+    assert (note.get("status"), note.get("superseded_by"), note.get_list("supersedes")) == (
         "superseded",
         "r",
         ("q",),
@@ -340,12 +355,14 @@ def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
 
 
 def test_a_text_that_a_topic_no_longer_says_is_no_twin() -> None:
-    known = Known()
+    known = ExistingRecords()
     for text, tail in (("one", "aaaaaaaaaa"), ("two", "bbbbbbbbbb"), ("two", "cccccccccc")):
         saved = saving(text, tail, topic="note/x", record="note")
-        (change,) = normalize(saved, known)
-        known.learn(change, saved)
-    assert isinstance(normalize(saving("one", "dddddddddd", record="note"), known)[0], Create)
+        (change,) = changes_for_event(saved, known)
+        known.register_change(change, saved)
+    assert isinstance(
+        changes_for_event(saving("one", "dddddddddd", record="note"), known)[0], CreateNote
+    )
 
 
 EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"
@@ -372,7 +389,9 @@ def test_what_was_captured_is_what_is_read(text: str) -> None:
         host="claude",
         source="hook",
     )
-    assert read_event(events.compose(written).encode(), f"inbox/pending/{written.id}.md") == written
+    assert (
+        parse_event(events.compose(written).encode(), f"inbox/pending/{written.id}.md") == written
+    )
 
 
 @pytest.mark.parametrize(
@@ -386,5 +405,5 @@ def test_what_was_captured_is_what_is_read(text: str) -> None:
     ],
 )
 def test_an_event_that_cannot_be_used_says_why(change: dict[str, str], message: str) -> None:
-    with pytest.raises(Invalid, match=message):
-        read_event(EVENT.format(**GOOD | change).encode(), f"inbox/pending/{GOOD['id']}.md")
+    with pytest.raises(InvalidInputError, match=message):
+        parse_event(EVENT.format(**GOOD | change).encode(), f"inbox/pending/{GOOD['id']}.md")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes, yaml_writer
 from tests.conftest import cpu_limit
 
@@ -93,8 +93,8 @@ def test_a_broken_note_is_a_problem_with_its_line_and_its_text_is_there(case: st
     assert message in problem.message
     assert problem.hint
     assert note.text.endswith(("text", "na\ufffdve"))
-    with pytest.raises(Invalid):
-        notes.parse(data, "n.md")
+    with pytest.raises(InvalidInputError):
+        notes.read_strict(data, "n.md")
 
 
 def test_a_note_that_is_no_yaml_still_has_its_plain_fields_to_be_found_by() -> None:
@@ -134,18 +134,20 @@ def test_set_field_changes_its_own_lines_alone(
     tail = b"---" + eol + body
     for word in ("done", "open"):
         changed = notes.set_field(
-            notes.read(head + tail), "status", yaml_writer.field("status", word)
+            notes.read(head + tail), "status", yaml_writer.field_lines("status", word)
         )
         assert notes.write(changed) == head + f"status: {word}".encode() + eol + tail
         # A second time the line is there: it is replaced where it stands.
-        again = notes.set_field(changed, "status", yaml_writer.field("status", "archived"))
+        again = notes.set_field(changed, "status", yaml_writer.field_lines("status", "archived"))
         assert notes.write(again) == head + b"status: archived" + eol + tail
 
 
 def test_set_field_replaces_a_nested_block_and_keeps_the_comment_after_it() -> None:
     data = b"---\nid: a\nprovenance:\n  events:\n    - e1\n\n# mine\nz: 1\n---\nbody\n"
     after = notes.set_field(
-        notes.read(data), "provenance", yaml_writer.field("provenance", {"events": ["e1", "e2"]})
+        notes.read(data),
+        "provenance",
+        yaml_writer.field_lines("provenance", {"events": ["e1", "e2"]}),
     )
     assert (
         notes.write(after)
@@ -196,7 +198,7 @@ def named(count: int, eol: bytes = b"\n", more: bytes = b"") -> bytes:
 def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, eol: bytes) -> None:
     data = named(count, eol)
     with cpu_limit(2):
-        note = notes.parse(data, "n.md")
+        note = notes.read_strict(data, "n.md")
     assert (note.get("id"), len(note.provenance()[0]), note.provenance()[1], note.text) == (
         "a",
         count,

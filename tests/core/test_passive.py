@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.extract.passive import learnings
+from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
-from cortex.core.normalize.changes import Create, Fold, Known, Upsert
-from cortex.core.normalize.handlers import normalize
+from cortex.core.normalize.changes import AppendToSession, CreateNote, ExistingRecords, UpsertTopic
+from cortex.core.normalize.handlers import changes_for_event
 from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
@@ -19,7 +19,7 @@ ONE, TWO = (
 
 
 def texts(markdown: str) -> list[str]:
-    return [one.text for one in learnings(markdown)]
+    return [one.text for one in find_learnings(markdown)]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_items_of_the_last_section(section: str, found: list[str]) -> None:
 
 def test_a_title_is_the_beginning_and_things_that_begin_alike_are_two_topics() -> None:
     long = "The same beginning of sixty characters that goes on and on, "
-    one, two = learnings(f"## Learnings\n- {long}first.\n- {long}second.\n")
+    one, two = find_learnings(f"## Learnings\n- {long}first.\n- {long}second.\n")
     assert one.title == two.title == long[:60].rstrip()
     assert one.topic.startswith("learning/the-same-beginning")
     assert one.topic != two.topic
@@ -89,13 +89,13 @@ def test_a_title_is_the_beginning_and_things_that_begin_alike_are_two_topics() -
 def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
     begun = "Never delete the lock file of another process while that process is alive"
     (one,), (two,), (again,) = (
-        learnings(f"## Learnings\n- {begun}{end}")
+        find_learnings(f"## Learnings\n- {begun}{end}")
         for end in (", it holds.", " on NFS, where it hangs.", ",  It **holds**.")
     )
     assert one.title == two.title
     assert one.topic != two.topic
     assert one.topic == again.topic
-    (short,) = learnings(f"## Learnings\n- {ONE}")
+    (short,) = find_learnings(f"## Learnings\n- {ONE}")
     assert short.topic == "learning/sync-the-folder-after-a-rename-or-it-is-gone"
 
 
@@ -112,31 +112,31 @@ def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
     with cpu_limit(5):
-        learnings(f"## Learnings\n{text}")
+        find_learnings(f"## Learnings\n{text}")
 
 
 def event(text: str, type_: str = "passive", number: int = 1, **fields: str) -> Event:
     id_ = f"20261120t1645{number:02d}z-aaaaaaaaaa"
-    return Event(id_, type_, events.time_of(id_), text, project="p", **fields)
+    return Event(id_, type_, events.time_of_id(id_), text, project="p", **fields)
 
 
 @pytest.mark.parametrize("type_", ["passive", "subagent_stop"])
 def test_each_learning_is_one_record_and_the_same_one_when_it_is_learned_again(type_: str) -> None:
-    known = Known()
+    known = ExistingRecords()
     first = event(f"## Learnings\n1. {ONE}\n2. {TWO}\n", type_)
-    changes = normalize(first, known)
+    changes = changes_for_event(first, known)
     for change in changes:
-        assert isinstance(change, Create)
-        note = notes.parse(change.text.encode(), change.path)
+        assert isinstance(change, CreateNote)
+        note = notes.read_strict(change.text.encode(), change.path)
         assert (note.get("type"), note.get("topic").partition("/")[0], note.get("scope")) == (
             "learning",
             "learning",
             "project",
         )
-        known.learn(change, first)
+        known.register_change(change, first)
     assert len(changes) == 2
-    again = normalize(event(f"## Learnings\n- {ONE}\n", type_, 2), known)
-    assert [(type(change), change.path) for change in again] == [(Upsert, changes[0].path)]
+    again = changes_for_event(event(f"## Learnings\n- {ONE}\n", type_, 2), known)
+    assert [(type(change), change.path) for change in again] == [(UpsertTopic, changes[0].path)]
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,15 @@ def test_each_learning_is_one_record_and_the_same_one_when_it_is_learned_again(t
     ],
 )
 def test_a_text_without_learnings_is_not_lost(type_: str, session: str, place: str) -> None:
-    known = Known()
+    known = ExistingRecords()
     one = event("Nothing to report.", type_, session=session)
-    (made,) = normalize(one, known)
-    assert isinstance(made, Create)
+    (made,) = changes_for_event(one, known)
+    assert isinstance(made, CreateNote)
     assert made.path.startswith(place)
     assert "Nothing to report." in made.text
-    known.learn(made, one)
+    known.register_change(made, one)
     if session:
         assert isinstance(
-            normalize(event("Still nothing.", type_, 2, session=session), known)[0], Fold
+            changes_for_event(event("Still nothing.", type_, 2, session=session), known)[0],
+            AppendToSession,
         )

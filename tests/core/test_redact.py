@@ -12,8 +12,8 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.redact.secret_patterns import KINDS
-from cortex.core.redact.secrets import HIDDEN, redact
+from cortex.core.redact.secret_patterns import SECRET_PATTERNS
+from cortex.core.redact.secrets import INVISIBLE_CHARS, redact
 from tests.conftest import LARGE, cpu_limit
 from tests.core.test_shapes import FORMS, VENDORS
 
@@ -138,7 +138,7 @@ def test_each_kind_is_hidden_under_its_own_name(kind: str, text: str, secret: st
 
 
 def test_every_kind_of_the_table_has_an_example() -> None:
-    assert {row[0] for row in KINDS} == {kind for kind, _, _ in SECRETS}
+    assert {row[0] for row in SECRET_PATTERNS} == {kind for kind, _, _ in SECRETS}
 
 
 around = st.text() | st.text(alphabet="aA1_-./+= \n\t\"'`\\@:;,&<>(){}[]")
@@ -239,7 +239,7 @@ def test_a_neighbour_uncovers_nothing(parts: list[str]) -> None:
         assert sample not in parts or len(secret) < 20 or secret not in clean
 
 
-@given(st.sampled_from(SECRETS), st.sampled_from(HIDDEN), st.data())
+@given(st.sampled_from(SECRETS), st.sampled_from(INVISIBLE_CHARS), st.data())
 def test_invisible_characters_hide_nothing(case: Case, char: str, data: st.DataObject) -> None:
     kind, text, secret = case
     cut = data.draw(st.integers(1, len(text) - 1))
@@ -514,7 +514,7 @@ def test_a_hostile_text_costs_linear_time(unit: str) -> None:
         redact(text)
 
 
-@pytest.mark.parametrize(("kind", "hints", "source", "flags"), KINDS)
+@pytest.mark.parametrize(("kind", "hints", "source", "flags"), SECRET_PATTERNS)
 def test_what_a_row_matches_has_its_hint(
     kind: str, hints: tuple[str, ...], source: str, flags: int
 ) -> None:

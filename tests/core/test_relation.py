@@ -7,18 +7,18 @@ from hypothesis import given, strategies as st
 
 from cortex.core.markdown.scan import scan
 from cortex.core.model.relation import (
-    KINDS,
-    LINK,
-    Bearers,
-    Called,
+    LINK_KIND,
+    RELATION_KINDS,
     Edge,
+    LinkCandidate,
+    NameResolver,
+    basename_key,
     edges_of,
-    end_of,
     inverse_of,
-    key_of,
-    kind_of,
-    names_of,
-    turned,
+    kind_of_inverse,
+    link_key,
+    link_names_of,
+    normalize_kind,
 )
 from cortex.core.notes.note import read
 from tests.conftest import cpu_limit
@@ -28,7 +28,7 @@ def edges(text: str, path: str = "records/decision/a.md") -> list[tuple[str, str
     note = read(text.encode())
     return [
         (edge.kind, edge.target, edge.line)
-        for edge in edges_of(note, scan(note.text, note.body_line))
+        for edge in edges_of(note, scan(note.text, note.body_start_line))
     ]
 
 
@@ -63,10 +63,10 @@ def test_every_form_in_which_people_say_a_relation_is_read_once_and_with_its_lin
         ("supersedes", "old-one", 11),
         ("supersedes", "old-two", 11),
         ("superseded_by", "newer", 12),
-        (LINK, "Index", 13),
-        (LINK, "b", 15),
-        (LINK, "c", 15),
-        (LINK, "../x y.md", 16),
+        (LINK_KIND, "Index", 13),
+        (LINK_KIND, "b", 15),
+        (LINK_KIND, "c", 15),
+        (LINK_KIND, "../x y.md", 16),
     ]
 
 
@@ -101,26 +101,29 @@ def test_what_leads_to_no_note_is_no_edge(text: str) -> None:
 )
 def test_a_target_stays_as_written_and_its_key_is_folded(text: str, target: str, key: str) -> None:
     note = read(text.encode())
-    assert edges_of(note, scan(note.text)) == (Edge(LINK, target, key, 1),)
+    assert edges_of(note, scan(note.text)) == (Edge(LINK_KIND, target, key, 1),)
 
 
 def test_a_note_is_called_by_its_id_its_path_and_its_file_name() -> None:
-    assert names_of("use-it-abcdef", "records/decision/Use it.md") == (
+    assert link_names_of("use-it-abcdef", "records/decision/Use it.md") == (
         ("use-it-abcdef", 0),
         ("records/decision/use it", 1),
         ("use it", 2),
     )
-    assert names_of("x-abcdef", "records/x-abcdef.md") == (("x-abcdef", 0), ("records/x-abcdef", 1))
-    assert names_of("Home.md", "Home.md") == (("home", 2),)
+    assert link_names_of("x-abcdef", "records/x-abcdef.md") == (
+        ("x-abcdef", 0),
+        ("records/x-abcdef", 1),
+    )
+    assert link_names_of("Home.md", "Home.md") == (("home", 2),)
 
 
 NOTES = [
-    Called(1, "index.md", "index.md"),
-    Called(2, "b/index.md", "b/index.md"),
-    Called(3, "a/index.md", "a/index.md"),
-    Called(4, "a/deep/index.md", "a/deep/index.md"),
-    Called(5, "records/INDEX.md", "an-id-abcdef"),
-    Called(6, "records/moved.md", "index"),
+    LinkCandidate(1, "index.md", "index.md"),
+    LinkCandidate(2, "b/index.md", "b/index.md"),
+    LinkCandidate(3, "a/index.md", "a/index.md"),
+    LinkCandidate(4, "a/deep/index.md", "a/deep/index.md"),
+    LinkCandidate(5, "records/INDEX.md", "an-id-abcdef"),
+    LinkCandidate(6, "records/moved.md", "index"),
 ]
 
 
@@ -144,7 +147,7 @@ NOTES = [
 def test_a_name_means_the_note_that_obsidian_would_open_and_ids_beat_everything(
     name: str, folder: str, number: int | None
 ) -> None:
-    one = Bearers(NOTES).choose(name, folder)
+    one = NameResolver(NOTES).resolve(name, folder)
     assert (one.number if one else None) == number
 
 
@@ -154,39 +157,40 @@ def test_a_name_means_the_note_that_obsidian_would_open_and_ids_beat_everything(
 def test_of_equal_names_the_one_in_the_same_folder_then_the_shortest_path_is_meant(
     folder: str, number: int
 ) -> None:
-    one = Bearers(NOTES[:5]).choose("index", folder)
+    one = NameResolver(NOTES[:5]).resolve("index", folder)
     assert one is not None
     assert one.number == number
 
 
 def test_a_name_is_found_among_thousands_of_notes_of_one_file_name() -> None:
     called = [
-        Called(at, f"site/part-{at}/index.md", f"site/part-{at}/index.md") for at in range(4000)
+        LinkCandidate(at, f"site/part-{at}/index.md", f"site/part-{at}/index.md")
+        for at in range(4000)
     ]
     with cpu_limit(1):
-        bearers = Bearers(called)
-        meant = [bearers.choose(f"part-{at}/index", "elsewhere") for at in range(4000)]
+        bearers = NameResolver(called)
+        meant = [bearers.resolve(f"part-{at}/index", "elsewhere") for at in range(4000)]
         assert [one and one.number for one in meant] == list(range(4000))
         assert (
-            bearers.choose("art-7/index", "elsewhere") is None
+            bearers.resolve("art-7/index", "elsewhere") is None
         )  # a whole part of the path, not some of its letters
 
 
 def test_every_kind_has_an_inverse_name_that_turns_back() -> None:
-    for kind, inverse in KINDS.items():
+    for kind, inverse in RELATION_KINDS.items():
         assert inverse_of(kind) == inverse
-        assert inverse in KINDS or turned(inverse) == kind
-        assert bool(turned(kind)) == (
+        assert inverse in RELATION_KINDS or kind_of_inverse(inverse) == kind
+        assert bool(kind_of_inverse(kind)) == (
             kind == "source_of"
         )  # which people write, and which says what derived_from says at the other end
-    assert kind_of(" Relates-To ") == "relates_to"
+    assert normalize_kind(" Relates-To ") == "relates_to"
     assert inverse_of("inspired_by") == ""
 
 
 @given(st.text(max_size=60))
 def test_a_key_is_the_same_however_often_it_is_made(name: str) -> None:
-    assert key_of(key_of(name)) == key_of(name) or name.casefold().endswith(".md.md")
-    assert "/" not in end_of(name)
+    assert link_key(link_key(name)) == link_key(name) or name.casefold().endswith(".md.md")
+    assert "/" not in basename_key(name)
 
 
 @given(

@@ -7,24 +7,24 @@ from hypothesis import given, strategies as st
 
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import (
-    Bearing,
-    Held,
-    Said,
-    bearing,
-    beside,
-    is_idle,
-    rarity,
-    said,
+    PromptTerm,
+    RelevantNote,
+    TermPostings,
+    find_relevant_notes,
+    is_uninformative,
+    normalized_idf,
+    prompt_terms,
+    score_cutoff,
 )
-from cortex.core.text.prompt import MOST, bounded
+from cortex.core.text.prompt import MAX_CHARS, truncate_prompt
 from tests.conftest import cpu_limit
 
 
 def _telling(prompt: str) -> list[str]:
     return [
-        word.terms[0] if word.terms else " ".join(word.row)
-        for word in said(prompt, str)
-        if word.telling
+        word.terms[0] if word.terms else " ".join(word.phrase)
+        for word in prompt_terms(prompt, str)
+        if word.is_informative
     ]
 
 
@@ -36,7 +36,7 @@ def _telling(prompt: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_prompt_that_is_about_nothing_asks_nothing(prompt) -> None:
-    assert is_idle(prompt)
+    assert is_uninformative(prompt)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_what_is_about_something_is_told_by_the_words_that_say_it(prompt, tellin
 
 
 def _weight(prompt: str, word: str) -> float:
-    return next(one.weight for one in said(prompt, str) if word in (*one.terms, *one.row))
+    return next(
+        one.weight for one in prompt_terms(prompt, str) if word in (*one.terms, *one.phrase)
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,14 +81,14 @@ def test_words_weigh_by_where_and_how_they_stand(prompt, heavier, lighter) -> No
 
 
 def test_a_path_is_known_by_any_of_its_ends() -> None:
-    (one,) = said("/home/ada/app/core/merge.py", str)
+    (one,) = prompt_terms("/home/ada/app/core/merge.py", str)
     assert {"app/core/merge.py", "core/merge.py", "merge.py"} <= set(one.terms)
-    assert one.row == ("merge", "py")
+    assert one.phrase == ("merge", "py")
 
 
 def test_the_message_of_an_error_weighs_like_prose_five_times_at_the_most() -> None:
     log = "".join(f"2026-11-20 10:00:00 ERROR zebra{number}x failed\n" for number in range(20))
-    assert len([one for one in said(log, str) if one.weight >= relevance.PROSE]) == 5
+    assert len([one for one in prompt_terms(log, str) if one.weight >= relevance.PROSE_WEIGHT]) == 5
 
 
 @pytest.mark.parametrize(
@@ -95,18 +97,18 @@ def test_the_message_of_an_error_weighs_like_prose_five_times_at_the_most() -> N
 def test_of_a_long_prompt_beginning_and_end_are_taken_and_taken_again_it_is_the_same(
     prompt,
 ) -> None:
-    once = bounded(prompt)
-    assert len(once) <= MOST
-    assert bounded(once) == once
+    once = truncate_prompt(prompt)
+    assert len(once) <= MAX_CHARS
+    assert truncate_prompt(once) == once
     assert once[:5] == prompt[:5].replace("\ud800", "?")
     assert once[-3:] == prompt[-3:].replace("\ud800", "?")
 
 
 @given(st.text(st.characters(), max_size=300))
 def test_any_text_is_read(text) -> None:
-    words = said(text, str)
-    assert len(words) <= relevance.MOST_SAID
-    assert all(0 < one.weight < 10 and (one.terms or one.row) for one in words)
+    words = prompt_terms(text, str)
+    assert len(words) <= relevance.MAX_TERMS
+    assert all(0 < one.weight < 10 and (one.terms or one.phrase) for one in words)
 
 
 @pytest.mark.parametrize(
@@ -126,34 +128,36 @@ def test_any_text_is_read(text) -> None:
 )
 def test_hostile_text_takes_no_time(text) -> None:
     with cpu_limit(1):
-        said(text, str)
+        prompt_terms(text, str)
 
 
 def test_a_word_tells_less_the_more_notes_hold_it() -> None:
-    told = [rarity(holding, 100) for holding in (1, 5, 20, 50, 100)]
+    told = [normalized_idf(holding, 100) for holding in (1, 5, 20, 50, 100)]
     assert told == sorted(told, reverse=True)
     assert (told[0], told[-1]) == (1.0, pytest.approx(0, abs=0.01))
-    assert rarity(1, 1) >= 0
-    assert rarity(1, 0) >= 0
+    assert normalized_idf(1, 1) >= 0
+    assert normalized_idf(1, 0) >= 0
 
 
-def _word(term: str, weight: float = 1.0, *, named: bool = False, telling: bool = True) -> Said:
-    return Said((term,), (), weight, named, telling)
+def _word(
+    term: str, weight: float = 1.0, *, named: bool = False, telling: bool = True
+) -> PromptTerm:
+    return PromptTerm((term,), (), weight, named, telling)
 
 
-def _bearing(*words: tuple[Said, Held]) -> list[int]:
-    found: list[Bearing] = bearing(
+def _bearing(*words: tuple[PromptTerm, TermPostings]) -> list[int]:
+    found: list[RelevantNote] = find_relevant_notes(
         [word for word, _ in words], [held for _, held in words], 100, lambda _: 100
     )
     return [one.number for one in found]
 
 
 IN_TEXT, IN_TITLE, NOWHERE = (
-    Held(1, frozenset(), frozenset([7])),
-    Held(1, frozenset([7]), frozenset()),
-    Held(0),
+    TermPostings(1, frozenset(), frozenset([7])),
+    TermPostings(1, frozenset([7]), frozenset()),
+    TermPostings(0),
 )
-MANY = Held(35, frozenset([7]), frozenset())
+MANY = TermPostings(35, frozenset([7]), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,10 @@ MANY = Held(35, frozenset([7]), frozenset())
             [(_word("a"), MANY), (_word("b"), MANY), (_word("c"), MANY)],
             [7],
         ),  # none of them is rare, and one title has all
-        ([(_word("a"), Held(70, frozenset(range(70)), frozenset()))], []),  # most notes hold it
+        (
+            [(_word("a"), TermPostings(70, frozenset(range(70)), frozenset()))],
+            [],
+        ),  # most notes hold it
     ],
 )
 def test_a_note_bears_on_a_prompt_when_it_covers_enough_of_it(words, found) -> None:
@@ -191,8 +198,11 @@ def test_a_note_bears_on_a_prompt_when_it_covers_enough_of_it(words, found) -> N
 
 
 def test_what_covers_most_comes_first_and_what_covers_much_less_is_not_told_beside_it() -> None:
-    both, first = Held(2, frozenset([1, 2]), frozenset()), Held(1, frozenset([2]), frozenset())
-    found = bearing([_word("a", 1.2), _word("b")], [both, first], 100, lambda _: 100)
+    both, first = (
+        TermPostings(2, frozenset([1, 2]), frozenset()),
+        TermPostings(1, frozenset([2]), frozenset()),
+    )
+    found = find_relevant_notes([_word("a", 1.2), _word("b")], [both, first], 100, lambda _: 100)
     assert [one.number for one in found] == [2, 1]
-    assert found[1].score < beside(one.score for one in found) < found[0].score
+    assert found[1].score < score_cutoff(one.score for one in found) < found[0].score
     assert _bearing((_word("a"), both), (_word("b"), both)) == [1, 2]

@@ -17,9 +17,9 @@ from cortex.core.markdown.scan import (
     Callout,
     Field,
     Heading,
-    Scanned,
+    MarkdownScan,
     Task,
-    conflict_line,
+    conflict_marker_line,
     scan,
     title_of,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 NOTES = sorted((Path(__file__).parent.parent / "notes").glob("*.md"))
-NOTHING = Scanned((), (), (), (), (), (), ())
+NOTHING = MarkdownScan((), (), (), (), (), (), ())
 
 
 def links(body: str) -> list[tuple[str, str, str, str]]:
@@ -419,7 +419,7 @@ CONFLICT = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
     ],
 )
 def test_conflict_line(text: str, line: int | None) -> None:
-    assert conflict_line(text) == line
+    assert conflict_marker_line(text) == line
 
 
 # Laws
@@ -709,7 +709,9 @@ def test_a_long_text_of_one_thing_is_read_in_linear_time(piece: str) -> None:
 def test_a_long_text_without_a_conflict_is_read_in_linear_time(piece: str) -> None:
     with cpu_limit(LIMIT):
         assert (
-            conflict_line("<<<<<<< a\n" + piece * (LARGE // len(piece)) + "\n=======\n    >>>>>>>")
+            conflict_marker_line(
+                "<<<<<<< a\n" + piece * (LARGE // len(piece)) + "\n=======\n    >>>>>>>"
+            )
             is None
         )
 

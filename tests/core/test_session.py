@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.merge.record import merge_record
-from cortex.core.model import session as sessions
+from cortex.core.merge.merge_record import merge_record
+from cortex.core.model import session_note as sessions
 from cortex.core.model.event import Event
-from cortex.core.normalize.handlers import Fold, amend
+from cortex.core.normalize.changes import AppendToSession
+from cortex.core.normalize.handlers import amend_note
 from cortex.core.notes import note as notes
 from cortex.vault.git.merge_file import merge_file
 from tests.conftest import cpu_limit
@@ -34,7 +35,11 @@ def event(type_: str, minute: int, text: str = "", **fields: object) -> Event:
 def folded(*events: Event, data: bytes = b"") -> bytes:
     """The note after these events, in this order."""
     for one in events:
-        data = amend(data, Fold("s.md", one)) if data else sessions.begun(one).encode()
+        data = (
+            amend_note(data, AppendToSession("s.md", one))
+            if data
+            else sessions.compose_note(one).encode()
+        )
     return data
 
 
@@ -77,7 +82,7 @@ def test_the_same_events_in_any_order_give_the_same_bytes(events: list[Event], r
     assert folded(*events, data=in_order) == in_order
     note = notes.read(in_order)
     assert note.problems == ()
-    assert [turn.id for turn in sessions.turns(note)] == sorted(one.id for one in events)
+    assert [turn.id for turn in sessions.event_lines(note)] == sorted(one.id for one in events)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +249,7 @@ def test_a_session_closed_for_want_of_an_end_is_open_again_when_it_goes_on() -> 
         b"status: done\nended: 2026-11-20T16:04:00Z\nclosed: no end was captured\n",
     )
     late = read(event("prompt", 3), data=closed)
-    assert (late.get("status"), late.get("closed")) == ("done", sessions.NO_END)
+    assert (late.get("status"), late.get("closed")) == ("done", sessions.NO_END_REASON)
     on = read(event("prompt", 5), data=closed)
     assert (on.get("status"), on.get("ended"), on.get("closed")) == ("open", "", "")
     ended = read(event("session_end", 6), data=closed)
@@ -256,14 +261,14 @@ def test_a_session_closed_for_want_of_an_end_is_open_again_when_it_goes_on() -> 
 
 
 def test_a_summary_from_its_parts() -> None:
-    text = sessions.composed(
+    text = sessions.compose_summary(
         {"goal": " Ship it ", "next_steps": "- rest", "files": "a.py, b/c.py", "discoveries": " "}
     )
     assert (
         text
         == "### Goal\n\nShip it\n\n### Next steps\n\n- rest\n\n### Relevant files\n\n- a.py\n- b/c.py"
     )
-    assert sessions.gist(text, 100) == "Ship it · rest · a.py b/c.py"
+    assert sessions.excerpt(text, 100) == "Ship it · rest · a.py b/c.py"
 
 
 @pytest.mark.parametrize(
@@ -285,4 +290,4 @@ def test_an_end_built_to_make_a_pattern_crawl_is_folded_quickly(text: str) -> No
             event("session_end", 2, text),
             event("session_end", 3, text + "x"),
         )
-        list(sessions.turns(notes.read(data)))
+        list(sessions.event_lines(notes.read(data)))

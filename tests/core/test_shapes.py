@@ -13,8 +13,8 @@ from re import _parser  # how few characters a pattern may match
 
 import pytest
 
-from cortex.core.redact.bip39 import WORDS
-from cortex.core.redact.secret_patterns import LONG, TOKENS
+from cortex.core.redact.bip39 import BIP39_WORDS
+from cortex.core.redact.secret_patterns import MIN_TOKEN_CHARS, TOKEN_PATTERNS
 from cortex.core.redact.secrets import redact
 
 MIXED = "a1B2c3D4" * 20
@@ -491,7 +491,7 @@ def test_what_surrounds_stays_readable(text: str, clean: str) -> None:
 
 
 def test_the_words_of_a_phrase_are_those_of_bip_39() -> None:
-    text = "".join(f"{word}\n" for word in sorted(WORDS))
+    text = "".join(f"{word}\n" for word in sorted(BIP39_WORDS))
     assert (
         hashlib.sha256(text.encode()).hexdigest()
         == "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
@@ -510,9 +510,9 @@ assert "cortex.core.redact.bip39" in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(("kind", "hints", "source"), TOKENS)
+@pytest.mark.parametrize(("kind", "hints", "source"), TOKEN_PATTERNS)
 def test_a_token_is_one_long_word(kind: str, hints: tuple[str, ...], source: str) -> None:
-    assert _parser.parse(source).getwidth()[0] >= LONG
+    assert _parser.parse(source).getwidth()[0] >= MIN_TOKEN_CHARS
     assert not any(
         blank.isspace()
         for token in (text for name, text, _ in VENDORS if name == kind)

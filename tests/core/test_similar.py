@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.ranking import text_similarity
-from cortex.core.ranking.text_similarity import MOST_TOKENS, pairs, similarity, tokens
+from cortex.core.ranking.text_similarity import MAX_TOKENS, similar_pairs, similarity, token_set
 
 WORDS = [
     "apple",
@@ -40,7 +40,7 @@ WORDS = [
     ],
 )
 def test_words_are_compared_without_case_stop_words_and_digits(text, found) -> None:
-    assert tokens(text) == set(found)
+    assert token_set(text) == set(found)
 
 
 def test_the_likeness_is_words_in_both_over_words_in_either() -> None:
@@ -48,7 +48,7 @@ def test_the_likeness_is_words_in_both_over_words_in_either() -> None:
     assert similarity("merge", "merge merge MERGE") == 1.0
     assert similarity("", "") == 0.0
     assert similarity("apple", "bread") == 0.0
-    assert (text_similarity.SUGGESTED, text_similarity.STRONG) == (0.4, 0.6)
+    assert (text_similarity.SIMILAR_THRESHOLD, text_similarity.DUPLICATE_THRESHOLD) == (0.4, 0.6)
 
 
 def test_of_a_long_text_the_first_words_count() -> None:
@@ -59,9 +59,9 @@ def test_of_a_long_text_the_first_words_count() -> None:
         for c in "vwxzbcdfg"
         for d in "aeiouyklmnpq"
     ]
-    assert len(tokens(" ".join(alphabet))) == MOST_TOKENS < len(alphabet)
-    assert alphabet[0] in tokens(" ".join(alphabet))
-    assert alphabet[-1] not in tokens(" ".join(alphabet))
+    assert len(token_set(" ".join(alphabet))) == MAX_TOKENS < len(alphabet)
+    assert alphabet[0] in token_set(" ".join(alphabet))
+    assert alphabet[-1] not in token_set(" ".join(alphabet))
 
 
 def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
@@ -80,9 +80,9 @@ def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
 def test_all_pairs_are_found_and_no_others(texts, least, rare) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            text_similarity, "_RARE", rare
+            text_similarity, "_RARE_WORD_TEXTS", rare
         )  # with few texts, most words would be counted in lists alone
-        found = list(pairs(texts, least))
+        found = list(similar_pairs(texts, least))
     assert len(found) == len(set(found))
     assert set(found) == brute(texts, least)
 
@@ -99,14 +99,14 @@ def test_pairs_among_texts_of_many_sizes_are_all_found(seed) -> None:
     ]
     texts += [f"{text} {' '.join(chance.choices(vocabulary, k=9))}" for text in texts[::3]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_similarity, "_RARE", chance.choice([2, 5]))
-        assert set(pairs(texts, 0.4)) == brute(texts, 0.4)
+        patch.setattr(text_similarity, "_RARE_WORD_TEXTS", chance.choice([2, 5]))
+        assert set(similar_pairs(texts, 0.4)) == brute(texts, 0.4)
 
 
 def test_copies_are_pairs_too_and_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     found = list(
-        pairs(
+        similar_pairs(
             ["same words here", "other", "same words here", "", ""],
             0.4,
             lambda *one: told.append(one),
@@ -131,6 +131,6 @@ def test_copies_are_pairs_too_and_progress_is_told() -> None:
 )
 def test_hostile_text_of_a_megabyte_is_read_in_no_time(text) -> None:
     found = [
-        pair[:2] for pair in pairs([text, f"{text} another", "short text"])
+        pair[:2] for pair in similar_pairs([text, f"{text} another", "short text"])
     ]  # a quadratic reading would take minutes
-    assert ((0, 1) in found) == bool(tokens(text))
+    assert ((0, 1) in found) == bool(token_set(text))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.event import Event
-from cortex.core.model.note_summary import card_of
-from cortex.core.normalize.changes import Known
-from cortex.core.normalize.handlers import Create, normalize
+from cortex.core.model.note_summary import summarize_note
+from cortex.core.normalize.changes import CreateNote, ExistingRecords
+from cortex.core.normalize.handlers import changes_for_event
 
 MINUTES = """\
 # Weekly sync
@@ -32,10 +32,11 @@ Attendees: Anna Schmidt, bob, carla
 
 def meeting(text: str) -> tuple[str, dict[str, str]]:
     """The meeting's note, and the ids of its actions by their slugs."""
-    made = normalize(
-        Event("20261120t164512z-k3f7q2abcd", "meeting", "2026-11-20T16:45:12Z", text), Known()
+    made = changes_for_event(
+        Event("20261120t164512z-k3f7q2abcd", "meeting", "2026-11-20T16:45:12Z", text),
+        ExistingRecords(),
     )
-    notes = [one for one in made if isinstance(one, Create)]
+    notes = [one for one in made if isinstance(one, CreateNote)]
     return notes[0].text, {
         one.id.rpartition("-")[0] + (f"#{at}" if "send" in one.id else ""): one.id
         for at, one in enumerate(notes)
@@ -48,7 +49,7 @@ def ticks(text: str, *lines: str) -> set[str]:
     for line in lines:
         assert f"[ ] {line}" in note
         note = note.replace(f"[ ] {line}", f"[x] {line}", 1)
-    done = card_of("records/meeting/m.md", note.encode(), 0).ticks
+    done = summarize_note("records/meeting/m.md", note.encode(), 0).done_action_ids
     assert len(done) == len(set(done))
     return {slug for slug, id_ in ids.items() if id_ in done}
 
@@ -79,7 +80,9 @@ def test_of_tasks_with_the_same_words_all_must_be_ticked() -> None:
 def test_windows_line_ends_and_a_crossed_box_of_any_case_are_understood() -> None:
     note, ids = meeting(MINUTES)
     note = note.replace("[ ] Bob", "[X] Bob").replace("\n", "\r\n")
-    assert card_of("m.md", note.encode(), 0).ticks == (ids["open-an-issue-about-the-walk"],)
+    assert summarize_note("m.md", note.encode(), 0).done_action_ids == (
+        ids["open-an-issue-about-the-walk"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_windows_line_ends_and_a_crossed_box_of_any_case_are_understood() -> Non
 )
 def test_other_boxes_say_nothing(line: str) -> None:
     note, _ = meeting(MINUTES)
-    assert card_of("m.md", f"{note}\n{line}\n".encode(), 0).ticks == ()
+    assert summarize_note("m.md", f"{note}\n{line}\n".encode(), 0).done_action_ids == ()
 
 
 @pytest.mark.parametrize(
@@ -107,14 +110,21 @@ def test_other_boxes_say_nothing(line: str) -> None:
 )
 def test_an_action_is_done_when_all_its_own_tasks_are(body: str, done: tuple[str, ...]) -> None:
     assert (
-        card_of("a.md", f"---\nid: mine-abcdef\ntype: action\n---\n{body}\n".encode(), 0).ticks
+        summarize_note(
+            "a.md", f"---\nid: mine-abcdef\ntype: action\n---\n{body}\n".encode(), 0
+        ).done_action_ids
         == done
     )
 
 
 def test_ticks_count_in_actions_and_meetings_alone() -> None:
-    assert card_of("a.md", b"---\nid: p-abcdef\ntype: plan\n---\n- [x] one\n", 0).ticks == ()
-    assert card_of("a.md", b"---\ntype: action\n---\n- [x] one\n", 0).ticks == ()
+    assert (
+        summarize_note(
+            "a.md", b"---\nid: p-abcdef\ntype: plan\n---\n- [x] one\n", 0
+        ).done_action_ids
+        == ()
+    )
+    assert summarize_note("a.md", b"---\ntype: action\n---\n- [x] one\n", 0).done_action_ids == ()
 
 
 def test_a_tick_in_the_file_of_a_captured_meeting_is_seen_and_taken_back(vault, cortex) -> None:
@@ -124,9 +134,9 @@ def test_a_tick_in_the_file_of_a_captured_meeting_is_seen_and_taken_back(vault, 
     action = next(Path(vault.root, "records/action").glob("book-the-room-*")).stem
     before = file.read_text()
     file.write_text(before.replace("[ ] Action: book", "[x] Action: book"))
-    assert card_of("records/meeting/m.md", file.read_bytes(), 0).ticks == (action,)
+    assert summarize_note("records/meeting/m.md", file.read_bytes(), 0).done_action_ids == (action,)
     file.write_text(before)
-    assert card_of("records/meeting/m.md", file.read_bytes(), 0).ticks == ()
+    assert summarize_note("records/meeting/m.md", file.read_bytes(), 0).done_action_ids == ()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +159,7 @@ def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, s
     note, ids = meeting(f"# Sync\n\n## Actions\n\n- [ ] {task}\n- [ ] another\n")
     (mine,) = (id_ for head, id_ in ids.items() if head != "another")
     note = note.replace(f"- [ ] {task}", f"- [x] {task}{signs}")
-    assert card_of("m.md", note.encode(), 0).ticks == (mine,)
+    assert summarize_note("m.md", note.encode(), 0).done_action_ids == (mine,)
 
 
 @pytest.mark.parametrize(
@@ -169,5 +179,10 @@ def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, s
 def test_a_ticked_task_that_is_a_link_and_nothing_else_ticks_what_it_leads_to(
     lines: str, ticks: tuple[str, ...]
 ) -> None:
-    assert card_of("daily.md", f"# Today\n\n{lines}\n".encode(), 0).ticks == ticks
-    assert card_of("daily.md", f"---\nstatus: archived\n---\n{lines}\n".encode(), 0).ticks == ()
+    assert summarize_note("daily.md", f"# Today\n\n{lines}\n".encode(), 0).done_action_ids == ticks
+    assert (
+        summarize_note(
+            "daily.md", f"---\nstatus: archived\n---\n{lines}\n".encode(), 0
+        ).done_action_ids
+        == ()
+    )

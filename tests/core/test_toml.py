@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core import manifest
-from cortex.core.text.toml import DEEPEST, MOST_DOTS, parsed
+from cortex.core.text.toml import MAX_DEPTH, MAX_DOTS, parse
 from tests.conftest import cpu_limit
 
 pieces = st.sampled_from(
@@ -46,9 +46,9 @@ def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
         wanted = tomllib.loads(text)
     except ValueError:
         with pytest.raises(ValueError):
-            parsed(text)
+            parse(text)
     else:
-        assert parsed(text) == wanted
+        assert parse(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
         "x = 1 # " + "." * 500 + "[" * 500,
         "x = '''\n" + '.[{"' * 500 + "'''",
         'x = """\n' + ".[{'\\\"" * 500 + '"""',
-        "[" + ".".join("a" * (MOST_DOTS + 1)) + "]\nb = 1",
-        "x = " + "[" * DEEPEST + "]" * DEEPEST,
+        "[" + ".".join("a" * (MAX_DOTS + 1)) + "]\nb = 1",
+        "x = " + "[" * MAX_DEPTH + "]" * MAX_DEPTH,
         "[[a.b]]\nc = 1\n" * 500,
     ],
 )
 def test_what_is_long_but_plain_is_read(text) -> None:
-    assert parsed(text) == tomllib.loads(text)
+    assert parse(text) == tomllib.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_is_long_but_plain_is_read(text) -> None:
 def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
     with cpu_limit(0.5):  # 3 s and more for the first of them, read by Python
         with pytest.raises(ValueError, match=said):
-            parsed(text)
+            parse(text)
 
 
 @pytest.mark.parametrize("file", ["pyproject.toml", "Cargo.toml", "package.json"])
@@ -94,6 +94,6 @@ def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
 )
 def test_a_manifest_of_a_stranger_says_why_it_is_none(file, text) -> None:
     with cpu_limit(0.5):
-        said = manifest.read(file, text)
+        said = manifest.parse(file, text)
         assert said.problem
-        assert not said.names
+        assert not said.packages

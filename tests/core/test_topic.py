@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model import event as events, topic as topics
+from cortex.core.model import event as events, topics
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Invalid
-from cortex.core.model.session import NO_GOAL, NO_SUMMARY
-from cortex.core.normalize.changes import Create, Known, Upsert
-from cortex.core.normalize.handlers import normalize, read_event, records_of
-from cortex.core.normalize.topic_upsert import replaced, upserted
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.session_note import NO_GOAL, NO_SUMMARY
+from cortex.core.normalize.changes import CreateNote, ExistingRecords, UpsertTopic
+from cortex.core.normalize.handlers import changes_for_event, parse_event, records_from_event
+from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes
 from tests.conftest import cpu_limit
 
@@ -30,8 +30,8 @@ from tests.conftest import cpu_limit
     ],
 )
 def test_a_topic_is_compared_in_one_form(given_: str, kept: str) -> None:
-    assert topics.normal(given_) == kept
-    assert topics.normal(kept) == kept
+    assert topics.normalize_topic(given_) == kept
+    assert topics.normalize_topic(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_a_topic_is_compared_in_one_form(given_: str, kept: str) -> None:
     ],
 )
 def test_what_can_be_no_topic_is_refused_with_one_that_can(wrong: str) -> None:
-    with pytest.raises(Invalid, match="topic") as refused:
-        topics.normal(wrong)
+    with pytest.raises(InvalidInputError, match="topic") as refused:
+        topics.normalize_topic(wrong)
     assert "decision/storage" in refused.value.hint
     assert len(refused.value.message) < 120
 
@@ -90,13 +90,13 @@ def test_a_topic_is_suggested_by_type_else_by_words(
     type_: str, title: str, text: str, suggested: str
 ) -> None:
     assert topics.suggest(type_, title, text) == suggested
-    assert topics.normal(suggested) == suggested
+    assert topics.normalize_topic(suggested) == suggested
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_what_is_suggested_is_always_a_topic(title: str, text: str) -> None:
     suggested = topics.suggest("", title, text)
-    assert topics.normal(suggested) == suggested
+    assert topics.normalize_topic(suggested) == suggested
 
 
 def test_titles_that_ascii_cannot_say_are_topics_of_their_own() -> None:
@@ -108,27 +108,27 @@ def test_titles_that_ascii_cannot_say_are_topics_of_their_own() -> None:
 
 def test_a_topic_has_one_id_and_place_in_project_and_scope() -> None:
     ids = {
-        topics.record_id(project, scope, topic)
+        topics.topic_record_id(project, scope, topic)
         for project in ("p", "q", "")
         for scope in ("project", "personal")
         for topic in ("bug/x", "bug/y")
     }
     assert len(ids) == 12
     assert (
-        topics.path("p", "project", "bug/x")
-        == f"records/bugfix/{topics.record_id('p', 'project', 'bug/x')}.md"
+        topics.record_path("p", "project", "bug/x")
+        == f"records/bugfix/{topics.topic_record_id('p', 'project', 'bug/x')}.md"
     )
-    assert topics.path("p", "project", "storage").startswith("records/topic/storage-")
-    assert topics.path("p", "project", "con").startswith("records/topic/con-")
-    assert len(topics.path("p", "project", "x" * 120)) < 100
+    assert topics.record_path("p", "project", "storage").startswith("records/topic/storage-")
+    assert topics.record_path("p", "project", "con").startswith("records/topic/con-")
+    assert len(topics.record_path("p", "project", "x" * 120)) < 100
 
 
 def test_hostile_text_takes_no_time() -> None:
     with cpu_limit(8):
         for text in ("a-" * 500_000, "/" * 1_000_000, "é" * 1_000_000, " b" * 500_000):
             topics.suggest("", text, text)
-            with pytest.raises(Invalid):
-                topics.normal(f"x{text}")
+            with pytest.raises(InvalidInputError):
+                topics.normalize_topic(f"x{text}")
 
 
 def saved(number: int, **fields: object) -> Event:
@@ -141,7 +141,7 @@ def saved(number: int, **fields: object) -> Event:
         "scope": "project",
         "record": "decision",
     }
-    return Event(id_, "observation", events.time_of(id_), **{**told, **fields})
+    return Event(id_, "observation", events.time_of_id(id_), **{**told, **fields})
 
 
 EVENTS = [
@@ -162,19 +162,19 @@ EVENTS = [
 
 def taken(order: list[Event]) -> bytes:
     """The record of a topic after these events, in this order."""
-    known, data = Known(), b""
-    said = {event.id: records_of(event) for event in order}
+    known, data = ExistingRecords(), b""
+    said = {event.id: records_from_event(event) for event in order}
     for event in order:
-        change = normalize(event, known)[0]
-        if isinstance(change, Create):
+        change = changes_for_event(event, known)[0]
+        if isinstance(change, CreateNote):
             data = change.text.encode()
         else:
-            assert isinstance(change, Upsert)
-            done = upserted(data, change, lambda id_: said[id_])
-            assert done.edit is None
-            assert upserted(done.data, change, lambda id_: said[id_]).data == done.data
+            assert isinstance(change, UpsertTopic)
+            done = upsert_record(data, change, lambda id_: said[id_])
+            assert done.preserved_event is None
+            assert upsert_record(done.data, change, lambda id_: said[id_]).data == done.data
             data = done.data
-        known.learn(change, event)
+        known.register_change(change, event)
     return data
 
 
@@ -183,7 +183,7 @@ def test_any_order_of_the_same_saves_gives_the_same_bytes(order: list[Event], co
     some = order[:count]
     data = taken(some)
     assert data == taken(sorted(some))
-    note = notes.parse(data, "x")
+    note = notes.read_strict(data, "x")
     last = max(some)
     assert (note.get("title"), note.text.strip(), note.get("type")) == (
         last.title,
@@ -201,12 +201,12 @@ def test_fields_that_a_hand_added_stay_where_they_are() -> None:
         .replace(b"status: active", b"status: active\n# why\nreviewed: Ada")
         .replace(b"\n", b"\r\n")
     )
-    change = Upsert("x", EVENTS[2], records_of(EVENTS[2])[0])
-    done = upserted(data, change, lambda _: records_of(EVENTS[0]))
-    assert done.edit is None  # the text itself is as its event gave it
+    change = UpsertTopic("x", EVENTS[2], records_from_event(EVENTS[2])[0])
+    done = upsert_record(data, change, lambda _: records_from_event(EVENTS[0]))
+    assert done.preserved_event is None  # the text itself is as its event gave it
     assert b"status: active\r\n# why\r\nreviewed: Ada\r\n" in done.data
     assert b"Text 2\r\n\r\n    indented\r\n" in done.data
-    assert notes.parse(done.data, "x").get("priority") == "7"
+    assert notes.read_strict(done.data, "x").get("priority") == "7"
 
 
 @pytest.mark.parametrize(
@@ -217,10 +217,12 @@ def test_what_was_put_away_comes_back_when_it_is_said_again_and_what_was_superse
     status: str, after: str
 ) -> None:
     data = taken(EVENTS[:1]).replace(b"status: active", f"status: {status}".encode())
-    done = upserted(
-        data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0])
+    done = upsert_record(
+        data,
+        UpsertTopic("x", EVENTS[1], records_from_event(EVENTS[1])[0]),
+        lambda _: records_from_event(EVENTS[0]),
     )
-    assert notes.parse(done.data, "x").get("status") == after
+    assert notes.read_strict(done.data, "x").get("status") == after
 
 
 def test_a_save_from_before_it_was_put_away_does_not_bring_it_back() -> None:
@@ -229,15 +231,21 @@ def test_a_save_from_before_it_was_put_away_does_not_bring_it_back() -> None:
         .replace(b"status: active", b"status: deleted")
         .replace(b"updated: 2026-11-20", b"updated: 2026-11-21")
     )
-    done = upserted(
-        data, Upsert("x", EVENTS[1], records_of(EVENTS[1])[0]), lambda _: records_of(EVENTS[0])
+    done = upsert_record(
+        data,
+        UpsertTopic("x", EVENTS[1], records_from_event(EVENTS[1])[0]),
+        lambda _: records_from_event(EVENTS[0]),
     )
-    assert notes.parse(done.data, "x").get("status") == "deleted"
+    assert notes.read_strict(done.data, "x").get("status") == "deleted"
 
 
 def more(data: bytes, event: Event) -> notes.Note:
-    done = upserted(data, Upsert("x", event, records_of(event)[0]), lambda _: records_of(EVENTS[0]))
-    return notes.parse(done.data, "x")
+    done = upsert_record(
+        data,
+        UpsertTopic("x", event, records_from_event(event)[0]),
+        lambda _: records_from_event(EVENTS[0]),
+    )
+    return notes.read_strict(done.data, "x")
 
 
 HAND = """relations:
@@ -258,8 +266,8 @@ def test_relations_that_a_hand_wrote_stay_as_they_are_when_a_save_adds_one(eol: 
         .replace(b"\n", eol)
     )
     note = more(data, saved(7, derived_from=("y-aaaaaa", "third"), supersedes=("old-bbbbbb",)))
-    assert HAND.encode().replace(b"\n", eol) in note.block
-    held = notes.parse(data, "x").fields["relations"]
+    assert HAND.encode().replace(b"\n", eol) in note.frontmatter
+    held = notes.read_strict(data, "x").fields["relations"]
     assert isinstance(held, list)
     added = [
         {"kind": kind, "to": f"[[{to}]]"}
@@ -270,7 +278,7 @@ def test_relations_that_a_hand_wrote_stay_as_they_are_when_a_save_adds_one(eol: 
         )
     ]
     assert note.fields["relations"] == [*held, *added]
-    assert note.texts("supersedes") == ("old-bbbbbb",)
+    assert note.get_list("supersedes") == ("old-bbbbbb",)
     again = more(notes.write(note), saved(8, derived_from=("y-aaaaaa",)))
     assert again.fields["relations"] == note.fields["relations"]
 
@@ -294,17 +302,19 @@ def test_relations_on_one_line_or_at_the_margin_stay_too(form: str) -> None:
 def test_relations_that_are_no_list_are_refused_rather_than_lost() -> None:
     data = taken(EVENTS[:1]).replace(b"provenance:", b'relations: "[[a]]"\nprovenance:')
     assert more(data, saved(7)).get("relations") == "[[a]]"
-    with pytest.raises(Invalid, match="not a list of"):
+    with pytest.raises(InvalidInputError, match="not a list of"):
         more(data, saved(8, derived_from=("y",)))
 
 
 @pytest.mark.parametrize("foreign", ["minutes-of-monday", "20269999t999999z-aaaaaaaaaa", "~"])
 def test_a_name_that_is_no_event_does_not_count_as_the_latest(foreign: str) -> None:
     data = taken(EVENTS[:1]).replace(b"  events:\n", f"  events:\n    - '{foreign}'\n".encode())
-    done = upserted(
-        data, Upsert("x", EVENTS[2], records_of(EVENTS[2])[0]), lambda _: records_of(EVENTS[0])
+    done = upsert_record(
+        data,
+        UpsertTopic("x", EVENTS[2], records_from_event(EVENTS[2])[0]),
+        lambda _: records_from_event(EVENTS[0]),
     )
-    note = notes.parse(done.data, "x")
+    note = notes.read_strict(done.data, "x")
     assert (done.changed, note.get("title"), note.text.strip()) == (
         True,
         EVENTS[2].title,
@@ -315,12 +325,19 @@ def test_a_name_that_is_no_event_does_not_count_as_the_latest(foreign: str) -> N
 
 def test_an_event_whose_text_does_not_stand_is_no_duplicate() -> None:
     data = taken(EVENTS[1:2])
-    early = upserted(
-        data, Upsert("x", EVENTS[0], records_of(EVENTS[0])[0]), lambda _: records_of(EVENTS[1])
+    early = upsert_record(
+        data,
+        UpsertTopic("x", EVENTS[0], records_from_event(EVENTS[0])[0]),
+        lambda _: records_from_event(EVENTS[1]),
     )
-    assert (early.changed, notes.parse(early.data, "x").text.strip()) == (True, "Text 2")
+    assert (early.changed, notes.read_strict(early.data, "x").text.strip()) == (True, "Text 2")
     same = EVENTS[1]._replace(id="20261120t164501z-bbbbbbbbbb", derived_from=())
-    assert upserted(data, Upsert("x", same, records_of(same)[0]), lambda _: ()).changed is False
+    assert (
+        upsert_record(
+            data, UpsertTopic("x", same, records_from_event(same)[0]), lambda _: ()
+        ).changed
+        is False
+    )
 
 
 CHAIN = {
@@ -345,13 +362,16 @@ def test_who_holds_in_the_place_of_a_superseded_record(
         return notes.read(f"---\n{fields}\n---\n".encode())
 
     note = of(f"status: superseded\nsuperseded_by: {by}")
-    assert replaced(note, lambda id_: of(CHAIN[id_]) if id_ in CHAIN else None, gone) is answer
+    assert (
+        has_current_replacement(note, lambda id_: of(CHAIN[id_]) if id_ in CHAIN else None, gone)
+        is answer
+    )
 
 
 def test_a_ring_of_superseded_records_is_walked_once() -> None:
     ring = {"a": "b", "b": "c", "c": "b"}
     assert (
-        replaced(
+        has_current_replacement(
             notes.read(b"---\nsuperseded_by: a\n---\n"),
             lambda id_: notes.read(
                 f"---\nstatus: superseded\nsuperseded_by: {ring[id_]}\n---\n".encode()
@@ -388,8 +408,8 @@ def test_what_was_saved_is_what_is_read(
         confidence=confidence,
         priority=priority,
     )
-    assert read_event(events.compose(event).encode(), f"inbox/pending/{event.id}.md") == event
+    assert parse_event(events.compose(event).encode(), f"inbox/pending/{event.id}.md") == event
 
 
 def test_the_texts_of_events_without_one_are_those_that_sessions_know() -> None:
-    assert set(events.UNSAID.values()) == {NO_GOAL, NO_SUMMARY}
+    assert set(events.PLACEHOLDER_TEXTS.values()) == {NO_GOAL, NO_SUMMARY}

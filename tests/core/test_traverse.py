@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hypothesis import example, given, strategies as st
 
-from cortex.core.ranking.graph_walk import around, path
+from cortex.core.ranking.graph_walk import breadth_first, shortest_path
 
 PLACES = st.integers(0, 7)
 GRAPHS = st.lists(st.tuples(PLACES, PLACES), max_size=20)
@@ -43,12 +43,12 @@ def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_t
         asked.append(places)
         return beside
 
-    reached = around(start, depth, 1000, neighbours)
+    reached = breadth_first(start, depth, 1000, neighbours)
     assert reached.depths == {
         place: far for place, far in distances(start, beside).items() if far <= depth
     }
     assert list(reached.depths.values()) == sorted(reached.depths.values())
-    assert not reached.cut
+    assert not reached.is_truncated
     places = [place for level in asked for place in level]
     assert len(places) == len(set(places))
     assert len(asked) <= depth
@@ -57,10 +57,10 @@ def test_around_finds_all_within_the_depth_nearest_first_and_asks_for_no_place_t
 @given(GRAPHS, st.integers(1, 6))
 def test_around_never_gives_more_than_it_was_asked_for_and_says_so(pairs, most) -> None:
     beside, _ = asking(pairs)
-    whole = around(0, 10, 1000, lambda _: beside)
-    some = around(0, 10, most, lambda _: beside)
+    whole = breadth_first(0, 10, 1000, lambda _: beside)
+    some = breadth_first(0, 10, most, lambda _: beside)
     assert list(some.depths.items()) == list(whole.depths.items())[:most]
-    assert some.cut == (len(whole.depths) > most)
+    assert some.is_truncated == (len(whole.depths) > most)
 
 
 @example(LINE, 0, 5, 5)
@@ -72,7 +72,7 @@ def test_a_path_is_a_shortest_one_and_never_longer_than_the_depth(
 ) -> None:
     beside, _ = asking(pairs)
     far = distances(start, beside).get(goal)
-    found = path(start, goal, depth, lambda _: beside)
+    found = shortest_path(start, goal, depth, lambda _: beside)
     if far is None or far > depth:
         assert found == ()
     else:

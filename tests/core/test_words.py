@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.text.tokenizer import (
-    LONGEST,
-    STOP,
-    Word,
-    analyse,
-    chunks,
-    fold,
-    query_tokens,
-    stop,
-    tokens,
+    MAX_TERM_CHARS,
+    STOP_WORDS,
+    TokenizedWord,
+    fold_accents,
+    is_stop_word,
+    iter_tokens,
+    split_chunks,
+    tokenize_chunk,
+    tokenize_query,
 )
 
 
@@ -29,17 +29,17 @@ def stem(word: str) -> str:
 
 def row(text: str) -> list[str]:
     """The term at each position."""
-    found = list(tokens(text, stem))
-    parts = [part for _, word in found for part in word.parts]
+    found = list(iter_tokens(text, stem))
+    parts = [part for _, word in found for part in word.part_terms]
     assert [position for position, _ in found] == [
-        sum(len(w.parts) for _, w in found[:n]) for n in range(len(found))
+        sum(len(w.part_terms) for _, w in found[:n]) for n in range(len(found))
     ]
     return parts
 
 
 def wholes(text: str) -> list[str]:
     """The terms that share a position with another."""
-    return [whole for _, word in tokens(text, stem) for whole in word.wholes]
+    return [whole for _, word in iter_tokens(text, stem) for whole in word.whole_terms]
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -149,23 +149,23 @@ def test_a_phrase_is_found_in_every_spelling(spelling: str) -> None:
 def test_stop_words_take_no_position_in_texts_and_in_queries() -> None:
     assert holds("the state of the art in merging", "state art")
     assert holds("state art", "what is the state of the art?")
-    assert query_tokens("how do we do it", stem) == []
+    assert tokenize_query("how do we do it", stem) == []
 
 
 def test_stop() -> None:
-    assert all(map(stop, ["the", "The", "WHAT", "why"]))
-    assert not any(map(stop, ["merge", "may", "decision", ""]))
-    assert all(row(word) == [] for word in STOP)
+    assert all(map(is_stop_word, ["the", "The", "WHAT", "why"]))
+    assert not any(map(is_stop_word, ["merge", "may", "decision", ""]))
+    assert all(row(word) == [] for word in STOP_WORDS)
 
 
 def test_fold_keeps_case() -> None:
-    assert fold("Décision ﬁn Ａ") == "Decision fin A"
+    assert fold_accents("Décision ﬁn Ａ") == "Decision fin A"
 
 
 def test_a_long_token_is_searchable_by_its_beginning() -> None:
     digest = "a1" * 64
-    assert row(digest) == [digest[:LONGEST]]
-    assert row("x" * 1000) == ["x" * LONGEST]
+    assert row(digest) == [digest[:MAX_TERM_CHARS]]
+    assert row("x" * 1000) == ["x" * MAX_TERM_CHARS]
 
 
 def test_a_long_path_is_searchable_by_its_parts_but_not_by_noise_in_it() -> None:
@@ -179,7 +179,7 @@ def test_a_long_path_is_searchable_by_its_parts_but_not_by_noise_in_it() -> None
         "provider",
         "md",
     ]
-    assert wholes(path) == [path.lower()[:LONGEST]]
+    assert wholes(path) == [path.lower()[:MAX_TERM_CHARS]]
 
 
 ALPHABET = st.sampled_from(
@@ -190,17 +190,17 @@ TEXTS = st.text(ALPHABET, max_size=80)
 
 @given(TEXTS)
 def test_terms_are_folded_bounded_and_never_empty(text: str) -> None:
-    for _, (spellings, parts) in tokens(text, stem):
+    for _, (spellings, parts) in iter_tokens(text, stem):
         assert parts
         for term in [*spellings, *parts]:
-            assert 0 < len(term) <= LONGEST
+            assert 0 < len(term) <= MAX_TERM_CHARS
             assert term == term.casefold()
             term.encode()
 
 
 @given(TEXTS)
 def test_a_text_is_found_by_itself(text: str) -> None:
-    assert query_tokens(text, stem) == [word for _, word in tokens(text, stem)]
+    assert tokenize_query(text, stem) == [word for _, word in iter_tokens(text, stem)]
     assert holds(f"merge {text} driver", text)
 
 
@@ -217,11 +217,11 @@ def test_case_of_prose_does_not_matter(text: str) -> None:
 
 def test_a_chunk_is_analysed_alike_wherever_it_stands() -> None:
     text = "the merge_driver of décision 全文 don't"
-    assert [word for chunk in chunks(text) for word in analyse(chunk, stem)] == query_tokens(
-        text, stem
-    )
-    assert analyse("merge_driver", stem) == (
-        Word(("merge_driver", "mergedriver"), ("merge", "driver")),
+    assert [
+        word for chunk in split_chunks(text) for word in tokenize_chunk(chunk, stem)
+    ] == tokenize_query(text, stem)
+    assert tokenize_chunk("merge_driver", stem) == (
+        TokenizedWord(("merge_driver", "mergedriver"), ("merge", "driver")),
     )
 
 
@@ -255,7 +255,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     def cost(size: int) -> float:
         text = unit * (size // len(unit))
         start = time.process_time()
-        for _ in tokens(text, stem):
+        for _ in iter_tokens(text, stem):
             pass
         return time.process_time() - start
 
@@ -267,7 +267,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 
 
 def test_a_megabyte_without_a_seam_is_one_short_term() -> None:
-    assert row("a" * 1_000_000) == ["a" * LONGEST]
+    assert row("a" * 1_000_000) == ["a" * MAX_TERM_CHARS]
 
 
 def test_noise_adds_few_terms() -> None:

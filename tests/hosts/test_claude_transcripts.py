@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.turn_summary import Command, Step, compose, read as read_back
+from cortex.core.model.turn_summary import (
+    CommandRun,
+    PlannedStep,
+    compose_text,
+    parse_turn_summary as read_back,
+)
 from cortex.core.text import context_markers
 from cortex.hosts.claude import read
 from cortex.hosts.transcript_item import Message
@@ -86,19 +91,23 @@ SESSION = """
 def test_a_turn_as_it_happened() -> None:
     told = read(claude(SESSION), "/repo")
     assert (
-        told.stretch.said == "I will look first.\n\nDecision: keep the LRU, because it is bounded."
+        told.turn_summary.message
+        == "I will look first.\n\nDecision: keep the LRU, because it is bounded."
     )
-    assert told.stretch.changed == ("src/cache.py",)
-    assert [one.line for one in told.stretch.ran] == ["pytest -q tests"]
-    assert told.stretch.ran[0].outcome.startswith("failed: exit code 1")
-    assert (told.session, told.cwd, told.branch, told.skipped) == ("s1", "/repo", "main", 0)
-    assert (told.first, told.last) == ("2026-10-01T10:00:00.000Z", "2026-10-01T10:10:00.000Z")
+    assert told.turn_summary.changed_files == ("src/cache.py",)
+    assert [one.line for one in told.turn_summary.commands] == ["pytest -q tests"]
+    assert told.turn_summary.commands[0].outcome.startswith("failed: exit code 1")
+    assert (told.session, told.cwd, told.branch, told.skipped_lines) == ("s1", "/repo", "main", 0)
+    assert (told.first_time, told.last_time) == (
+        "2026-10-01T10:00:00.000Z",
+        "2026-10-01T10:10:00.000Z",
+    )
     assert told.messages == (
         Message("u1", "user", "Make the cache faster"),
         Message("m1", "assistant", "I will look first."),
         Message("m5", "assistant", "Decision: keep the LRU, because it is bounded."),
     )
-    assert read_back(compose(told.stretch)) == told.stretch
+    assert read_back(compose_text(told.turn_summary)) == told.turn_summary
 
 
 def test_a_prompt_that_was_taken_back_did_not_happen_nor_what_followed_from_it() -> None:
@@ -112,8 +121,8 @@ def test_a_prompt_that_was_taken_back_did_not_happen_nor_what_followed_from_it()
         u3 < a1  user: Use SQLite
         a4 < u3  says: SQLite it is.
     """), "/repo")  # fmt: skip
-    assert told.stretch.said == "Ready.\n\nSQLite it is."
-    assert told.stretch.asked == ()
+    assert told.turn_summary.message == "Ready.\n\nSQLite it is."
+    assert told.turn_summary.tagged_lines == ()
 
 
 def test_where_parents_are_unknown_or_tools_ran_side_by_side_every_text_is_kept() -> None:
@@ -129,8 +138,11 @@ def test_where_parents_are_unknown_or_tools_ran_side_by_side_every_text_is_kept(
         u2 < -     user: Again
         a6 < u2    says: Again this.
     """), "/repo")  # fmt: skip
-    assert told.stretch.said == "From the middle.\n\nBoth are done.\n\nNow this.\n\nAgain this."
-    assert told.stretch.ran == (Command("make"), Command("ruff check"))
+    assert (
+        told.turn_summary.message
+        == "From the middle.\n\nBoth are done.\n\nNow this.\n\nAgain this."
+    )
+    assert told.turn_summary.commands == (CommandRun("make"), CommandRun("ruff check"))
 
 
 def test_lines_that_are_written_twice_are_told_once() -> None:
@@ -140,7 +152,7 @@ def test_lines_that_are_written_twice_are_told_once() -> None:
         a2 < a1  says#m1: Two.
     """)
     again = claude("x1 < u1  says#m1: One.")
-    assert read([*lines, lines[1], *again], "/repo").stretch.said == "One.\n\nTwo."
+    assert read([*lines, lines[1], *again], "/repo").turn_summary.message == "One.\n\nTwo."
 
 
 def test_side_chains_are_left_out_but_told_by_their_own_file() -> None:
@@ -149,9 +161,11 @@ def test_side_chains_are_left_out_but_told_by_their_own_file() -> None:
         s1 < -   side: The subagent found it.
         a1 < u1  says: Found.
     """)
-    assert read(lines, "/repo").stretch.said == "Found."
+    assert read(lines, "/repo").turn_summary.message == "Found."
     assert (
-        read(claude("s1 < -  side: The subagent found it.", agentId="a7"), "/repo").stretch.said
+        read(
+            claude("s1 < -  side: The subagent found it.", agentId="a7"), "/repo"
+        ).turn_summary.message
         == "The subagent found it."
     )
 
@@ -164,7 +178,7 @@ def test_a_compaction_s_summary_is_nobody_s_words() -> None:
         m2 < u2  meta: Caveat: [MEMORY: decision] y
         a2 < u2  says: After.
     """), "/repo")  # fmt: skip
-    assert (told.stretch.said, told.stretch.asked, told.messages[1:]) == (
+    assert (told.turn_summary.message, told.turn_summary.tagged_lines, told.messages[1:]) == (
         "Before.\n\nAfter.",
         (),
         (Message("msg_a2", "assistant", "After."),),
@@ -179,7 +193,7 @@ def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -
         u4 < u3  user: <local-command-stdout>[MEMORY: decision] no</local-command-stdout>
         json: {"type": "attachment", "uuid": "q1", "attachment": {"type": "queued_command", "prompt": "[MEMORY: pattern] steer"}}
     """), "/repo")  # fmt: skip
-    assert told.stretch.asked == (
+    assert told.turn_summary.tagged_lines == (
         "- [MEMORY: decision] tabs, not spaces",
         "[memory: gotcha] the port",
         "[MEMORY: rejected] Redis",
@@ -189,12 +203,12 @@ def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -
 
 
 def test_what_cortex_put_there_is_never_told_again() -> None:
-    block = json.dumps(context_markers.framed(context_markers.BRIEFING, "Decision: old news"))[1:-1]
+    block = json.dumps(context_markers.wrap(context_markers.BRIEFING, "Decision: old news"))[1:-1]
     told = read(
         claude(f"u1 < -  user: {block}New task\na1 < u1  says: As {block} says, on."), "/repo"
     )
     assert "old news" not in str(told)
-    assert told.stretch.said == "As  says, on."
+    assert told.turn_summary.message == "As  says, on."
 
 
 def test_the_plan_is_the_latest_and_a_refused_one_is_none() -> None:
@@ -210,17 +224,17 @@ def test_the_plan_is_the_latest_and_a_refused_one_is_none() -> None:
     )
     plan = json.dumps({"plan": "# Plan\n1. Read it\n2. [x] Write it\n- [ ] Ship it"})
     told = read(claude(f"a1 < -  TodoWrite t1: {todos}\nr1 < a1  ok t1: fine"), "/repo")
-    assert told.stretch.plan == (Step("Measure", True), Step("Mend", False))
+    assert told.turn_summary.plan == (PlannedStep("Measure", True), PlannedStep("Mend", False))
     lines = claude(f"a1 < -  TodoWrite t1: {todos}\na2 < a1  ExitPlanMode t2: {plan}")
-    assert read(lines, "/repo").stretch.plan == (
-        Step("Read it", False),
-        Step("Write it", True),
-        Step("Ship it", False),
+    assert read(lines, "/repo").turn_summary.plan == (
+        PlannedStep("Read it", False),
+        PlannedStep("Write it", True),
+        PlannedStep("Ship it", False),
     )
     refused = claude("r1 < a2  failed t2: The user doesn't want to proceed with this tool use.")
-    assert read([*lines, *refused], "/repo").stretch.plan == (
-        Step("Measure", True),
-        Step("Mend", False),
+    assert read([*lines, *refused], "/repo").turn_summary.plan == (
+        PlannedStep("Measure", True),
+        PlannedStep("Mend", False),
     )
 
 
@@ -231,7 +245,7 @@ def test_a_task_has_the_number_that_its_answer_says() -> None:
         a2 < r1  TaskUpdate t2: {"taskId": "7", "status": "completed"}
         a3 < a2  TaskUpdate t3: {"taskId": "1", "status": "completed"}
     """), "/repo")  # fmt: skip
-    assert told.stretch.plan == (Step("Ship", True),)
+    assert told.turn_summary.plan == (PlannedStep("Ship", True),)
 
 
 def test_tasks_are_a_plan_too() -> None:
@@ -243,7 +257,7 @@ def test_tasks_are_a_plan_too() -> None:
         a3 < r2  TaskUpdate t3: {"taskId": "1", "status": "completed"}
         r3 < a3  ok t3: Updated task #1
     """), "/repo")  # fmt: skip
-    assert told.stretch.plan == (Step("Measure", True), Step("Mend", False))
+    assert told.turn_summary.plan == (PlannedStep("Measure", True), PlannedStep("Mend", False))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +269,9 @@ def test_tasks_are_a_plan_too() -> None:
 )  # fmt: skip
 def test_paths_are_told_from_the_project_and_none_outside(path: str, told: tuple[str, ...]) -> None:
     assert (
-        read(claude(f'a1 < -  Write t1: {{"file_path": "{path}"}}'), "/repo").stretch.changed
+        read(
+            claude(f'a1 < -  Write t1: {{"file_path": "{path}"}}'), "/repo"
+        ).turn_summary.changed_files
         == told
     )
 
@@ -264,11 +280,11 @@ def test_paths_are_told_from_the_project_and_none_outside(path: str, told: tuple
 def test_an_edit_that_failed_changed_nothing(tool: str) -> None:
     key = "notebook_path" if tool == "NotebookEdit" else "file_path"
     lines = claude(f'a1 < -  {tool} t1: {{"{key}": "a.py"}}\nr1 < a1  ok t1: fine')
-    assert read(lines, "/repo").stretch.changed == ("a.py",)
+    assert read(lines, "/repo").turn_summary.changed_files == ("a.py",)
     assert (
         read(
             [lines[0], *claude("r1 < a1  failed t1: String to replace not found")], "/repo"
-        ).stretch.changed
+        ).turn_summary.changed_files
         == ()
     )
 
@@ -285,7 +301,7 @@ def test_commands_that_went_well_are_told_when_they_say_something(
     command: str, worth: bool
 ) -> None:
     lines = claude(f"a1 < -  Bash t1: {json.dumps({'command': command})}\nr1 < a1  ok t1: fine")
-    assert read(lines, "/repo").stretch.ran == ((Command(command),) if worth else ())
+    assert read(lines, "/repo").turn_summary.commands == ((CommandRun(command),) if worth else ())
 
 
 def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
@@ -294,13 +310,13 @@ def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
         lines += claude(
             f"a{number} < -  Bash t{number}: {'x' * 500}{number}\nr{number} < a{number}  failed t{number}: {'error ' * 500}"
         )
-    told = read(lines, "/repo").stretch.ran
+    told = read(lines, "/repo").turn_summary.commands
     assert len(told) == 1  # the same 140 characters each time
     assert len(f"`{told[0].line}` {told[0].outcome}") <= 220
     refused = claude(
         "a1 < -  Bash t1: rm -rf x\nr1 < a1  failed t1: The user doesn't want to proceed with this tool use."
     )
-    assert read(refused, "/repo").stretch.ran == ()
+    assert read(refused, "/repo").turn_summary.commands == ()
 
 
 def test_a_long_answer_is_not_parsed_and_says_the_same() -> None:
@@ -312,13 +328,15 @@ def test_a_long_answer_is_not_parsed_and_says_the_same() -> None:
     )
     assert read([lines[0], long, lines[2]], "/repo")[:6] == read(lines, "/repo")[:6]
     failed = long.replace(b'"content":"x', b'"is_error":true,"content":"x')
-    assert read([lines[0], failed], "/repo").stretch.ran[0].outcome.startswith("failed: x")
+    assert (
+        read([lines[0], failed], "/repo").turn_summary.commands[0].outcome.startswith("failed: x")
+    )
 
 
 def test_lines_not_later_than_a_time_are_passed_over() -> None:
     lines = claude("a0 < -  says: One.\na1 < a0  says: Two.\na2 < a1  says: Three.")
-    assert read(lines, "/repo", "2026-10-01T10:01:00.000Z").stretch.said == "Three."
-    assert read(lines, "/repo", read(lines, "/repo").last).stretch.said == ""
+    assert read(lines, "/repo", "2026-10-01T10:01:00.000Z").turn_summary.message == "Three."
+    assert read(lines, "/repo", read(lines, "/repo").last_time).turn_summary.message == ""
 
 
 JSON = st.recursive(
@@ -387,8 +405,8 @@ def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(
     lines: list[bytes],
 ) -> None:
     told = read(lines, "/repo")
-    compose(told.stretch).encode()
-    assert told.skipped <= sum(line.count(b"{") + 1 for line in lines)
+    compose_text(told.turn_summary).encode()
+    assert told.skipped_lines <= sum(line.count(b"{") + 1 for line in lines)
 
 
 def test_lines_that_are_none_are_counted() -> None:
@@ -403,14 +421,15 @@ def test_lines_that_are_none_are_counted() -> None:
     ]
     assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo")[-1] == 6
     assert (
-        read([*lines, *claude("a1 < -  says: Still here.")], "/repo").stretch.said == "Still here."
+        read([*lines, *claude("a1 < -  says: Still here.")], "/repo").turn_summary.message
+        == "Still here."
     )
 
 
 @pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\uDBFF"])
 def test_a_byte_that_is_no_text_costs_no_more_than_itself(odd: bytes) -> None:
     line = claude("a1 < -  says: Decision: keep it X.")[0]
-    said = read([b"\xef\xbb\xbf" + line.replace(b"X", odd)], "/repo").stretch.said
+    said = read([b"\xef\xbb\xbf" + line.replace(b"X", odd)], "/repo").turn_summary.message
     assert said.startswith("Decision: keep it ")
     said.encode()
 
@@ -450,10 +469,10 @@ def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) 
         read([line for block in part for line in block], "/repo")
         for part in (blocks, blocks[:cut], blocks[cut:])
     )
-    both: Any = [one.stretch for one in (first, second)]
-    assert whole.stretch.said == "\n\n".join(one.said for one in both if one.said)
+    both: Any = [one.turn_summary for one in (first, second)]
+    assert whole.turn_summary.message == "\n\n".join(one.message for one in both if one.message)
     assert whole.messages == first.messages + second.messages
-    for place in ("asked", "changed", "ran"):
-        assert getattr(whole.stretch, place) == tuple(
+    for place in ("tagged_lines", "changed_files", "commands"):
+        assert getattr(whole.turn_summary, place) == tuple(
             dict.fromkeys((*getattr(both[0], place), *getattr(both[1], place)))
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.text.context_markers import BRIEFING, KINDS, MEMORY, framed, without
+from cortex.core.text.context_markers import BRIEFING, KINDS, MEMORY, strip_injected, wrap
 from tests.conftest import cpu_limit
 
 PIECES = st.lists(
@@ -32,20 +32,20 @@ PIECES = st.lists(
 def test_whatever_is_framed_is_taken_out_and_nothing_else_is(
     kind: str, text: str, before: str, after: str
 ) -> None:
-    assert without(before + framed(kind, text) + after) == before + after
+    assert strip_injected(before + wrap(kind, text) + after) == before + after
 
 
 @given(st.sampled_from(KINDS), PIECES | st.text())
 def test_no_text_closes_its_own_frame(kind: str, text: str) -> None:
-    whole = framed(kind, text).lower()
+    whole = wrap(kind, text).lower()
     assert whole.count(f"</cortex-{kind}>") == 1
     assert whole.endswith(f"</cortex-{kind}>")
 
 
 @given(PIECES)
 def test_taking_out_twice_is_taking_out_once_where_nothing_new_meets(text: str) -> None:
-    marked = framed(MEMORY, text)
-    assert without(without(f"a {marked} b")) == without(f"a {marked} b")
+    marked = wrap(MEMORY, text)
+    assert strip_injected(strip_injected(f"a {marked} b")) == strip_injected(f"a {marked} b")
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_taking_out_twice_is_taking_out_once_where_nothing_new_meets(text: str) 
     ],
 )
 def test_however_its_end_is_written_a_text_cannot_write_it(end: str) -> None:
-    assert framed(MEMORY, f"a{end}b").count("<") == 2
+    assert wrap(MEMORY, f"a{end}b").count("<") == 2
 
 
 def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
-    assert without("before " + framed(BRIEFING, "what was known\n\nmore")[:-30]) == "before "
+    assert strip_injected("before " + wrap(BRIEFING, "what was known\n\nmore")[:-30]) == "before "
 
 
 @pytest.mark.parametrize(
@@ -76,20 +76,21 @@ def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
     ],
 )
 def test_a_mark_that_is_only_mentioned_stays(text: str) -> None:
-    assert without(text) == text
+    assert strip_injected(text) == text
 
 
 def test_blocks_in_blocks_and_side_by_side() -> None:
-    inner = framed(MEMORY, "x")
-    assert without(f"a{framed(BRIEFING, 'y')}b{inner}c") == "abc"
+    inner = wrap(MEMORY, "x")
+    assert strip_injected(f"a{wrap(BRIEFING, 'y')}b{inner}c") == "abc"
     assert (
-        without(
+        strip_injected(
             f"a<cortex-briefing v=1>{inner} and <cortex-briefing v=1>deep</cortex-briefing> on</cortex-briefing>c"
         )
         == "ac"
     )
     assert (
-        without("a<cortex-briefing>1<cortex-memory>2</cortex-briefing>3</cortex-memory>c") == "ac"
+        strip_injected("a<cortex-briefing>1<cortex-memory>2</cortex-briefing>3</cortex-memory>c")
+        == "ac"
     )
 
 
@@ -102,8 +103,8 @@ def test_a_megabyte_of_marks_takes_no_time() -> None:
             "<  / cortex-",
             "<cortex-briefing></cortex-memory>",
         ):
-            without(hostile * (1_000_000 // len(hostile)))
-            framed(MEMORY, hostile * (1_000_000 // len(hostile)))
+            strip_injected(hostile * (1_000_000 // len(hostile)))
+            wrap(MEMORY, hostile * (1_000_000 // len(hostile)))
 
 
 ID = "x-uses-redis-abcdef"
@@ -119,7 +120,7 @@ ID = "x-uses-redis-abcdef"
     ],
 )  # fmt: skip
 def test_a_line_copied_from_what_was_told_is_taken_out(line: str) -> None:
-    assert without(f"Known:\n{line}\nand on") == "Known:\nand on"
+    assert strip_injected(f"Known:\n{line}\nand on") == "Known:\nand on"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_a_line_copied_from_what_was_told_is_taken_out(line: str) -> None:
     ],
 )  # fmt: skip
 def test_a_line_of_ones_own_stays(line: str) -> None:
-    assert without(f"Known:\n{line}\nand on") == f"Known:\n{line}\nand on"
+    assert strip_injected(f"Known:\n{line}\nand on") == f"Known:\n{line}\nand on"
 
 
 @pytest.mark.parametrize(
@@ -143,13 +144,16 @@ def test_a_line_of_ones_own_stays(line: str) -> None:
     ],
 )
 def test_marks_that_were_rewritten_are_known(change) -> None:
-    assert without(f"a {change(framed(BRIEFING, 'old news'))} b") == "a  b"
+    assert strip_injected(f"a {change(wrap(BRIEFING, 'old news'))} b") == "a  b"
 
 
 def test_what_stands_before_a_lone_end_is_ours_as_far_as_it_has_our_form() -> None:
     ours = f"rest of a line [{ID}]\n\n## Decisions\n\n- one more\n> - and one\n</cortex-briefing>\n"
-    assert without(f"Mine.\n{ours}Mine too.") == "Mine.\nMine too."
-    assert without("- mine\n`</cortex-briefing>` ends it") == "- mine\n`</cortex-briefing>` ends it"
+    assert strip_injected(f"Mine.\n{ours}Mine too.") == "Mine.\nMine too."
+    assert (
+        strip_injected("- mine\n`</cortex-briefing>` ends it")
+        == "- mine\n`</cortex-briefing>` ends it"
+    )
 
 
 def test_a_megabyte_of_lines_takes_no_time() -> None:
@@ -163,4 +167,4 @@ def test_a_megabyte_of_lines_takes_no_time() -> None:
             "- \n</cortex-memory>\n",
             f"- {'a ' * 5000}[{'a-' * 40}abcdef]\n",
         ):
-            without(hostile * (1_000_000 // len(hostile)) + "cortex-")
+            strip_injected(hostile * (1_000_000 // len(hostile)) + "cortex-")

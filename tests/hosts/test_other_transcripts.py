@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.turn_summary import Command, Step, compose
-from cortex.hosts import READERS, codex, cursor, read, reader
-from cortex.hosts.codex import output_of
-from cortex.hosts.transcript_item import time_of
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, compose_text
+from cortex.hosts import READER_MODULES, codex, cursor, new_reader, parse_lines
+from cortex.hosts.codex import tool_output
+from cortex.hosts.transcript_item import normalize_timestamp
 
 PATCH = "*** Begin Patch\n*** Add File: new.py\n+x\n*** Update File: src/old.py\n*** Move to: src/moved.py\n*** Delete File: /etc/passwd\n*** End Patch"
 
@@ -64,10 +64,13 @@ def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
         ),
         "/repo",
     )  # fmt: skip
-    assert told.stretch.said == "One.\n\nTwo.\n\nTwo.\n\nOnly an event.\n\nOnly an item."
-    assert told.stretch.asked == ("[MEMORY: decision] WAL",)
-    assert (told.session, told.cwd, told.branch, told.skipped) == ("s1", "/repo", "dev", 0)
-    assert (told.first, told.last) == ("2026-10-01T10:00:00.500Z", "2026-10-01T10:00:13.500Z")
+    assert told.turn_summary.message == "One.\n\nTwo.\n\nTwo.\n\nOnly an event.\n\nOnly an item."
+    assert told.turn_summary.tagged_lines == ("[MEMORY: decision] WAL",)
+    assert (told.session, told.cwd, told.branch, told.skipped_lines) == ("s1", "/repo", "dev", 0)
+    assert (told.first_time, told.last_time) == (
+        "2026-10-01T10:00:00.500Z",
+        "2026-10-01T10:00:13.500Z",
+    )
 
 
 def test_what_was_done() -> None:
@@ -128,12 +131,12 @@ def test_what_was_done() -> None:
         ),
         "/repo",
     )
-    assert told.stretch.ran == (
-        Command("pytest -q", "failed: exit code 2, E boom error"),
-        Command("make"),
+    assert told.turn_summary.commands == (
+        CommandRun("pytest -q", "failed: exit code 2, E boom error"),
+        CommandRun("make"),
     )
-    assert told.stretch.plan == (Step("Measure", True), Step("Mend", False))
-    assert told.stretch.changed == (
+    assert told.turn_summary.plan == (PlannedStep("Measure", True), PlannedStep("Mend", False))
+    assert told.turn_summary.changed_files == (
         "new.py",
         "src/old.py",
         "src/moved.py",
@@ -152,7 +155,7 @@ def test_what_was_done() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_and_its_exit_code(output: object, told: tuple[str, str]) -> None:
-    assert output_of(output) == told
+    assert tool_output(output) == told
 
 
 def test_turns_that_were_taken_back_did_not_happen() -> None:
@@ -162,16 +165,16 @@ def test_turns_that_were_taken_back_did_not_happen() -> None:
         back, event("4", "user_message"), event("Four."), ("event_msg", {**back[1], "num_turns": 9}), event("Five."),
         ("event_msg", {**back[1], "num_turns": "x"}), event("Six."),
     )  # fmt: skip
-    assert codex.read(lines, "/repo").stretch.said == "One.\n\nFour.\n\nFive.\n\nSix."
-    assert codex.read(lines[:7], "/repo").stretch.said == "One.\n\nTwo.\n\nThree."
+    assert codex.read(lines, "/repo").turn_summary.message == "One.\n\nFour.\n\nFive.\n\nSix."
+    assert codex.read(lines[:7], "/repo").turn_summary.message == "One.\n\nTwo.\n\nThree."
 
 
 def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
-    aside = reader("codex")
+    aside = new_reader("codex")
     aside.feed(
         rollout(("session_meta", {"id": "s2", "source": {"subagent": {"thread_spawn": {}}}}), META)
     )
-    assert (aside.aside, aside.session) == (True, "s2")
+    assert (aside.is_sidechain, aside.session) == (True, "s2")
 
 
 def test_the_old_form_of_a_rollout() -> None:
@@ -188,8 +191,11 @@ def test_the_old_form_of_a_rollout() -> None:
         {"type": "function_call_output", "call_id": "1", "output": json.dumps({"output": "x", "metadata": {"exit_code": 0}})}, said("Done.")[1], {"x": 1},
     ]  # fmt: skip
     told = codex.read([json.dumps(line).encode() for line in lines], "/repo")
-    assert (told.stretch.said, told.stretch.ran) == ("Done.", (Command("make"),))
-    assert (told.session, told.branch, told.cwd, told.first, told.skipped) == (
+    assert (told.turn_summary.message, told.turn_summary.commands) == (
+        "Done.",
+        (CommandRun("make"),),
+    )
+    assert (told.session, told.branch, told.cwd, told.first_time, told.skipped_lines) == (
         "s0",
         "main",
         "/repo",
@@ -276,24 +282,24 @@ def test_copilot_s_events() -> None:
         copilot_line(13, "assistant.message", messageId="m3", content="Decision: use WAL"),
         b'{"type": "assistant.message"}',
     ]
-    told = read("copilot", lines, "/repo")
-    assert told.stretch.said == "Looking.\n\nDecision: use WAL"
-    assert told.stretch.asked == ("[MEMORY: gotcha] port",)
-    assert told.stretch.changed == ("src/a.py",)
-    assert told.stretch.ran == (
-        Command("make"),
-        Command("pytest -q", "failed: exit code 1, E  boom error".replace("  ", " ")),
+    told = parse_lines("copilot", lines, "/repo")
+    assert told.turn_summary.message == "Looking.\n\nDecision: use WAL"
+    assert told.turn_summary.tagged_lines == ("[MEMORY: gotcha] port",)
+    assert told.turn_summary.changed_files == ("src/a.py",)
+    assert told.turn_summary.commands == (
+        CommandRun("make"),
+        CommandRun("pytest -q", "failed: exit code 1, E  boom error".replace("  ", " ")),
     )
-    assert (told.session, told.cwd, told.branch, told.first, told.skipped) == (
+    assert (told.session, told.cwd, told.branch, told.first_time, told.skipped_lines) == (
         "s1",
         "/repo",
         "dev",
         "2026-10-01T10:00:00.500Z",
         1,
     )
-    assert [piece.chain for piece in reader("copilot").feed(lines) if "subagent" in piece.text] == [
-        "9"
-    ]
+    assert [
+        piece.sidechain for piece in new_reader("copilot").feed(lines) if "subagent" in piece.text
+    ] == ["9"]
 
 
 def test_cursor_s_transcripts_have_no_times() -> None:
@@ -337,7 +343,12 @@ def test_cursor_s_transcripts_have_no_times() -> None:
     told = cursor.read(
         [json.dumps(line).encode() for line in lines], "/repo", "2026-10-01T10:00:00.000Z"
     )
-    assert (told.stretch.said, told.stretch.asked, told.stretch.changed, told.skipped) == (
+    assert (
+        told.turn_summary.message,
+        told.turn_summary.tagged_lines,
+        told.turn_summary.changed_files,
+        told.skipped_lines,
+    ) == (
         "Done.",
         ("[MEMORY: gotcha] port",),
         ("a.py",),
@@ -391,14 +402,14 @@ LINE = st.dictionaries(
 )
 
 
-@pytest.mark.parametrize("host", sorted(READERS))
+@pytest.mark.parametrize("host", sorted(READER_MODULES))
 @given(
     lines=st.lists(
         st.binary(max_size=40) | LINE.map(lambda line: json.dumps(line).encode()), max_size=6
     )
 )
 def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> None:
-    compose(read(host, lines, "/repo").stretch).encode()
+    compose_text(parse_lines(host, lines, "/repo").turn_summary).encode()
 
 
 @pytest.mark.parametrize(
@@ -411,4 +422,4 @@ def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> N
     ],
 )  # fmt: skip
 def test_times_in_one_form(value: object, told: str) -> None:
-    assert time_of(value) == told
+    assert normalize_timestamp(value) == told

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
-from cortex.core.model.turn_summary import compose
-from cortex.core.redact.secrets import clean
+from cortex.core.model.turn_summary import compose_text
+from cortex.core.redact.secrets import sanitize_text
 from cortex.hosts import codex
 from cortex.hosts.claude import read
 from cortex.hosts.transcript_item import (
-    LONGEST_ASKED,
-    LONGEST_COMMAND,
-    LONGEST_PATH,
-    LONGEST_STEP,
-    LONGEST_WHY,
+    MAX_COMMAND_CHARS,
+    MAX_PATH_CHARS,
+    MAX_REASON_CHARS,
+    MAX_STEP_CHARS,
+    MAX_TAGGED_LINE_CHARS,
 )
 
 BODY = "A1b2C3d4E5" * 5
@@ -73,21 +73,21 @@ def called(
 
 
 FIELDS: dict[str, tuple[int, Callable[[str], list[bytes]]]] = {
-    "command": (LONGEST_COMMAND, lambda text: called("Bash", {"command": f"make {text}"})),
+    "command": (MAX_COMMAND_CHARS, lambda text: called("Bash", {"command": f"make {text}"})),
     "why": (
-        LONGEST_WHY,
+        MAX_REASON_CHARS,
         lambda text: called("Bash", {"command": "make"}, f"error: {text}", failed=True),
     ),
     "step": (
-        LONGEST_STEP,
+        MAX_STEP_CHARS,
         lambda text: called("TodoWrite", {"todos": [{"content": text, "status": "pending"}]}),
     ),
-    "plan": (LONGEST_STEP, lambda text: called("ExitPlanMode", {"plan": f"# Plan\n- {text}"})),
+    "plan": (MAX_STEP_CHARS, lambda text: called("ExitPlanMode", {"plan": f"# Plan\n- {text}"})),
     "asked": (
-        LONGEST_ASKED,
+        MAX_TAGGED_LINE_CHARS,
         lambda text: [line("1", "user", {"type": "text", "text": f"[MEMORY: gotcha] {text}"})],
     ),
-    "path": (LONGEST_PATH, lambda text: called("Write", {"file_path": f"/repo/{text}.py"})),
+    "path": (MAX_PATH_CHARS, lambda text: called("Write", {"file_path": f"/repo/{text}.py"})),
 }
 
 
@@ -99,9 +99,11 @@ def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> N
     if field == "path" and ("://" in secret or "\n" in secret):
         pytest.skip("no part of a path")
     for start in range(max(limit - len(secret) - 30, 0), limit + 2):
-        told = clean(
-            compose(
-                read(lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo").stretch
+        told = sanitize_text(
+            compose_text(
+                read(
+                    lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo"
+                ).turn_summary
             )
         )
         assert hidden[:8] not in told, start
@@ -112,10 +114,10 @@ def test_a_reason_is_picked_from_a_text_without_secrets() -> None:
     key = SECRETS["private-key"][0].replace(
         BODY[10:20], "xFailError"
     )  # a line of it that says most about the failure
-    told = compose(
+    told = compose_text(
         read(
             called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True), "/repo"
-        ).stretch
+        ).turn_summary
     )
     assert "xFailError" not in told
 
@@ -142,6 +144,6 @@ def test_of_every_host() -> None:
             },
         },
     ]
-    assert "ghp_A" not in compose(
-        codex.read([json.dumps(one).encode() for one in lines], "/repo").stretch
+    assert "ghp_A" not in compose_text(
+        codex.read([json.dumps(one).encode() for one in lines], "/repo").turn_summary
     )

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.hosts.tail import (
+    FILE_START,
     GONE,
     REPLACED,
     SHRANK,
-    START,
     UNREADABLE,
-    Position,
-    last_lines,
+    FilePosition,
     position_at,
-    tail,
-    unended,
+    read_last_lines,
+    read_new_lines,
+    read_partial_line,
 )
 
 
@@ -29,24 +29,24 @@ def file(tmp_path: Path) -> Path:
 
 def test_only_what_is_new_and_complete(file: Path) -> None:
     file.write_bytes(b"one\ntwo\nthr")
-    first = tail(str(file))
-    assert (first.lines, first.left, first.fault) == ([b"one", b"two"], 0, "")
-    assert tail(str(file), first.position).lines == []
-    assert unended(str(file), first.position) == b"thr"
+    first = read_new_lines(str(file))
+    assert (first.lines, first.bytes_left, first.fault) == ([b"one", b"two"], 0, "")
+    assert read_new_lines(str(file), first.position).lines == []
+    assert read_partial_line(str(file), first.position) == b"thr"
     with file.open("ab") as more:
         more.write(b"ee\nfour\n")
-    second = tail(str(file), first.position)
-    assert (second.lines, second.ends) == ([b"three", b"four"], (14, 19))
-    assert unended(str(file), second.position) == b""
+    second = read_new_lines(str(file), first.position)
+    assert (second.lines, second.line_ends) == ([b"three", b"four"], (14, 19))
+    assert read_partial_line(str(file), second.position) == b""
 
 
 def read_all(file: Path, most: int) -> tuple[list[bytes], int]:
     """All lines, a look at a time, and how many were too long."""
-    lines, skipped, at = [], 0, START
+    lines, skipped, at = [], 0, FILE_START
     while True:
-        look = tail(str(file), at, most)
+        look = read_new_lines(str(file), at, most)
         lines += look.lines
-        skipped += look.skipped
+        skipped += look.skipped_lines
         assert sum(map(len, look.lines)) <= most
         if look.position == at:
             return lines, skipped
@@ -77,44 +77,51 @@ def test_a_line_that_is_too_long_costs_no_other_line(file: Path) -> None:
 
 def test_a_file_that_shrank_or_was_replaced_is_read_anew(file: Path, tmp_path: Path) -> None:
     file.write_bytes(b"one\ntwo\n")
-    at = tail(str(file)).position
+    at = read_new_lines(str(file)).position
     file.write_bytes(b"one\n")
-    assert (tail(str(file), at).fault, tail(str(file), at).lines) == (SHRANK, [b"one"])
+    assert (read_new_lines(str(file), at).fault, read_new_lines(str(file), at).lines) == (
+        SHRANK,
+        [b"one"],
+    )
     file.write_bytes(b"another\nsession\n")
-    assert (tail(str(file), at).fault, tail(str(file), at).lines) == (
+    assert (read_new_lines(str(file), at).fault, read_new_lines(str(file), at).lines) == (
         REPLACED,
         [b"another", b"session"],
     )
     file.write_bytes(b"one\ntw0\nthree\n")  # only the end differs
-    assert tail(str(file), at).fault == REPLACED
+    assert read_new_lines(str(file), at).fault == REPLACED
 
 
 def test_the_same_text_under_another_inode_is_the_same_file(file: Path) -> None:
     file.write_bytes(b"one\ntwo\n")
-    at = tail(str(file)).position
+    at = read_new_lines(str(file)).position
     other = file.with_name("other")
     other.write_bytes(b"one\ntwo\nthree\n")
     os.replace(other, file)
-    assert tail(str(file), at)[:1] == ([b"three"],)
+    assert read_new_lines(str(file), at)[:1] == ([b"three"],)
 
 
 def test_a_position_can_be_named_by_its_offset(file: Path) -> None:
     file.write_bytes(b"one\ntwo\nthree\n")
-    assert tail(str(file), position_at(str(file), 8)).lines == [b"three"]
-    assert position_at(str(file), 14) == tail(str(file)).position
-    assert last_lines(str(file), 9) == [b"three"]
+    assert read_new_lines(str(file), position_at(str(file), 8)).lines == [b"three"]
+    assert position_at(str(file), 14) == read_new_lines(str(file)).position
+    assert read_last_lines(str(file), 9) == [b"three"]
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", ".", "a\0b", "\ud800"])
 def test_what_is_no_regular_file_is_never_read(path: str) -> None:
-    assert tail(path).fault in (UNREADABLE, GONE)
-    assert tail(path).position == START
-    assert (unended(path, START), last_lines(path), position_at(path, 5)) == (b"", [], START)
+    assert read_new_lines(path).fault in (UNREADABLE, GONE)
+    assert read_new_lines(path).position == FILE_START
+    assert (read_partial_line(path, FILE_START), read_last_lines(path), position_at(path, 5)) == (
+        b"",
+        [],
+        FILE_START,
+    )
 
 
 def test_a_pipe_never_blocks_and_what_is_gone_leaves_the_position(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert tail(str(pipe)).fault == UNREADABLE
-    at = Position(5, "x")
-    assert tail(str(tmp_path / "gone"), at)[:4] == ([], at, 0, GONE)
+    assert read_new_lines(str(pipe)).fault == UNREADABLE
+    at = FilePosition(5, "x")
+    assert read_new_lines(str(tmp_path / "gone"), at)[:4] == ([], at, 0, GONE)

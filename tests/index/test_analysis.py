@@ -23,19 +23,19 @@ from hypothesis import given, strategies as st
 from whoosh import columns, fields, formats, index, query
 from whoosh.analysis import Analyzer, Token
 
-from cortex.core.model.problem import Invalid
-from cortex.core.text.tokenizer import tokens
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.tokenizer import iter_tokens
 from cortex.index.engines.whoosh import analysis, segment
 from cortex.index.engines.whoosh.analysis import (
-    Forms,
-    Prose,
+    ProseField,
+    WordForms,
     phrase_terms,
-    places,
     prefix_forms,
     query_forms,
+    term_positions,
 )
-from cortex.index.engines.whoosh.postings import Codec, Positions, in_a_row
-from cortex.index.engines.whoosh.segment import BuildFailed, build, build_parallel
+from cortex.index.engines.whoosh.postings import CompactCodec, Utf8Positions, match_phrase
+from cortex.index.engines.whoosh.segment import BuildFailed, build_index, build_index_parallel
 from cortex.index.engines.whoosh.whoosh_import import stem
 
 pytestmark = pytest.mark.sampled(2)
@@ -57,8 +57,8 @@ def wordy(path):
     return document, name * 20_000
 def missing(path): open("/nowhere/at/all")
 def invalid(path):
-    from cortex.core.model.problem import Invalid
-    raise Invalid("no good", "do better")
+    from cortex.core.model.problem import InvalidInputError
+    raise InvalidInputError("no good", "do better")
 def broken(path): return 1 // 0
 def killed(path):
     if path.endswith("17"): os.kill(os.getpid(), signal.SIGKILL)
@@ -71,7 +71,7 @@ class Plain(Analyzer):
 
     def __call__(self, value: str, **_: object) -> Iterator[Token]:
         token = Token(positions=True)
-        for position, (wholes, parts) in tokens(value, stem):
+        for position, (wholes, parts) in iter_tokens(value, stem):
             token.boost = 1.0
             for offset, part in enumerate(parts):
                 token.pos = position + offset
@@ -90,7 +90,7 @@ def schema_of(text: Callable[[float], fields.FieldType]) -> fields.Schema:
 
 
 PLAIN = schema_of(lambda boost: fields.TEXT(Plain(), field_boost=boost))
-OURS = schema_of(Prose)
+OURS = schema_of(ProseField)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def plain_index(folder: Path, documents: list[dict[str, object]]) -> index.Index
 
 
 def our_index(folder: Path, documents: list[dict[str, object]]) -> index.Index:
-    build(str(folder), OURS, documents)
+    build_index(str(folder), OURS, documents)
     return index.open_dir(folder)
 
 
@@ -194,7 +194,7 @@ def test_a_field_has_the_postings_of_a_plain_one(loading: ModuleType, paths: lis
             for term, count, weight, at in PLAIN["title"].index(text)
         }
         ours = {
-            term: (count, weight, Positions().decode_positions(at))
+            term: (count, weight, Utf8Positions().decode_positions(at))
             for term, count, weight, at in OURS["title"].index(text)
         }
         assert ours == plain
@@ -203,12 +203,12 @@ def test_a_field_has_the_postings_of_a_plain_one(loading: ModuleType, paths: lis
 @given(st.text(st.sampled_from("ab_-./' AB1é全文検"), max_size=60))
 def test_places_are_those_of_the_tokens(text: str) -> None:
     wanted: dict[bytes, set[int]] = {}
-    for position, (wholes, parts) in tokens(text, stem):
+    for position, (wholes, parts) in iter_tokens(text, stem):
         for offset, part in enumerate(parts):
             wanted.setdefault(part.encode(), set()).add(position + offset)
         for whole in wholes:
             wanted.setdefault(whole.encode(), set()).add(position)
-    found = {term: [ord(place) - 1 for place in at] for term, at in places(text).items()}
+    found = {term: [ord(place) - 1 for place in at] for term, at in term_positions(text).items()}
     assert found == {term: sorted(positions) for term, positions in wanted.items()}
 
 
@@ -220,7 +220,7 @@ def test_places_are_those_of_the_tokens(text: str) -> None:
     ).map(sorted)
 )
 def test_positions_come_back(positions: list[int]) -> None:
-    format_ = Positions()
+    format_ = Utf8Positions()
     encoded = format_.encode(positions)
     assert format_.decode_positions(encoded) == positions
     assert format_.decode_frequency(encoded) == len(positions)
@@ -228,7 +228,7 @@ def test_positions_come_back(positions: list[int]) -> None:
 
 
 def test_a_very_long_text_keeps_its_positions() -> None:
-    at = places("merge " * 60_000 + "driver")
+    at = term_positions("merge " * 60_000 + "driver")
     assert list(map(ord, at[b"merg"])) == list(range(1, 60_001))
     assert at[b"driver"] == chr(60_001)
 
@@ -246,7 +246,7 @@ def test_the_same_answers_as_plain_whoosh(
     assert sum(map(bool, answers(ours))) >= len(QUERIES) - 2  # the queries are not vacuous
 
 
-@pytest.mark.parametrize("codec", [Codec(), None], ids=["ours", "Whoosh's"])
+@pytest.mark.parametrize("codec", [CompactCodec(), None], ids=["ours", "Whoosh's"])
 @pytest.mark.parametrize(
     "commit",
     [{"merge": False}, {}, {"optimize": True}],
@@ -256,7 +256,7 @@ def test_an_updated_index_is_a_rebuilt_one(
     tmp_path: Path,
     loading: ModuleType,
     paths: list[str],
-    codec: Codec | None,
+    codec: CompactCodec | None,
     commit: dict[str, bool],
 ) -> None:
     documents = [loading.load(path)[0] for path in paths[:120]]
@@ -281,7 +281,7 @@ def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
     made = our_index(tmp_path / "index", documents[:200])
     for start, codec in (
-        (200, Codec()),
+        (200, CompactCodec()),
         (240, None),
     ):  # further segments, one of them by Whoosh's codec, and deleted notes
         add(
@@ -300,7 +300,7 @@ def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths:
         assert [leaf.reader().has_deletions() for leaf in leaves] == [True, True, False]
         for leaf, row in itertools.product(leaves, rows):
             if all(("body", term) in leaf.reader() for term in row):
-                found = in_a_row([leaf.reader().postings("body", term) for term in row])
+                found = match_phrase([leaf.reader().postings("body", term) for term in row])
                 assert found.keys() == set(query.Phrase("body", list(row)).docs(leaf))
 
 
@@ -313,7 +313,7 @@ def test_the_places_of_a_row_are_those_of_its_end(tmp_path: Path) -> None:
         ],
     )
     with made.reader() as reader:
-        found = in_a_row([reader.postings("body", term) for term in ("merg", "driver")])
+        found = match_phrase([reader.postings("body", term) for term in ("merg", "driver")])
     assert {number: sorted(ord(place) - 1 for place in at) for number, at in found.items()} == {
         0: [1, 5]
     }
@@ -321,7 +321,9 @@ def test_the_places_of_a_row_are_those_of_its_end(tmp_path: Path) -> None:
 
 def test_text_that_is_not_prose_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="Prose"):
-        build(str(tmp_path / "index"), fields.Schema(body=fields.TEXT()), [{"body": "one two"}])
+        build_index(
+            str(tmp_path / "index"), fields.Schema(body=fields.TEXT()), [{"body": "one two"}]
+        )
 
 
 @pytest.mark.parametrize("procs", [1, 2, 3])
@@ -330,7 +332,7 @@ def test_a_parallel_build_answers_like_a_serial_one(
 ) -> None:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
     noted: list[tuple[str, str]] = []
-    count = build_parallel(
+    count = build_index_parallel(
         str(tmp_path / "parallel"),
         OURS,
         paths,
@@ -355,7 +357,7 @@ def test_a_build_of_many_segments_answers_like_one_of_one(
 ) -> None:
     documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
     whole = answers(our_index(tmp_path / "one", documents))
-    monkeypatch.setattr(segment, "_MOST_POSTINGS", 1000)
+    monkeypatch.setattr(segment, "_MAX_POSTINGS", 1000)
     many = our_index(tmp_path / "many", documents)
     assert len(many._segments()) > 2
     assert answers(many) == whole
@@ -363,16 +365,16 @@ def test_a_build_of_many_segments_answers_like_one_of_one(
 
 def test_the_memo_starts_afresh_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(WORDS)
-    wanted = places(text)
-    monkeypatch.setattr(analysis, "_MOST_KNOWN", 3)
-    analysis._ENTRIES.clear()
-    assert places(text) == wanted
-    assert len(analysis._ENTRIES) <= 3
+    wanted = term_positions(text)
+    monkeypatch.setattr(analysis, "_MAX_CACHE_ENTRIES", 3)
+    analysis._CHUNK_TERMS.clear()
+    assert term_positions(text) == wanted
+    assert len(analysis._CHUNK_TERMS) <= 3
 
 
 def test_an_empty_vault_has_an_empty_index(tmp_path: Path, loading: ModuleType) -> None:
-    assert build(str(tmp_path / "serial"), OURS, []) == 0
-    assert build_parallel(str(tmp_path / "parallel"), OURS, [], loading.load, print) == 0
+    assert build_index(str(tmp_path / "serial"), OURS, []) == 0
+    assert build_index_parallel(str(tmp_path / "parallel"), OURS, [], loading.load, print) == 0
     assert index.open_dir(tmp_path / "parallel").doc_count() == 0
 
 
@@ -380,7 +382,7 @@ def test_an_empty_vault_has_an_empty_index(tmp_path: Path, loading: ModuleType) 
     ("load", "expected"),
     [
         ("missing", (FileNotFoundError, "/nowhere/at/all")),
-        ("invalid", (Invalid, "no good")),
+        ("invalid", (InvalidInputError, "no good")),
         ("broken", (BuildFailed, "ended early, with 1")),
         ("killed", (BuildFailed, "ended early, with -9")),
     ],
@@ -393,7 +395,7 @@ def test_a_failing_process_fails_the_build_and_leaves_nothing(
     expected: tuple[type[Exception], str],
 ) -> None:
     with pytest.raises(expected[0], match=expected[1]):
-        build_parallel(
+        build_index_parallel(
             str(tmp_path / "index"), OURS, paths, getattr(loading, load), lambda *_: None
         )
     assert list((tmp_path / "index").iterdir()) == []
@@ -407,9 +409,9 @@ def test_an_interrupted_build_leaves_nothing(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build_parallel(str(tmp_path / "index"), OURS, paths, loading.load, interrupt)
+        build_index_parallel(str(tmp_path / "index"), OURS, paths, loading.load, interrupt)
     with pytest.raises(ZeroDivisionError):
-        build(str(tmp_path / "index"), OURS, ({"path": str(1 // (3 - n))} for n in range(9)))
+        build_index(str(tmp_path / "index"), OURS, ({"path": str(1 // (3 - n))} for n in range(9)))
     assert list((tmp_path / "index").iterdir()) == []
     assert multiprocessing.active_children() == []
 
@@ -417,7 +419,7 @@ def test_an_interrupted_build_leaves_nothing(
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "kept").touch()
     with pytest.raises(FileExistsError):
-        build(str(tmp_path), OURS, [])
+        build_index(str(tmp_path), OURS, [])
     assert (tmp_path / "kept").exists()
 
 
@@ -428,7 +430,9 @@ def test_with_threads_about_processes_start_afresh(
     threading.Thread(target=done.wait).start()
     try:
         assert (
-            build_parallel(str(tmp_path / "index"), OURS, paths, loading.load, lambda *_: None)
+            build_index_parallel(
+                str(tmp_path / "index"), OURS, paths, loading.load, lambda *_: None
+            )
             == 300
         )
     finally:
@@ -442,8 +446,8 @@ import loading
 from cortex.index.engines.whoosh import segment
 from tests.index.test_analysis import OURS
 if __name__ == "__main__":
-    print(segment._may_fork(), flush=True)
-    segment.build_parallel(sys.argv[3], OURS, sys.argv[4:], loading.wordy, lambda *_: (print("received", flush=True), time.sleep(60)))
+    print(segment._is_fork_safe(), flush=True)
+    segment.build_index_parallel(sys.argv[3], OURS, sys.argv[4:], loading.wordy, lambda *_: (print("received", flush=True), time.sleep(60)))
 """
 
 
@@ -477,7 +481,7 @@ def test_a_thread_that_threading_does_not_count_forbids_a_fork() -> None:
         ended.acquire, ()
     )  # as execnet does, which runs these tests in several processes
     try:
-        assert not segment._may_fork()
+        assert not segment._is_fork_safe()
     finally:
         ended.release()
 
@@ -490,9 +494,9 @@ def test_a_thread_that_threading_does_not_count_forbids_a_fork() -> None:
 def test_a_hostile_text_takes_linear_time(words: str) -> None:
     def cost(size: int) -> float:
         text = "".join(words.format(number) for number in range(size // len(words)))
-        analysis._ENTRIES.clear()
+        analysis._CHUNK_TERMS.clear()
         start = time.process_time()
-        places(text)
+        term_positions(text)
         return time.process_time() - start
 
     small, large = min(cost(40_000) for _ in range(3)), cost(800_000)
@@ -500,7 +504,7 @@ def test_a_hostile_text_takes_linear_time(words: str) -> None:
 
 
 def test_positions_that_no_character_can_stand_for_are_left_out() -> None:
-    at = places("merge " * sys.maxunicode + "driver")
+    at = term_positions("merge " * sys.maxunicode + "driver")
     assert len(at.pop(b"merg")) == sys.maxunicode
     assert at == {}
 
@@ -508,19 +512,22 @@ def test_positions_that_no_character_can_stand_for_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "forms"),
     [
-        ("decisions", [Forms(("decis",), ())]),
-        ("why did we decide", [Forms(("decid",), ())]),
-        ("merge_driver", [Forms(("merge_driver", "mergedriv"), ("merg", "driver"))]),
-        ("mergeDriver", [Forms(("mergedriver", "mergedriv"), ("merg", "driver"))]),
-        ("to_json", [Forms(("to_json", "tojson"), ())]),
-        ("to_do", [Forms(("to_do", "todo"), ())]),
-        ("core/text/tokenizer.py", [Forms(("core/text/tokenizer.py",), ("core", "word", "py"))]),
-        ("全文検索", [Forms((), ("全文", "文検", "検索"))]),
-        ("merge inbox", [Forms(("merg",), ()), Forms(("inbox",), ())]),
+        ("decisions", [WordForms(("decis",), ())]),
+        ("why did we decide", [WordForms(("decid",), ())]),
+        ("merge_driver", [WordForms(("merge_driver", "mergedriv"), ("merg", "driver"))]),
+        ("mergeDriver", [WordForms(("mergedriver", "mergedriv"), ("merg", "driver"))]),
+        ("to_json", [WordForms(("to_json", "tojson"), ())]),
+        ("to_do", [WordForms(("to_do", "todo"), ())]),
+        (
+            "core/text/tokenizer.py",
+            [WordForms(("core/text/tokenizer.py",), ("core", "word", "py"))],
+        ),
+        ("全文検索", [WordForms((), ("全文", "文検", "検索"))]),
+        ("merge inbox", [WordForms(("merg",), ()), WordForms(("inbox",), ())]),
         ("what is it?", []),
     ],
 )
-def test_query_forms(text: str, forms: list[Forms]) -> None:
+def test_query_forms(text: str, forms: list[WordForms]) -> None:
     assert query_forms(text) == forms
 
 

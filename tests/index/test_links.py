@@ -12,12 +12,12 @@ from typing import TypeVar
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.caller import silent
-from cortex.core.model.note_summary import card_of
+from cortex.core.model.caller import no_progress
+from cortex.core.model.note_summary import summarize_note
 from cortex.core.model.problem import Problem
 from cortex.index.catalogue import Catalogue
-from cortex.index.links import Links
-from cortex.index.refresh import Views, look
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care.doctor import doctor
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
@@ -52,20 +52,20 @@ Of [old](../records/decision/Old%20choice.md), [[new-abcdef]], [[old choice]] an
 """
 
 
-def links_of(vault: Vault, ask: Callable[[Links, Callable[[str], int]], T]) -> T:
-    def at(now: Views) -> T:
+def links_of(vault: Vault, ask: Callable[[LinkGraph, Callable[[str], int]], T]) -> T:
+    def at(now: IndexSession) -> T:
         def number(path: str) -> int:
-            row = now.catalogue.at(path)
+            row = now.catalogue.row_at(path)
             assert row
             return row.number
 
-        return ask(Links(now.catalogue), number)
+        return ask(LinkGraph(now.catalogue), number)
 
-    return look(vault, silent, at)
+    return query_index(vault, no_progress, at)
 
 
 def test_edges_are_known_from_both_ends(vault_from) -> None:
-    def ask(links: Links, number: Callable[[str], int]) -> None:
+    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
         new, old, talk, deep = map(
             number,
             (
@@ -75,19 +75,19 @@ def test_edges_are_known_from_both_ends(vault_from) -> None:
                 "notes/deep/Talk.md",
             ),
         )
-        assert links.out(new) == [
+        assert links.outgoing(new) == [
             ("supersedes", "old-abcdef", old, 5),
             ("inspired_by", "Talk", talk, 6),
             ("links", "Talk", talk, 8),
             ("links", "new-abcdef", new, 8),
         ]
-        assert [one[2] for one in links.out(talk)] == [old, new, old, None]
-        assert links.out(deep) == [("links", "talk", deep, 1)]  # the one in its own folder
-        assert sorted(links.back(old)) == sorted(
+        assert [one[2] for one in links.outgoing(talk)] == [old, new, old, None]
+        assert links.outgoing(deep) == [("links", "talk", deep, 1)]  # the one in its own folder
+        assert sorted(links.incoming(old)) == sorted(
             [("supersedes", new, 5), ("links", talk, 1), ("links", talk, 1)]
         )
-        assert ("superseded_by", old, 5) in links.back(new)
-        assert links.back(deep) == [("links", deep, 1)]
+        assert ("superseded_by", old, 5) in links.incoming(new)
+        assert links.incoming(deep) == [("links", deep, 1)]
         assert links.resolve("OLD-abcdef", talk) == links.resolve("decision/old choice.md") == old
         assert links.resolve("nothing", talk) is None
         assert links.in_degree() == {
@@ -106,8 +106,8 @@ def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None
         Path(vault.root, "elsewhere/Another name.md")
     )
 
-    def ask(links: Links, number: Callable[[str], int]) -> None:
-        assert links.out(number("records/decision/new-abcdef.md"))[0][2] == number(
+    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
+        assert links.outgoing(number("records/decision/new-abcdef.md"))[0][2] == number(
             "elsewhere/Another name.md"
         )
 
@@ -115,15 +115,19 @@ def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None
 
 
 def test_an_edge_is_said_once_in_the_direction_of_its_kind(vault_from) -> None:
-    def ask(links: Links, number: Callable[[str], int]) -> None:
+    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
         new, old = (
             number("records/decision/new-abcdef.md"),
             number("records/decision/Old choice.md"),
         )
-        assert [(one.source, one.target) for one in links.edges([old], {"supersedes"})] == [
-            (new, old)
-        ]
-        assert {one.kind for one in links.edges([new])} == {"supersedes", "inspired_by", "links"}
+        assert [
+            (one.source, one.target) for one in links.edges_touching([old], {"supersedes"})
+        ] == [(new, old)]
+        assert {one.kind for one in links.edges_touching([new])} == {
+            "supersedes",
+            "inspired_by",
+            "links",
+        }
 
     links_of(vault_from(NOTES), ask)
 
@@ -144,14 +148,14 @@ relations: [{kind: derived_from, to: "[[minutes-abcdef]]"}]
 """
     )
 
-    def ask(links: Links, number: Callable[[str], int]) -> None:
+    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
         said = [(number("b.md"), "derived_from", number("a.md"))]
         assert (
-            links.edges([number("a.md"), number("b.md")])
-            == links.edges([number("a.md")], {"derived_from"})
+            links.edges_touching([number("a.md"), number("b.md")])
+            == links.edges_touching([number("a.md")], {"derived_from"})
             == said
         )
-        assert [kind for kind, *_ in links.out(number("a.md"))] == [
+        assert [kind for kind, *_ in links.outgoing(number("a.md"))] == [
             "source_of"
         ]  # as the note has it
 
@@ -177,8 +181,8 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
     with Catalogue.create(str(folder)) as catalogue:
         for path, id_, targets in notes:
             front = f"---\nid: {id_}\n---\n" if id_ else ""
-            catalogue.put(
-                card_of(
+            catalogue.put_note(
+                summarize_note(
                     f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0
                 ),
                 b"x",
@@ -188,12 +192,14 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
         out = {
             (one, other)
             for one in numbers
-            for _, _, other, _ in Links(catalogue).out(one)
+            for _, _, other, _ in LinkGraph(catalogue).outgoing(one)
             if other is not None
         }
-        back = {(one, other) for other in numbers for _, one, _ in Links(catalogue).back(other)}
+        back = {
+            (one, other) for other in numbers for _, one, _ in LinkGraph(catalogue).incoming(other)
+        }
         assert out == back
-        whole = Links(catalogue).outs(numbers)
+        whole = LinkGraph(catalogue).outgoing_by_note(numbers)
         assert {
             (one, edge[2]) for one, edges in whole.items() for edge in edges if edge[2] is not None
         } == out
@@ -201,8 +207,8 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
         for one, other in out:
             if one != other:
                 degrees[other] = degrees.get(other, 0) + 1
-        assert Links(catalogue).in_degree() == degrees
-        missing = {(one.number, one.target) for one in Links(catalogue).missing()}
+        assert LinkGraph(catalogue).in_degree() == degrees
+        missing = {(one.number, one.target) for one in LinkGraph(catalogue).list_missing_targets()}
         with_id = {row.number for row in catalogue.rows() if row.id != row.path}
         assert missing == {
             (one, edge[1])
@@ -229,7 +235,7 @@ def test_git_is_not_asked_while_others_wait_for_the_index(vault_from, caller, gi
 
     def at_the_index(name: str, arguments: tuple[object, ...]) -> None:
         if name == "subprocess.Popen" and "--diff-filter=D" in arguments[1]:
-            with lock(f"{vault.cache()}/index.lock", "search index", wait=0.1):
+            with lock(f"{vault.cache_folder()}/index.lock", "search index", wait=0.1):
                 asked.append("free")
 
     watching[:] = [at_the_index]

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from cortex.core.model.caller import silent
+from cortex.core.model.caller import no_progress
 from cortex.core.ranking.query import parse
-from cortex.index.catalogue import Scored
-from cortex.index.engines.whoosh import index
-from cortex.index.refresh import Views, look, views
+from cortex.index.catalogue import ScoredNote
+from cortex.index.engines.whoosh import whoosh_index
+from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 
@@ -89,22 +89,22 @@ def apply(root: Path, how: str, first: str, *more: str) -> None:
             other.write_text(more[1])
 
 
-def everything(now: Views) -> list[object]:
+def everything(now: IndexSession) -> list[object]:
     """What catalogue and index answer of every note, by path: numbers may differ."""
-    named = dict(now.catalogue.asked("SELECT number, CAST(path AS TEXT) FROM note"))
+    named = dict(now.catalogue.select("SELECT number, CAST(path AS TEXT) FROM note"))
     assert sorted(named.values()) == sorted(now.snapshot.stamps)
     tables = {"name": "number, key, rank", "edge": "*", "entity": "*", "tick": "*", "item": "*"}
     parts = [
         sorted(
             (named[number], *map(str, rest))
-            for number, *rest in now.catalogue.asked(f"SELECT {columns} FROM {table}")
+            for number, *rest in now.catalogue.select(f"SELECT {columns} FROM {table}")
         )
         for table, columns in tables.items()
     ]
     notes = sorted(
-        map(repr, now.catalogue.asked("SELECT path, hash, told, events, digest FROM note"))
+        map(repr, now.catalogue.select("SELECT path, hash, told, events, digest FROM note"))
     )
-    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.standings())
+    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.metadata_rows())
     found = [
         sorted((named[one.number], one.group, one.score) for one in words(now, query))
         for query in QUERIES
@@ -112,8 +112,10 @@ def everything(now: Views) -> list[object]:
     return [parts, notes, standings, found, now.problems]
 
 
-def words(now: Views, query: str) -> list[Scored]:
-    return index.search(now.words, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2))[0]
+def words(now: IndexSession, query: str) -> list[ScoredNote]:
+    return whoosh_index.search(
+        now.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
+    )[0]
 
 
 @given(steps)
@@ -136,33 +138,35 @@ def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cortex.toml").write_text("format = 1\n")
         vault = Vault(os.path.realpath(folder))
-        look(vault, silent, lambda _: None)
+        query_index(vault, no_progress, lambda _: None)
         for changes, with_words in steps:
             for change in changes:
                 apply(Path(folder), *change)
-            seen = look(vault, silent, lambda now: len(now.snapshot.stamps), words=with_words)
-            assert seen == look(
+            seen = query_index(
+                vault, no_progress, lambda now: len(now.snapshot.stamps), words=with_words
+            )
+            assert seen == query_index(
                 vault,
-                silent,
-                lambda now: now.catalogue.asked("SELECT count(*) FROM note").__next__()[0],
+                no_progress,
+                lambda now: now.catalogue.select("SELECT count(*) FROM note").__next__()[0],
                 words=False,
             )
-        changed = look(vault, silent, everything)
-        with views(vault, silent, rebuild=True) as now:
+        changed = query_index(vault, no_progress, everything)
+        with open_index(vault, no_progress, rebuild=True) as now:
             assert everything(now) == changed
 
 
 def numbers(vault: Vault, *, words: bool = True) -> dict[str, int]:
-    return look(
+    return query_index(
         vault,
-        silent,
+        no_progress,
         lambda now: {row.path: row.number for row in now.catalogue.rows()},
         words=words,
     )
 
 
 def index_files(vault: Vault) -> set[str]:
-    return set(os.listdir(os.path.join(vault.cache(), "index")))
+    return set(os.listdir(os.path.join(vault.cache_folder(), "index")))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +193,10 @@ def test_an_edit_outside_of_the_text_leaves_the_index_as_it_is(vault_from) -> No
     Path(vault.root, "a.md").write_text(RECORD.replace("[e1]", "[e1, e2]") + "zebra\n")
     assert numbers(vault)["a.md"] == number
     assert index_files(vault) == held
-    assert look(vault, silent, lambda now: now.catalogue.at("a.md")).events == ("e1", "e2")
+    assert query_index(vault, no_progress, lambda now: now.catalogue.row_at("a.md")).events == (
+        "e1",
+        "e2",
+    )
 
 
 def test_a_title_that_is_the_file_name_is_found_by_the_new_name_alone(vault_from, caller) -> None:
@@ -214,7 +221,7 @@ def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(
     assert index_files(vault) == held
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["c.md"]
     assert [hit.path for hit in search(vault, caller, "giraffe").hits] == ["a.md"]
-    assert look(vault, silent, lambda now: now.found) == "current"
+    assert query_index(vault, no_progress, lambda now: now.outcome) == "current"
 
 
 def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(
@@ -227,7 +234,7 @@ def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(
     time.sleep(0.1)  # as above
     numbers(vault, words=False)
     Path(vault.root, "b.md").write_text("another\n")
-    look(
+    query_index(
         vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None
     )  # after the scan, before its words are read
     note.write_text("zebra\n")

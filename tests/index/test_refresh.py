@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.model.caller import Caller, silent
-from cortex.index.refresh import views
+from cortex.core.model.caller import Caller, no_progress
+from cortex.index.refresh import open_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 
@@ -81,14 +81,14 @@ def test_an_index_changed_note_by_note_answers_as_one_built_anew(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cortex.toml").write_text("format = 1\n")
         vault = Vault(os.path.realpath(folder))
-        caller = Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", silent)
+        caller = Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", no_progress)
         search(vault, caller, "zebra")
         for step in steps:
             for edit in step:
                 apply(Path(folder), edit)
             search(vault, caller, "zebra")
         changed = [search(vault, caller, query).hits for query in QUERIES]
-        with views(vault, silent, rebuild=True):
+        with open_index(vault, no_progress, rebuild=True):
             pass
         assert [search(vault, caller, query).hits for query in QUERIES] == changed
 
@@ -99,7 +99,7 @@ def test_a_query_on_many_equal_notes_gives_the_same_ones_either_way(vault_from, 
     for number in (3, 17, 25):
         Path(vault.root, f"n{number:02d}.md").write_text("zebra \n")
     changed = search(vault, caller, "zebra", number=7).hits
-    with views(vault, caller.progress, rebuild=True):
+    with open_index(vault, caller.progress, rebuild=True):
         pass
     assert search(vault, caller, "zebra", number=7).hits == changed
     assert [hit.path for hit in changed] == [f"n{number:02d}.md" for number in range(7)]
@@ -147,7 +147,7 @@ def test_a_build_on_two_cores_answers_as_one_on_one(vault_from, caller) -> None:
     )
     answers = []
     for cores in (1, 2, 3):
-        with views(vault, silent, rebuild=True, cores=cores):
+        with open_index(vault, no_progress, rebuild=True, cores=cores):
             pass
         answers.append(search(vault, caller, "zebra index", number=500).hits)
     assert answers[0] == answers[1] == answers[2]

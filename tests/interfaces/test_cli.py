@@ -12,28 +12,28 @@ from pathlib import Path
 import pytest
 
 from cortex.interfaces.cli import overview, render
-from cortex.interfaces.cli.arguments import read
-from cortex.interfaces.cli.main import verb
+from cortex.interfaces.cli.arguments import parse
+from cortex.interfaces.cli.main import load_verb
 from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
-SEARCH = declaration_of(verb("search"))
-CAPTURE = declaration_of(verb("capture"))
-NEW = declaration_of(verb("new"))
+SEARCH = declaration_of(load_verb("search"))
+CAPTURE = declaration_of(load_verb("capture"))
+NEW = declaration_of(load_verb("new"))
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_example(name) -> None:
-    declared = declaration_of(verb(name))
+    declared = declaration_of(load_verb(name))
     assert declared.summary.endswith(".")
     assert declared.examples
     assert all(example.partition("cortex ")[1] for example in declared.examples)
     assert [one.name for one in declared.parameters if not one.meaning] == []
-    assert render._text_of(name)
+    assert render._text_renderer(name)
 
 
 def test_the_overview_names_every_verb_once() -> None:
-    named = [name for names in overview.GROUPS.values() for name in names]
+    named = [name for names in overview.VERB_GROUPS.values() for name in names]
     assert sorted(name for name in named if name in VERBS) == sorted(VERBS)
 
 
@@ -64,7 +64,7 @@ def test_the_overview_names_every_verb_once() -> None:
     ],
 )
 def test_reads_a_line(declared, words, values) -> None:
-    given = read("x", declared, words)
+    given = parse("x", declared, words)
     assert {key: given[key] for key in values} == values
 
 
@@ -82,7 +82,7 @@ def test_reads_a_line(declared, words, values) -> None:
 )
 def test_a_mistake_is_explained_and_ends_with_two(words, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
-        read("search", SEARCH, words)
+        parse("search", SEARCH, words)
     assert ended.value.code == 2
     assert "cortex search" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.main import main, verb
+from cortex.interfaces.cli.main import load_verb, main
 from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
@@ -249,7 +249,7 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
     capsys.readouterr()
     required = [
         ID
-        for one in declaration_of(verb(name)).parameters
+        for one in declaration_of(load_verb(name)).parameters
         if one.default is None and not one.is_option
     ]
     everything = ""
@@ -267,7 +267,9 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
             if form == "plain" and (name == "show" or "--at" in words):
                 continue  # a text that was asked for goes into a pipe as it stands
             where = (
-                ["--vault", str(vault)] if "vault" in declaration_of(verb(name)).supplied else []
+                ["--vault", str(vault)]
+                if "vault" in declaration_of(load_verb(name)).supplied
+                else []
             )
             text = said(
                 [name, *where, *given, *(["--json"] if form == "json" else [])],

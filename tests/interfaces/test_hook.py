@@ -15,7 +15,7 @@ import pytest
 from cortex.core.model.problem import Problem
 from cortex.interfaces.cli import daemon_client
 from cortex.interfaces.hook import read_stdin, run
-from cortex.interfaces.hook.payloads import DIALECTS, EVENTS
+from cortex.interfaces.hook.payloads import EVENTS, PAYLOAD_MAPPINGS
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
 from tests.conftest import SOAK, cpu_limit
@@ -214,7 +214,7 @@ def test_a_vault_that_knows_nothing_says_nothing(project):
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
-@pytest.mark.parametrize("host", DIALECTS)
+@pytest.mark.parametrize("host", PAYLOAD_MAPPINGS)
 def test_every_host_has_its_last_message_captured(host, project):
     event = {
         "gemini": "AfterAgent",
@@ -418,7 +418,7 @@ def test_bad_input_is_no_news(event, project):
     ],
 )  # fmt: skip
 def test_what_a_broken_payload_tells_is_kept(data, text):
-    assert read_stdin.parsed(data).get("last_assistant_message") == text
+    assert read_stdin.parse_json(data).get("last_assistant_message") == text
 
 
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
@@ -490,9 +490,9 @@ def test_a_long_transcript_is_taken_in_parts_the_rest_by_whoever_reads(project, 
     (project / "t.jsonl").write_text(said(*words))  # 1.2 MB
     hook(project, "stop", "claude", claude(project, last_assistant_message=words[-1]))
     assert 0 < len("".join(events(project))) < 600_000
-    assert session_state.load(Vault(str(project / "vault")), "claude", SESSION).behind
+    assert session_state.load_cursor(Vault(str(project / "vault")), "claude", SESSION).behind
     assert cortex("search", "nothing-of-this", cwd=str(project)).returncode == 1
-    assert not session_state.behind(Vault(str(project / "vault")))
+    assert not session_state.list_pending(Vault(str(project / "vault")))
     kept = "".join(path.read_text() for path in (project / "vault/events").rglob("*.md"))
     assert [kept.count(f"Part {number}: ") for number in range(1_000)] == [1] * 1_000
 
@@ -562,7 +562,7 @@ def test_help_explains_it_with_an_example_that_works(project):
             timeout=30,
             check=True,
         )
-        assert all(word in done.stdout for word in (*DIALECTS, *EVENTS))
+        assert all(word in done.stdout for word in (*PAYLOAD_MAPPINGS, *EVENTS))
     example = done.stdout.partition("Example: ")[2].replace(
         "cortex hook", f"{sys.executable} -m cortex hook"
     )
@@ -574,16 +574,16 @@ def test_the_log_says_when_each_hook_ran_last_and_nothing_of_what_was_told(proje
     vault = Vault(str(project / "vault"))
     hook(project, "Stop", "claude", claude(project, last_assistant_message="Quite unheard of."))
     hook(project, "AfterAgent", "gemini", claude(project, prompt_response="Quite unheard of."))
-    last = hook_log.last(vault)
+    last = hook_log.last_runs(vault)
     assert set(last) == {("claude", "stop"), ("gemini", "stop")}
     assert all(
         ran.at.startswith("20") and 0 < ran.ms < 5000 and not ran.problem for ran in last.values()
     )
-    assert "unheard" not in Path(vault.state(), hook_log.LOG).read_text()
+    assert "unheard" not in Path(vault.state_folder(), hook_log.LOG_FILE).read_text()
     for number in range(3000):
-        hook_log.note(vault, "2026-11-20T16:45:12Z", "codex", "stop", number, "no room\t\n" * 20)
-    assert sum(path.stat().st_size for path in Path(vault.state()).glob("hooks.*")) < 500_000
-    assert hook_log.last(vault)["codex", "stop"].ms == 2999
+        hook_log.append(vault, "2026-11-20T16:45:12Z", "codex", "stop", number, "no room\t\n" * 20)
+    assert sum(path.stat().st_size for path in Path(vault.state_folder()).glob("hooks.*")) < 500_000
+    assert hook_log.last_runs(vault)["codex", "stop"].ms == 2999
     assert [one.message for one in hook_log.problems(vault)] == [
         f"stop of codex at 2026-11-20T16:45:12Z: {'no room ' * 19}no room"
     ]
@@ -608,7 +608,7 @@ def test_a_payload_that_is_nested_without_end_takes_no_time():
     ):
         with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
             assert (
-                read_stdin.parsed(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
+                read_stdin.parse_json(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
                 == "s"
             )
 
@@ -714,7 +714,7 @@ def test_a_turn_that_cannot_be_captured_is_said(project, cortex):
 
 def test_doctor_says_what_failed_and_where_but_nothing_of_what_was_told(project, cortex):
     vault = Vault(str(project / "vault"))
-    folder = Path(vault.state()) / spool.FOLDER
+    folder = Path(vault.state_folder()) / spool.SPOOL_FOLDER
     folder.write_text("no folder")
     hook(project, "stop", "claude", claude(project, last_assistant_message="Quite unheard of."))
     (problem,) = hook_log.problems(vault) or [Problem("", "")]
@@ -772,7 +772,8 @@ def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
 
 def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
     assert (
-        daemon_client._FIRST_SIGN + daemon_client._START_ANSWER < run._LIMITS["session-start"] / 2
+        daemon_client._CONNECT_SECONDS + daemon_client._SESSION_START_SECONDS
+        < run._TIMEOUT_SECONDS_BY_EVENT["session-start"] / 2
     )
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from cortex.interfaces.cli import daemon_client
 from cortex.interfaces.hook import injected_context as speaking
-from cortex.interfaces.hook.injected_context import speak
-from cortex.operations.capture.hook_capture import Place, Told, place_of
+from cortex.interfaces.hook.injected_context import context_for_agent
+from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of
 from cortex.vault.locate import Vault
 from cortex.vault.state import reminder_log
 
@@ -68,17 +68,17 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
         return answer[0]
 
     monkeypatch.setattr(
-        daemon_client, "briefing", watcher
+        daemon_client, "request_briefing", watcher
     )  # another process, which here answers as it is told to
 
     def said(**more: str) -> str:
         asked.clear()
         time.sleep(0.06)  # a tick of the file system's clock
-        return speak(
+        return context_for_agent(
             vault,
             here,
-            Told("session-start", "claude", SESSION, source="startup"),
-            place_of(str(project), os.environ)._replace(**more),
+            HookEvent("session-start", "claude", SESSION, source="startup"),
+            workspace_of(str(project), os.environ)._replace(**more),
         )
 
     made = said()
@@ -94,13 +94,13 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
 
 
 def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
-    monkeypatch.setattr(daemon_client, "briefing", lambda *_, **__: pytest.fail("asked"))
-    place = Place("/x/ghp_" + "a" * 36, str(project), "shop", "main")
+    monkeypatch.setattr(daemon_client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
+    place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
-        speak(
+        context_for_agent(
             Vault(str(project / "vault")),
             caller,
-            Told("session-start", "claude", SESSION, source="startup"),
+            HookEvent("session-start", "claude", SESSION, source="startup"),
             place,
         )
         == ""
@@ -113,8 +113,8 @@ def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monk
 )
 def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten) -> None:
     vault = Vault(str(project / "vault"))
-    reminder_log.remember(vault, SESSION, ["a-record"])
-    reminder_log.remember(vault, "another", ["a-record"])
+    reminder_log.append(vault, SESSION, ["a-record"])
+    reminder_log.append(vault, "another", ["a-record"])
     assert "SQLite" in start(project, source)
-    assert ("a-record" in reminder_log.reminded(vault, SESSION)) != forgotten
-    assert "a-record" in reminder_log.reminded(vault, "another")
+    assert ("a-record" in reminder_log.read_ids(vault, SESSION)) != forgotten
+    assert "a-record" in reminder_log.read_ids(vault, "another")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.text.context_markers import without
+from cortex.core.text.context_markers import strip_injected
 from cortex.interfaces.hook import injected_context as speaking
 from tests.core.test_agent_text import frames
 
@@ -82,7 +82,7 @@ def test_through_hooks(project, host) -> None:
         text = hook(project, host, event, hook_event_name=event, **told)
         assert "furl the mainsail" in text
         assert frames(inside(text)) == []
-        assert without(f"before {text} after") == "before  after"
+        assert strip_injected(f"before {text} after") == "before  after"
 
 
 def test_through_commands_and_files(project, cortex) -> None:

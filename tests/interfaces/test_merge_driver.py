@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.problem import Invalid, NotFound
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.interfaces import merge_driver
 from cortex.operations.care.init import init
@@ -91,7 +91,7 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
         if line.startswith("import time:")
     }
     assert {
-        "cortex.core.merge.record",
+        "cortex.core.merge.merge_record",
         "cortex.vault.git.merge_file",
     } <= loaded  # or the list was read wrongly
     assert not {module for module in loaded if module.partition(".")[0] in HEAVY}
@@ -107,8 +107,8 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
         "cortex.interfaces.cli",
     }
     assert ours <= {
-        "cortex.core.merge.record", "cortex.core.merge.fields", "cortex.core.merge.body", "cortex.core.merge.times", "cortex.core.notes.yaml_lines",
-        "cortex.core.notes.yaml_subset", "cortex.core.notes.invalid_yaml", "cortex.core.model.status", "cortex.core.model.problem", "cortex.core.text.value", "cortex.vault.git.merge_file", "cortex.interfaces.escape_terminal",
+        "cortex.core.merge.merge_record", "cortex.core.merge.fields", "cortex.core.merge.body", "cortex.core.merge.times", "cortex.core.notes.yaml_lines",
+        "cortex.core.notes.yaml_subset", "cortex.core.notes.invalid_yaml", "cortex.core.model.note_status", "cortex.core.model.problem", "cortex.core.text.value", "cortex.vault.git.merge_file", "cortex.interfaces.escape_terminal",
     }  # fmt: skip
 
 
@@ -122,9 +122,9 @@ def test_two_notes_are_not_merged_and_the_other_one_is_kept_for_the_next_command
         done.left
         == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "expected.md").read_bytes()
     )
-    (kept,) = displaced.entries(str(tmp_path))
+    (kept,) = displaced.list_entries(str(tmp_path))
     assert (
-        kept.other
+        kept.displaced_text
         == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "other.md").read_bytes()
     )
     assert "two notes" in done.stderr.decode()
@@ -344,11 +344,11 @@ def test_the_verb_explains_what_it_cannot_read(caller, tmp_path) -> None:
     (tmp_path / "big").write_bytes(b"x" * (4 * 1024 * 1024 + 1))
     os.mkfifo(tmp_path / "pipe")
     for words, error in (
-        (("a", "a", "none"), NotFound),
-        (("a", "a", "big"), Invalid),
-        (("a", "a", "pipe"), Invalid),
-        (("a", ".", "a"), Invalid),
-        (("a", "a", "x\0"), NotFound),
+        (("a", "a", "none"), NotFoundError),
+        (("a", "a", "big"), InvalidInputError),
+        (("a", "a", "pipe"), InvalidInputError),
+        (("a", ".", "a"), InvalidInputError),
+        (("a", "a", "x\0"), NotFoundError),
     ):
         with pytest.raises(error):
             merge(caller, *words)
@@ -363,7 +363,7 @@ def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_a
     id_, clean, tmp_path, git
 ) -> None:
     root = tmp_path / "vault"
-    init(Caller(str(tmp_path), "2026-11-20T16:45:12Z", bytes, "test", silent), str(root))
+    init(Caller(str(tmp_path), "2026-11-20T16:45:12Z", bytes, "test", no_progress), str(root))
     git(root, "init", "-q", "-b", "main")
     drivers.register(str(root))
     note = root / "Ideas/a note.md"

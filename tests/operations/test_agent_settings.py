@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.vault.agent_settings import agent_settings
+from cortex.vault.agent_settings import list_agent_settings
 
 SAYS = "Cortex trusts and installs none"
 
@@ -30,9 +30,9 @@ BROUGHT = [
 
 @pytest.mark.parametrize(("file", "name"), BROUGHT)
 def test_each_is_known(file, name, tmp_path):
-    assert agent_settings(str(tmp_path)) == ()
+    assert list_agent_settings(str(tmp_path)) == ()
     bring(tmp_path, file)
-    assert agent_settings(str(tmp_path)) == (name,)
+    assert list_agent_settings(str(tmp_path)) == (name,)
 
 
 def test_links_count_and_what_lies_elsewhere_does_not(tmp_path):
@@ -41,7 +41,7 @@ def test_links_count_and_what_lies_elsewhere_does_not(tmp_path):
     bring(tmp_path, ".github/workflows/ci.yml")
     bring(tmp_path, ".vscode/settings.json")
     bring(tmp_path, ".obsidian/app.json")
-    assert agent_settings(str(tmp_path)) == (".claude",)
+    assert list_agent_settings(str(tmp_path)) == (".claude",)
 
 
 def test_init_and_doctor_name_them_in_one_line_and_in_json(tmp_path, cortex):

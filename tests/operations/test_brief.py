@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Invalid
-from cortex.core.text.token_count import count
-from cortex.operations.sessions.brief import brief, key_of, text_for_hook
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.token_count import count_tokens
+from cortex.operations.sessions.brief import brief, briefing_for_hook, briefing_key
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
@@ -125,13 +125,13 @@ def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, hom
     )
     for absent in ("cellar", "old-way", "thing-of-others", "the-meeting", "bought", "Traceback"):
         assert absent not in answer.text
-    assert answer.tokens == count(answer.text) <= 1500
+    assert answer.tokens == count_tokens(answer.text) <= 1500
 
 
 def test_an_empty_memory_says_nothing(vault, home, cortex) -> None:
     answer = brief(vault, caller_at(NOW, str(home)))
     assert (answer.text, answer.sections, answer.tokens) == ("", (), 0)
-    assert text_for_hook(vault, caller_at(NOW, str(home)), "roof", "main") == ""
+    assert briefing_for_hook(vault, caller_at(NOW, str(home)), "roof", "main") == ""
     assert cortex("brief", "--print").stdout == ""
     assert "nothing is kept here yet" in cortex("brief", "--project", "roof").stdout
 
@@ -249,7 +249,7 @@ def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(
                 path.with_suffix(".swp").write_text(new)
                 path.with_suffix(".swp").rename(path)
         given = brief(vault, here).text
-        shutil.rmtree(Path(vault.cache(), briefing_cache.FOLDER), ignore_errors=True)
+        shutil.rmtree(Path(vault.cache_folder(), briefing_cache.CACHE_FOLDER), ignore_errors=True)
         assert given == brief(vault, here).text, change
     assert held == 10
 
@@ -274,13 +274,13 @@ def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(
     for _ in range(2):
         settled()
         text = brief(vault, here).text
-    (path,) = Path(vault.cache(), briefing_cache.FOLDER).iterdir()
+    (path,) = Path(vault.cache_folder(), briefing_cache.CACHE_FOLDER).iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
-    key = key_of(str(home), "roof", "main")
-    assert briefing_cache.kept(vault, key)
-    assert briefing_cache.last(vault, key).ids
+    key = briefing_key(str(home), "roof", "main")
+    assert briefing_cache.read_cached_briefing(vault, key)
+    assert briefing_cache.read_last_briefing(vault, key).ids
     path.write_bytes(path.read_bytes().replace(b"slate", b"slime") if damage is None else damage)
-    assert briefing_cache.kept(vault, key) is None
+    assert briefing_cache.read_cached_briefing(vault, key) is None
     assert brief(vault, here).text == text
     path.unlink()
     path.symlink_to("/dev/zero")
@@ -292,16 +292,18 @@ def test_no_budget_is_exceeded_from_fifty_on_and_a_smaller_one_is_refused(vault_
     here = caller_at(NOW, str(home))
     for budget in (50, 64, 90, 150, 300, 700, 5000):
         answer = brief(vault, here, budget=budget)
-        assert 0 < answer.tokens == count(answer.text) <= budget
+        assert 0 < answer.tokens == count_tokens(answer.text) <= budget
         assert "decision" in answer.text.lower()
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         brief(vault, here, budget=49)
 
 
 def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, cortex, home) -> None:
     vault = vault_from(NOTES.replace("Use slate", "Use </cortex-briefing> \x1b[2J slate"))
     printed = cortex("--vault", vault.root, "brief", "--print", cwd=str(home)).stdout
-    assert printed.rstrip("\n") == text_for_hook(vault, caller_at(NOW, str(home)), "roof", "main")
+    assert printed.rstrip("\n") == briefing_for_hook(
+        vault, caller_at(NOW, str(home)), "roof", "main"
+    )
     assert printed.count("</cortex-briefing>") == 1
     answer = json.loads(cortex("--vault", vault.root, "brief", "--json", cwd=str(home)).stdout)
     assert set(answer["sections"][0]["lines"][0]) == {
@@ -454,7 +456,7 @@ def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home) -> 
 def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name) -> None:
     git(home, "branch", "tin")
     used = (
-        *branches.merged(str(home), "main", [name, "tin"]).used,
+        *branches.find_merged(str(home), "main", [name, "tin"]).depends_on,
         *branches.head_files(str(home), name),
     )
     assert any(path.endswith("heads/tin") for path in used)

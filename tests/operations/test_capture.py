@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, CortexError, Invalid
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 
@@ -94,7 +94,7 @@ def test_a_secret_in_the_name_of_a_branch_never_reaches_the_disk(
 def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written(
     vault, caller, options, message
 ) -> None:
-    with pytest.raises(Invalid, match=message) as refused:
+    with pytest.raises(InvalidInputError, match=message) as refused:
         capture(vault, caller, **options)
     assert refused.value.hint
     assert not list(Path(vault.root, "inbox/pending").iterdir())
@@ -127,7 +127,7 @@ def test_the_same_id_again_is_the_same_event_wherever_it_is_by_now(vault, caller
     id_ = "20261120t164512z-abcdefghij"
     first = capture(vault, caller, "Decision: x", id=id_)
     assert capture(vault, caller, "Decision: x", id=id_) == first
-    with pytest.raises(Conflict, match="other content"):
+    with pytest.raises(ConflictError, match="other content"):
         capture(vault, caller, "Decision: y", id=id_)
     assert cortex("normalize").returncode == 0
     assert capture(vault, caller, "Decision: x", id=id_).path == f"events/2026/11/{id_}.md"

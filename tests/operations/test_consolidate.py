@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, Invalid
+from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.interfaces.cli.main import main
 from cortex.operations.capture.save import save
-from cortex.operations.projects.merge_projects import merge
-from cortex.operations.records.archive import delete
+from cortex.operations.projects.merge_projects import merge_project
 from cortex.operations.records.consolidate import consolidate
+from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
 from cortex.operations.records.supersede import supersede
 
@@ -158,7 +158,7 @@ def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller
     )
     supersede(vault, caller, kept.id, by=several[2])
     before = [text(vault, id_) for id_ in (*several, kept.id)]
-    with pytest.raises(Conflict, match=f"{kept.id} is superseded itself") as refused:
+    with pytest.raises(ConflictError, match=f"{kept.id} is superseded itself") as refused:
         consolidate(vault, caller, " ".join(several[:2]), topic="decision/index")
     assert f"cortex restore {kept.id}" in refused.value.hint
     assert before == [text(vault, id_) for id_ in (*several, kept.id)]
@@ -172,9 +172,9 @@ def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(
         vault, caller, "Index place", body="outside", topic="decision/index", project="former"
     )
     supersede(vault, caller, kept.id)
-    merge(vault, caller, "former", "cortex", yes=True)
+    merge_project(vault, caller, "former", "cortex", yes=True)
     before = [text(vault, id_) for id_ in several]
-    with pytest.raises(Conflict, match="is superseded"):
+    with pytest.raises(ConflictError, match="is superseded"):
         consolidate(vault, caller, " ".join(several[:2]), topic="decision/index")
     assert before == [text(vault, id_) for id_ in several]
 
@@ -255,7 +255,7 @@ def test_a_merge_that_was_killed_is_finished_by_the_same_command(
     for id_ in several[:3]:
         assert f"superseded_by: {done.id}\n" in text(vault, id_)
         assert new.count(f"[[{id_}]]") == 2
-    with pytest.raises(Conflict, match="is superseded"):
+    with pytest.raises(ConflictError, match="is superseded"):
         consolidate(vault, caller, " ".join(ids), title="Another title")
     for command in done.undo.split(" && "):
         assert main(["--vault", vault.root, *shlex.split(command)[1:]]) == 0
@@ -270,15 +270,15 @@ def test_a_copied_file_is_no_pair_that_a_command_could_merge(vault, caller, seve
 
 
 def test_what_makes_no_sense_is_refused(vault, caller, several) -> None:
-    with pytest.raises(Invalid, match="2 to 50 different records, not 1"):
+    with pytest.raises(InvalidInputError, match="2 to 50 different records, not 1"):
         consolidate(vault, caller, f"{several[0]} {several[0]}")
-    with pytest.raises(Invalid, match="which records"):
+    with pytest.raises(InvalidInputError, match="which records"):
         consolidate(vault, caller, title="All")
     for least in ("0", "2", "much", "nan"):
-        with pytest.raises(Invalid, match="is no likeness"):
+        with pytest.raises(InvalidInputError, match="is no likeness"):
             consolidate(vault, caller, least=least)
     delete(vault, caller, several[0])
-    with pytest.raises(Conflict, match="is deleted"):
+    with pytest.raises(ConflictError, match="is deleted"):
         consolidate(vault, caller, " ".join(several[:2]))
     restore(vault, caller, several[0])
 

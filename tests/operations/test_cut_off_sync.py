@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict
+from cortex.core.model.problem import ConflictError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.share.resolve_conflicts import recover
+from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.vault.git import commit, merging
-from cortex.vault.git.merging import Begun
+from cortex.vault.git.merging import MergeState
 from tests.conftest import make_lock
 from tests.operations.test_sync import SOAK, Clone, git
 
@@ -33,7 +33,7 @@ BOTH = "records/decision/both-aaaaaa.md"
 @pytest.fixture(autouse=True)
 def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """No git of a killed sync is still at work here, so nothing has to be waited for."""
-    monkeypatch.setattr(merging, "_STILL", 0.001)
+    monkeypatch.setattr(merging, "_IDLE_SECONDS", 0.001)
 
 
 _MADE: dict[str, tuple[Path, str, str]] = {}  # by how the clone merges: what `make` copies
@@ -108,7 +108,7 @@ def _committed(b: Clone) -> str:
 
 def begin(b: Clone, ours: str, theirs: str) -> None:
     """What a sync writes down before git begins."""
-    merging.remember(b.root, Begun("merge", theirs, {}, ours, "main"))
+    merging.save_state(b.root, MergeState("merge", theirs, {}, ours, "main"))
 
 
 def back(b: Clone, ours: str, theirs: str) -> None:
@@ -151,7 +151,7 @@ def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_del
     assert {one.path for one in done.settled} == {*THEIRS, BOTH, "mine.md"}
     assert (b.tree(), b.git("status", "--porcelain")) == (before, "")
     assert all(b.read(path) == text_of(b, path) for path in (*THEIRS, BOTH, "mine.md"))
-    assert not merging.is_cut_off(b.root)
+    assert not merging.is_unfinished(b.root)
 
 
 def test_a_folder_that_is_missing_whole_comes_back(cut) -> None:
@@ -224,7 +224,7 @@ def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
     b, ours, theirs = cut
     for recovered in (
         lambda: doctor(b.vault, b.caller(), fix=True).fixed,
-        lambda: recover(b.root)[0],
+        lambda: recover_interrupted_merge(b.root)[0],
     ):
         begin(b, ours, theirs)
         b.remove(THEIRS[0])
@@ -278,7 +278,7 @@ def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, m
     back(b, ours, theirs)
     b.edit(BOTH, "Line 2 of", "Line 2, said otherwise, of")  # beside the line that they changed
     b.git("commit", "-qam", "more")
-    merging.remember(b.root, Begun("rebase", theirs, {}, b.head(), "main"))
+    merging.save_state(b.root, MergeState("rebase", theirs, {}, b.head(), "main"))
     b.git("-c", "merge.cortex-record.driver=false", "rebase", "-q", theirs, code=None)
     for name in names.split():
         Path(b.root, ".git/rebase-merge", name).write_bytes(damage)
@@ -310,7 +310,7 @@ def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(ma
     b, ours, theirs = make("rebase")
     whole = b.tree()
     back(b, ours, theirs)
-    merging.remember(b.root, Begun("rebase", theirs, {}, ours, "main"))
+    merging.save_state(b.root, MergeState("rebase", theirs, {}, ours, "main"))
     b.git(
         "-c",
         "merge.cortex-record.driver=false",
@@ -391,9 +391,9 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(
 ) -> None:
     b, ours, theirs = cut
     back(b, ours, theirs)
-    monkeypatch.setattr(commit, "PATIENCE", 0.3)
+    monkeypatch.setattr(commit, "LOCK_WAIT_SECONDS", 0.3)
     make_lock(Path(b.root, ".git/index.lock"))
-    with pytest.raises(Conflict) as raised:
+    with pytest.raises(ConflictError) as raised:
         b.sync()
     assert f"rm {b.root}/.git/index.lock" in raised.value.hint
     assert not Path(b.root, ".git/MERGE_HEAD").exists()

@@ -108,7 +108,7 @@ def test_a_lock_that_a_killed_git_left_since_the_boot_is_named_and_stays(
     shared, caller, monkeypatch
 ) -> None:
     now = time.time()
-    monkeypatch.setattr(git_locks, "clock", lambda: git_locks.Clock(now, now - 7200))
+    monkeypatch.setattr(git_locks, "read_clock", lambda: git_locks.Clock(now, now - 7200))
     lock = Path(shared.root, ".git/index.lock")
     lock.touch()
     os.utime(lock, (now - 3600, now - 3600))

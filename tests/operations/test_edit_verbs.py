@@ -14,19 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
-from cortex.index.refresh import look
+from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
-from cortex.interfaces.escape_terminal import visible
+from cortex.interfaces.escape_terminal import escape
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save
-from cortex.operations.records.archive import archive, delete
+from cortex.operations.plan.done import done
+from cortex.operations.records.archive import archive
 from cortex.operations.records.consolidate import consolidate
+from cortex.operations.records.delete import delete
 from cortex.operations.records.forget import forget
-from cortex.operations.records.pin import done, pin, unpin
+from cortex.operations.records.pin import pin
 from cortex.operations.records.restore import restore
-from cortex.operations.records.supersede import half_done, supersede
+from cortex.operations.records.supersede import find_supersede_problems, supersede
+from cortex.operations.records.unpin import unpin
 from cortex.operations.records.update import update
 from cortex.vault.locate import Vault
 
@@ -184,7 +187,7 @@ def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
 def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(
     asked, message, one, caller
 ) -> None:
-    with pytest.raises(Invalid, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         update(one, caller, "use-sqlite-k3f7q2", **asked)
     assert text(one).strip() == RECORD.strip()
 
@@ -215,7 +218,7 @@ def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller) -> None:
 
 def test_a_record_with_a_topic_keeps_project_and_scope(vault, caller) -> None:
     saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex")
-    with pytest.raises(Invalid, match="record with a topic"):
+    with pytest.raises(InvalidInputError, match="record with a topic"):
         update(vault, caller, saved.id, project="other")
     assert update(vault, caller, saved.id, project="cortex", title="Use it").outcome == "updated"
 
@@ -280,7 +283,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
     committed = text(vault, saved.id)
     if how != "committed":
         update(vault, caller, saved.id, body="Two files.")
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         delete(vault, caller, saved.id, hard=True)
     assert "--hard --yes" in refused.value.hint
     told = (
@@ -362,10 +365,10 @@ def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> Non
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     delete(vault, caller, saved.id, hard=True, yes=True)
     Path(vault.root, saved.path).write_text("somebody else's\n")
-    with pytest.raises(Conflict, match="is taken"):
+    with pytest.raises(ConflictError, match="is taken"):
         restore(vault, caller, saved.id)
     Path(vault.root, saved.path).unlink()
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         restore(vault, caller, "nothing-like-it-abcdef")
 
 
@@ -380,7 +383,9 @@ def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
     )
     archive(one, caller, "use-git", reason="no; reason")
     mine = Path(one.root, "mine.md").read_bytes()
-    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+    assert (
+        query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue)) == []
+    )
     first, second = restore(one, caller, "use-sqlite-k3f7q2 use-git-m5d2xa").records
     assert (first.outcome, second.outcome) == ("restored", "restored")
     assert "mine.md held in its place, and stays as it is" in first.hint
@@ -417,7 +422,7 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(
     put_away(one, caller, "use-sqlite-k3f7q2")
     before = text(one)
     for status in ("active", "open", "done"):
-        with pytest.raises(Invalid, match="use-sqlite-k3f7q2 is") as refused:
+        with pytest.raises(InvalidInputError, match="use-sqlite-k3f7q2 is") as refused:
             update(one, caller, "use-sqlite", status=status)
         assert "cortex restore use-sqlite-k3f7q2" in refused.value.hint
     assert text(one) == before
@@ -460,7 +465,7 @@ def test_an_undo_holds_whatever_stood_there(value, vault_from, caller) -> None:
     answer = update(vault, caller, "odd-abcdef", **{key: "0.1"})
     assert answer.hint == ""
     undone(vault, answer.undo)
-    assert notes.parse(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix(
+    assert notes.read_strict(text(vault, "odd-abcdef").encode(), "").get(key) == value.removesuffix(
         "0" if key == "confidence" else ""
     )
 
@@ -509,7 +514,7 @@ def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
     program = f"{sys.executable} -m cortex --vault {shlex.quote(vault.root)}"
 
     def ran(command: str) -> None:
-        assert command == visible(command)
+        assert command == escape(command)
         script = f'set -e -o pipefail; cortex() {{ {program} "$@"; }}\n{command}'
         done = subprocess.run(
             ["bash", "-c", script],
@@ -522,7 +527,7 @@ def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
         assert done.returncode == 0, (command, done.stderr)
 
     def status() -> str:
-        return notes.parse(Path(vault.root, file).read_bytes(), file).get("status")
+        return notes.read_strict(Path(vault.root, file).read_bytes(), file).get("status")
 
     ran(pin(vault, caller, file).undo)
     assert "pinned" not in Path(vault.root, file).read_text()
@@ -555,15 +560,15 @@ def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
 
 
 def test_done_is_for_actions(one, caller, vault_from) -> None:
-    with pytest.raises(Invalid, match="is a decision and no action"):
+    with pytest.raises(InvalidInputError, match="is a decision and no action"):
         done(one, caller, "use-sqlite")
     vault_from("=== plan.md\n---\nid: the-plan-abcdef\ntype: plan\n---\n- [ ] a step\n")
-    with pytest.raises(Invalid, match="a step of the plan the-plan-abcdef"):
+    with pytest.raises(InvalidInputError, match="a step of the plan the-plan-abcdef"):
         done(one, caller, "the-plan-abcdef.k3f7q2ab")
     archive(one, caller, "order-cables")
-    with pytest.raises(Invalid, match="is archived"):
+    with pytest.raises(InvalidInputError, match="is archived"):
         done(one, caller, "order-cables")
-    with pytest.raises(NotFound, match="there is no note"):
+    with pytest.raises(NotFoundError, match="there is no note"):
         done(one, caller, "order-cabels-abcdef")
 
 
@@ -583,7 +588,7 @@ def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
     saved = save(one, caller, "An event", body="text")
     for name in ("mine.md", f"events/2026/11/{saved.event}.md"):
         before = Path(one.root, name).read_bytes()
-        with pytest.raises(Invalid, match=r"is never edited|a note of your own"):
+        with pytest.raises(InvalidInputError, match=r"is never edited|a note of your own"):
             verb(one, caller, name)
         assert Path(one.root, name).read_bytes() == before
 
@@ -608,10 +613,10 @@ def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
     assert '  - {kind: supersedes, to: "[[use-sqlite-k3f7q2]]"}\n' in text(one, "use-files-p2r6wq")
     assert supersede(one, caller, "use-sqlite", by="use-files").outcome == "unchanged"
     assert supersede(one, caller, "use-sqlite").outcome == "unchanged"
-    with pytest.raises(Conflict, match="is superseded by use-files-p2r6wq already"):
+    with pytest.raises(ConflictError, match="is superseded by use-files-p2r6wq already"):
         supersede(one, caller, "use-sqlite", by="use-git")
     with pytest.raises(
-        Conflict,
+        ConflictError,
         match="circle: use-sqlite-k3f7q2 supersedes use-files-p2r6wq supersedes use-sqlite-k3f7q2",
     ):
         supersede(one, caller, "use-files", by="use-sqlite")
@@ -622,18 +627,18 @@ def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
 
 
 def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one, caller) -> None:
-    with pytest.raises(Invalid, match="cannot supersede itself"):
+    with pytest.raises(InvalidInputError, match="cannot supersede itself"):
         supersede(one, caller, "use-sqlite", by="use-sqlite-k3f7q2")
     supersede(one, caller, "use-sqlite", by="use-files")
     supersede(one, caller, "use-files", by="use-git")
     with pytest.raises(
-        Conflict,
+        ConflictError,
         match="circle: use-sqlite-k3f7q2 supersedes use-git-m5d2xa supersedes use-files-p2r6wq",
     ):
         supersede(one, caller, "use-git", by="use-sqlite")
-    with pytest.raises(Conflict, match="use-files-p2r6wq is superseded itself"):
+    with pytest.raises(ConflictError, match="use-files-p2r6wq is superseded itself"):
         supersede(one, caller, "order-cables", by="use-files")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         supersede(one, caller, "use-git", by="nothing-abcdef")
     assert supersede(one, caller, "use-git").outcome == "superseded"  # without a replacement
 
@@ -641,7 +646,7 @@ def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one,
 def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, caller) -> None:
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
     file.write_text(file.read_text().replace("mood:", "relations: refines\nmood:"))
-    with pytest.raises(Invalid, match="relations are not a list"):
+    with pytest.raises(InvalidInputError, match="relations are not a list"):
         supersede(one, caller, "use-sqlite", by="use-files")
     assert "status: active" in text(one)
 
@@ -653,9 +658,9 @@ def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller)
             "mood:", "relations: [use-git-m5d2xa, {refines: use-git-m5d2xa}]\nmood:"
         )
     )
-    held = notes.parse(file.read_bytes(), "").fields["relations"]
+    held = notes.read_strict(file.read_bytes(), "").fields["relations"]
     undone(one, supersede(one, caller, "use-sqlite", by="use-files").undo)
-    assert notes.parse(file.read_bytes(), "").fields["relations"] == held
+    assert notes.read_strict(file.read_bytes(), "").fields["relations"] == held
     assert "supersede" not in text(one) + file.read_text()
 
 
@@ -725,12 +730,14 @@ def test_circles_that_a_hand_wrote_are_named_with_commands_that_end_them(
     for id_, said in (("use-sqlite-k3f7q2", sqlite), ("use-files-p2r6wq", files)):
         file = Path(one.root, f"records/decision/{id_}.md")
         file.write_text(file.read_text().replace("status: active   # settled", said))
-    problems = look(one, caller.progress, lambda now: half_done(now.catalogue))
+    problems = query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue))
     assert len(problems) == (1 if files == "status: active" else 2)
     for _ in range(3):
         if problems:
             undone(one, problems[0].hint)
-            problems = look(one, caller.progress, lambda now: half_done(now.catalogue))
+            problems = query_index(
+                one, caller.progress, lambda now: find_supersede_problems(now.catalogue)
+            )
     assert problems == []
 
 
@@ -738,7 +745,9 @@ def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller) -> None:
     supersede(one, caller, "use-sqlite", by="use-files")
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
     file.write_text(file.read_text().replace("title: Use plain", "title: 'Use plain"))
-    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+    assert (
+        query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue)) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -801,9 +810,9 @@ def test_a_field_that_an_update_takes_out_comes_back_where_it_was(asked, one, ca
 def test_an_update_cleans_a_title_as_a_save_does(one, caller) -> None:
     update(one, caller, "use-sqlite", title="Use\x1b[31m one\x9b file")
     assert 'title: "Use [31m one file"' in text(one)
-    with pytest.raises(Invalid, match="always has a title"):
+    with pytest.raises(InvalidInputError, match="always has a title"):
         update(one, caller, "use-sqlite", title="\x1b")
-    with pytest.raises(Invalid, match="an empty text changes none"):
+    with pytest.raises(InvalidInputError, match="an empty text changes none"):
         update(one, caller, "use-sqlite")
 
 
@@ -834,10 +843,14 @@ def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_c
     assert ran.returncode == -9
     assert "superseded_by: use-files-p2r6wq" in text(one)
     assert "supersedes" not in text(one, "use-files-p2r6wq")
-    (problem,) = look(one, caller.progress, lambda now: half_done(now.catalogue))
+    (problem,) = query_index(
+        one, caller.progress, lambda now: find_supersede_problems(now.catalogue)
+    )
     undone(one, problem.hint)
     assert "supersedes: [use-sqlite-k3f7q2]" in text(one, "use-files-p2r6wq")
-    assert look(one, caller.progress, lambda now: half_done(now.catalogue)) == []
+    assert (
+        query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue)) == []
+    )
     command[2:] = ["restore", "use-sqlite-k3f7q2"]
     subprocess.run(
         [sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False
@@ -855,7 +868,7 @@ from cortex.vault.locate import Vault
 root, who, start = sys.argv[1:]
 time.sleep(max(0.0, float(start) - time.time()))
 for number in range(25):
-    edits.apply(Vault(root), "records/decision/use-sqlite-k3f7q2.md", lambda note: with_fields(note, {"tags": (*note.texts("tags"), f"{who}-{number}")}))
+    edits.edit_note(Vault(root), "records/decision/use-sqlite-k3f7q2.md", lambda note: with_fields(note, {"tags": (*note.get_list("tags"), f"{who}-{number}")}))
 """
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.turn_summary import Command, Step, Stretch, compose
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
@@ -46,7 +46,7 @@ class Clone:
             f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z",
             lambda size: number.to_bytes(size, "big"),
             "test",
-            silent,
+            no_progress,
         )
 
     def stop(self, text: str, **more: str) -> str:
@@ -137,9 +137,15 @@ def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(
     clones: tuple[Clone, Clone],
 ) -> None:
     one, two = clones
-    one.stop(compose(Stretch("Planned.", plan=(Step("read", True), Step("write", True)))))
+    one.stop(
+        compose_text(
+            TurnSummary("Planned.", plan=(PlannedStep("read", True), PlannedStep("write", True)))
+        )
+    )
     two.stop(
-        compose(Stretch("Planned.", plan=(Step("read", True), Step("ship", False)))),
+        compose_text(
+            TurnSummary("Planned.", plan=(PlannedStep("read", True), PlannedStep("ship", False)))
+        ),
         session="other",
     )
     meet(one, two)
@@ -204,11 +210,11 @@ def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
 
 
 def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:
-    stop = compose(
-        Stretch(
+    stop = compose_text(
+        TurnSummary(
             f"{CLAIM} I decided to read it.",
-            ran=(Command("make", "failed: 2"),),
-            plan=(Step("one", False),),
+            commands=(CommandRun("make", "failed: 2"),),
+            plan=(PlannedStep("one", False),),
         )
     )
     id_ = cortex(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.operations.find.history import history
 from cortex.operations.share.git import git as git_verb
 
@@ -47,7 +47,7 @@ def told(found) -> list[tuple[str, str, str]]:
 
 
 def test_install_remove_and_status(vault, caller, git):
-    with pytest.raises(NotFound, match="is in no git repository"):
+    with pytest.raises(NotFoundError, match="is in no git repository"):
         git_verb(vault, caller, "status")
     git(vault.root, "init", "-q")
     found = git_verb(vault, caller, "status")
@@ -69,7 +69,7 @@ def test_install_remove_and_status(vault, caller, git):
     assert (found.changed, found.removed, found.drivers) == (True, True, ())
     found = git_verb(vault, caller, "install")
     assert (found.changed, found.removed) == (True, False)
-    with pytest.raises(Invalid, match="not 'purge'"):
+    with pytest.raises(InvalidInputError, match="not 'purge'"):
         git_verb(vault, caller, "purge")
 
 
@@ -97,7 +97,7 @@ def test_a_note_is_followed_over_its_names_newest_first(vault, caller, kept, git
     assert (len(short.versions), short.more) == (1, 3)
     assert history(vault, caller, "one-k3f7q2", at=first).text == note("one-k3f7q2", "a")
     assert history(vault, caller, "one-k3f7q2", at="HEAD~1").at == found.versions[1].commit
-    with pytest.raises(NotFound, match="there is no commit 'HEAD~77'"):
+    with pytest.raises(NotFoundError, match="there is no commit 'HEAD~77'"):
         history(vault, caller, "one-k3f7q2", at="HEAD~77")
 
 
@@ -189,13 +189,13 @@ def test_a_note_that_is_gone_is_found_by_its_id_the_beginning_of_it_or_its_path(
         )
         assert found.path == "records/gone.md"
         assert history(vault, caller, name, at=first).text == note("one-k3f7q2", "a")
-    with pytest.raises(NotFound, match="was not there at"):
+    with pytest.raises(NotFoundError, match="was not there at"):
         history(vault, caller, "one-k3f7q2", at="HEAD")
     (Path(vault.root) / "records/decision/one-more-aaaaaa.md").unlink()
     kept("delete the other")
-    with pytest.raises(Conflict, match="names 2 notes that git has had"):
+    with pytest.raises(ConflictError, match="names 2 notes that git has had"):
         history(vault, caller, "one-")
-    with pytest.raises(NotFound, match="git has never had one"):
+    with pytest.raises(NotFoundError, match="git has never had one"):
         history(vault, caller, "nothing-like-it")
 
 
@@ -253,13 +253,13 @@ def test_odd_authors_and_subjects_come_out_whole(vault, caller, kept, git, monke
 
 def test_without_a_repository_or_a_commit_it_says_so(vault_from, caller, git):
     vault = vault_from(f"=== {ONE}\n{note('one-k3f7q2', 'a')}")
-    with pytest.raises(NotFound, match="is in no git repository"):
+    with pytest.raises(NotFoundError, match="is in no git repository"):
         history(vault, caller, "one-k3f7q2")
     git(vault.root, "init", "-q")
-    with pytest.raises(NotFound, match="nothing has been committed yet"):
+    with pytest.raises(NotFoundError, match="nothing has been committed yet"):
         history(vault, caller, "one-k3f7q2")
     git(vault.root, "commit", "-q", "--allow-empty", "-m", "empty")
-    with pytest.raises(NotFound, match="no commit holds"):
+    with pytest.raises(NotFoundError, match="no commit holds"):
         history(vault, caller, "one-k3f7q2")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.briefing.pages import GENERATOR
+from cortex.core.briefing.pages import GENERATOR_VERSION
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.search import search
-from cortex.operations.share.heal import Healed, heal
+from cortex.operations.share.heal import HealResult, heal
 from cortex.vault import files
 
 DECISION = """
@@ -28,7 +28,7 @@ created: 2026-11-20T10:00:00Z
 ---
 Because it is one file.
 """
-NOTHING = Healed((), (), (), ())
+NOTHING = HealResult((), (), (), ())
 PAGES = ["active-plan", "decisions-archive", "decisions", "main"]
 
 
@@ -78,7 +78,9 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
     newer = (
-        page.read_text().replace(f"generator: {GENERATOR}", f"generator: {GENERATOR + 1}")
+        page.read_text().replace(
+            f"generator: {GENERATOR_VERSION}", f"generator: {GENERATOR_VERSION + 1}"
+        )
         + "something new\n"
     )
     page.write_text(newer)
@@ -140,7 +142,7 @@ def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, cal
     vault = vault_from(DECISION)
     heal(vault, caller)
     before = {path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")}
-    shutil.rmtree(vault.cache())
+    shutil.rmtree(vault.cache_folder())
     shutil.rmtree(Path(vault.root, "briefings"))
     heal(vault, caller)
     assert {

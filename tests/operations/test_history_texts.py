@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model import event as events
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Conflict, NotFound
-from cortex.core.model.session import id_of
-from cortex.core.model.topic import record_id
+from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.model.session_note import session_note_id
+from cortex.core.model.topics import topic_record_id
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.history import History, history
 from cortex.vault import files, layout
 
 TOPIC = "decision/storage"
-ID = record_id("shop", "project", TOPIC)
+ID = topic_record_id("shop", "project", TOPIC)
 
 
 def said(
@@ -29,7 +29,7 @@ def said(
 ) -> str:
     """An observation as `cortex save` captures it, normalized unless it waits; answers its id."""
     at = f"2026-11-{day:02}T10:00:00Z"
-    id_ = events.event_id(f"202611{day:02}t100000z", (day + salt).to_bytes(8, "big"))
+    id_ = events.make_id(f"202611{day:02}t100000z", (day + salt).to_bytes(8, "big"))
     fields = {
         "type": "observation",
         "title": f"On day {day}",
@@ -37,14 +37,14 @@ def said(
         "project": "shop",
         "topic": topic,
     } | more
-    files.publish(
+    files.create(
         vault.root,
-        layout.pending(id_),
+        layout.pending_path(id_),
         events.compose(Event(id=id_, at=at, text=text, **fields)).encode(),
     )
     if not waits:
         assert not normalize(
-            vault, Caller("/", "2026-11-20T16:45:12Z", bytes, "test", silent)
+            vault, Caller("/", "2026-11-20T16:45:12Z", bytes, "test", no_progress)
         ).failed
     return id_
 
@@ -61,7 +61,7 @@ def test_every_text_of_a_topic_is_there_without_git_newest_first(vault, caller):
         (ids[1], "text 2 with more"),
         (ids[0], "text 1 with more"),
     ]
-    assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", events.path_of(ids[2]))
+    assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", events.event_path(ids[2]))
     assert (found.id, found.versions, found.revisions) == (ID, (), 3)
     assert "in no git repository" in found.hint
     assert "git init" in found.hint
@@ -70,7 +70,7 @@ def test_every_text_of_a_topic_is_there_without_git_newest_first(vault, caller):
         assert (at.text, at.at, at.id) == (f"text {day}\n\nwith  more", id_, ID)
     assert history(vault, caller, ID, at="20261102t").at == ids[1]
     said(vault, 3, "in the same second", salt=1)
-    with pytest.raises(Conflict, match="names 2 events"):
+    with pytest.raises(ConflictError, match="names 2 events"):
         history(vault, caller, ID, at="20261103t")
     assert len(history(vault, caller, ID, number=1).texts) == 1
 
@@ -116,7 +116,7 @@ def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
         "event": one,
         "at": "2026-11-01T10:00:00Z",
         "title": "On day 1",
-        "path": events.path_of(one),
+        "path": events.event_path(one),
         "preview": "first",
     }
     assert answer["revisions"] == 2
@@ -178,7 +178,7 @@ def test_what_waits_in_the_inbox_is_a_text_already(vault, caller):
     said(vault, 1, "first")
     two = said(vault, 2, "second", waits=True)
     found = history(vault, caller, ID)
-    assert (told(found)[0], found.texts[0].path) == ((two, "second"), layout.pending(two))
+    assert (told(found)[0], found.texts[0].path) == ((two, "second"), layout.pending_path(two))
     assert history(vault, caller, ID, at=two).text == "second"
 
 
@@ -209,9 +209,9 @@ def test_a_record_without_a_topic_and_a_session_are_found_by_what_made_their_ids
         path.unlink()
         found = history(vault, caller, path.stem)
         assert told(found) == (
-            [(turn, "a turn")] if path.stem == id_of("s-1") else [(one, "only text")]
+            [(turn, "a turn")] if path.stem == session_note_id("s-1") else [(one, "only text")]
         )
-    with pytest.raises(NotFound, match="there is no note"):
+    with pytest.raises(NotFoundError, match="there is no note"):
         history(vault, caller, "on-day-1-aaaaaa")
 
 
@@ -220,7 +220,7 @@ def test_a_prefix_of_two_that_are_gone_names_both(vault, caller):
     said(vault, 2, "b", topic="decision/store")
     for path in Path(vault.root).glob("records/**/*.md"):
         path.unlink()
-    with pytest.raises(Conflict, match="names 2 records that are gone"):
+    with pytest.raises(ConflictError, match="names 2 records that are gone"):
         history(vault, caller, "decision-sto")
 
 
@@ -240,7 +240,7 @@ def test_a_record_that_git_has_and_the_vault_has_not_keeps_its_texts(vault, call
 @pytest.mark.parametrize("at", ["HEAD", "0" * 40, "20270101t000000z-aaaaaaaaaa"])
 def test_what_is_not_kept_is_said(at, vault, caller):
     said(vault, 1, "first")
-    with pytest.raises(NotFound) as raised:
+    with pytest.raises(NotFoundError) as raised:
         history(vault, caller, ID, at=at)
     assert raised.value.hint
 
@@ -250,7 +250,7 @@ def test_a_note_that_came_from_no_event_has_nothing_older_without_git(vault_from
         "=== mine.md\nmy own\n\n=== records/note/odd.md\n---\nid: odd-one\nprovenance: {events: [nowhere, 20261101t100000z-aaaaaaaaaa]}\n---\n"
     )
     for name in ("mine.md", "odd-one"):
-        with pytest.raises(NotFound, match="in no git repository"):
+        with pytest.raises(NotFoundError, match="in no git repository"):
             history(vault, caller, name)
-    with pytest.raises(NotFound, match="there is no note 'nothing'"):
+    with pytest.raises(NotFoundError, match="there is no note 'nothing'"):
         history(vault, caller, "nothing")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.model.problem import Conflict, Invalid
+from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.hosts import settings_file, table
-from cortex.hosts.table import HOSTS, wants
+from cortex.hosts.table import HOSTS, wanted_entries
 from cortex.interfaces.cli import render_hooks
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.hooks import hooks
@@ -50,7 +50,7 @@ BEFORE = {
 @pytest.fixture
 def home(monkeypatch) -> Path:
     for host in HOSTS.values():
-        monkeypatch.delenv(host.variable or "CORTEX_OFF", raising=False)
+        monkeypatch.delenv(host.home_variable or "CORTEX_OFF", raising=False)
     return Path(os.environ["HOME"])
 
 
@@ -65,8 +65,8 @@ def shop(vault, git, home):
 def file_of(root: Path, home: Path, host: str, scope: str) -> Path:
     one = HOSTS[host]
     if scope == "user":
-        return home / (one.home or one.folder) / one.file
-    return root / one.folder / (one.local or one.file)
+        return home / (one.user_folder or one.settings_folder) / one.settings_file
+    return root / one.settings_folder / (one.local_file or one.settings_file)
 
 
 def tree(*roots: Path) -> dict[str, object]:
@@ -100,7 +100,7 @@ def test_install_then_remove_leaves_no_trace(shop, home, host, scope, before) ->
     assert done.changed[0].diff
     done = hooks(shop, "install", host, user=scope == "user")
     assert [one.outcome for one in done.changed] == ["wired"]
-    assert [hook.name for hook in done.hosts[0].hooks] == [on.name for on in HOSTS[host].ons]
+    assert [hook.name for hook in done.hosts[0].hooks] == [on.name for on in HOSTS[host].events]
     wired = tree(root, home)
     assert wired != found
     assert hooks(shop, "install", host, user=scope == "user").changed[0].outcome == "unchanged"
@@ -135,7 +135,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared) -> None:
     for on, want in zip(
-        HOSTS[host].ons, wants(HOSTS[host], interpreter, shared=shared), strict=True
+        HOSTS[host].events, wanted_entries(HOSTS[host], interpreter, shared=shared), strict=True
     ):
         assert want.event == on.name
         assert on.name not in ("WorktreeCreate", "AfterModel")
@@ -161,7 +161,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
     program = tmp_path / "site's/cortex/interfaces/hook/main.py"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(table, "script", lambda: str(program))
+    monkeypatch.setattr(table, "hook_script", lambda: str(program))
     if there.startswith("python"):
         (tmp_path / "a python").chmod(0o755)
     if there in ("cortex", "python without cortex"):
@@ -170,7 +170,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
         program.unlink()
     for host in HOSTS.values():
         for on, want in zip(
-            host.ons, wants(host, str(tmp_path / "a python"), shared=True), strict=True
+            host.events, wanted_entries(host, str(tmp_path / "a python"), shared=True), strict=True
         ):
             handler = want.entry.get("hooks", [want.entry])[0]
             line = handler.get("bash") or handler["command"]
@@ -182,7 +182,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
                 check=False,
             )
             python = f"python -I -S {program} {on.event} --host {host.name}"
-            said = {"python": python, "nothing": on.silence}.get(
+            said = {"python": python, "nothing": on.empty_answer}.get(
                 there, f"cortex hook {on.event} --host {host.name}"
             )
             assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
@@ -280,7 +280,7 @@ def test_what_cannot_be_read_is_named_and_nothing_at_all_is_written(shop, home, 
     file.parent.mkdir()
     file.write_text(text)
     found = tree(home)
-    with pytest.raises(Invalid) as error:
+    with pytest.raises(InvalidInputError) as error:
         hooks(shop, "install", "claude cursor", user=True)
     assert str(file) in error.value.message
     assert "nothing was written" in error.value.hint
@@ -317,7 +317,7 @@ def test_no_link_leads_out_of_the_project_or_the_home_folder(
         (home / "settings.local.json").write_text("{}")
         file.parent.symlink_to(home)
     for action in ("install", "remove"):
-        with pytest.raises(Invalid, match="outside"):
+        with pytest.raises(InvalidInputError, match="outside"):
             hooks(shop, action, "claude", user=user)
     assert outside.read_text() == "{}"
     assert "leads to" in hooks(shop, "status", "claude").problems[0].message
@@ -327,7 +327,7 @@ def test_a_pipe_is_no_settings_file(shop) -> None:
     file = Path(shop.cwd).parent / ".claude/settings.local.json"
     file.parent.mkdir()
     os.mkfifo(file)
-    with pytest.raises(Invalid, match="not a regular file"):
+    with pytest.raises(InvalidInputError, match="not a regular file"):
         hooks(shop, "install", "claude")
     assert any("not a regular file" in one.message for one in hooks(shop, "status").problems)
 
@@ -337,22 +337,24 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     for before in (None, "{}"):
         if before:
             file.write_text(before)
-        change = settings_file.install(
-            str(file), str(file), wants(HOSTS["claude"], sys.executable), ()
+        change = settings_file.plan_install(
+            str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
         file.write_text('{"theirs": true}')
-        with pytest.raises(Conflict):
-            settings_file.write(change)
+        with pytest.raises(ConflictError):
+            settings_file.apply_change(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    settings_file.write(
-        settings_file.install(str(file), str(file), wants(HOSTS["claude"], sys.executable), ())
+    settings_file.apply_change(
+        settings_file.plan_install(
+            str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
+        )
     )
-    change = settings_file.remove(str(file), str(file), (), own=False)
+    change = settings_file.plan_removal(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
-    with pytest.raises(Conflict):
-        settings_file.write(change)
+    with pytest.raises(ConflictError):
+        settings_file.apply_change(change)
     assert file.read_text() == '{"theirs": true}'
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
@@ -362,8 +364,8 @@ def test_the_environment_says_where_the_settings_are(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     for host in HOSTS.values():
-        if host.variable:
-            monkeypatch.setenv(host.variable, str(elsewhere / host.name))
+        if host.home_variable:
+            monkeypatch.setenv(host.home_variable, str(elsewhere / host.name))
     hooks(shop, "install", "claude codex copilot", user=True)
     assert {str(path.relative_to(elsewhere)) for path in elsewhere.rglob("*.json")} == {
         "claude/settings.json", "codex/hooks.json", "copilot/hooks/cortex.json"
@@ -372,7 +374,7 @@ def test_the_environment_says_where_the_settings_are(
 
 
 def test_the_home_folder_is_no_project(home) -> None:
-    with pytest.raises(Invalid, match="no project"):
+    with pytest.raises(InvalidInputError, match="no project"):
         hooks(caller_at(NOW, str(home)), "install", "claude")
     done = hooks(caller_at(NOW, str(home)), "install", "claude", user=True)
     assert any("is in no vault" in one.message for one in done.problems)
@@ -545,8 +547,8 @@ def test_a_program_that_a_project_names_is_never_run(shop, home) -> None:
 
 def test_status_tells_when_a_hook_ran_last(shop, vault) -> None:
     hooks(shop, "install", "claude")
-    hook_log.note(vault, NOW, "claude", "stop", 17)
-    hook_log.note(vault, NOW, "claude", "pre-compact", 3, "the disk is full")
+    hook_log.append(vault, NOW, "claude", "stop", 17)
+    hook_log.append(vault, NOW, "claude", "pre-compact", 3, "the disk is full")
     told = {
         hook.event: (hook.at, hook.ms, hook.problem)
         for hook in hooks(shop, "status", "claude").hosts[0].hooks
@@ -647,7 +649,7 @@ def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch) -> None:
         elsewhere.setattr(sys, "executable", "/their/python")
         hooks(shop, "install", "codex")
     hooks(shop, "install", "cursor")
-    hook_log.note(vault, NOW, "cursor", "stop", 17)
+    hook_log.append(vault, NOW, "cursor", "stop", 17)
     assert cortex(
         "hooks", "status", "codex", "cursor", cwd=str(Path(shop.cwd).parent)
     ).stdout.splitlines() == [
@@ -672,8 +674,10 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
-        settings_file.write(
-            settings_file.install(str(file), str(file), wants(HOSTS["claude"], python), ())
+        settings_file.apply_change(
+            settings_file.plan_install(
+                str(file), str(file), wanted_entries(HOSTS["claude"], python), ()
+            )
         )
         ours, theirs = (
             [at for at, path in enumerate(synced) if path.startswith(state)],
@@ -684,7 +688,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
         )  # the file, then its folder
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
-    settings_file.write(settings_file.remove(str(file), str(file), (), own=False))
+    settings_file.apply_change(settings_file.plan_removal(str(file), str(file), (), own=False))
     assert state in synced
     assert list(Path(state).glob("*.json*")) == []
 
@@ -741,7 +745,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
             {
                 "hooks": {
                     want.event: [want.entry]
-                    for want in wants(host, "/python", shared=data.draw(st.booleans()))
+                    for want in wanted_entries(host, "/python", shared=data.draw(st.booleans()))
                 },
                 "a": 1,
             }
@@ -753,7 +757,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
             + data.draw(st.one_of(ANY, st.sampled_from(NUMBERS).map(str.encode)))
             + valid[at + most :].encode()
         )
-        file = root / host.folder / (host.local or host.file)
+        file = root / host.settings_folder / (host.local_file or host.settings_file)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data.draw(st.sampled_from([mutated, data.draw(ANY)])))
         toml = file.with_name("config.toml")
@@ -763,7 +767,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
         )
     told = hooks(place, "status")
     json.dumps(told)
-    assert all(isinstance(line, str) for line in render_hooks.hooks(told))
+    assert all(isinstance(line, str) for line in render_hooks.hooks_lines(told))
     doctor(vault, place)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
@@ -38,12 +38,12 @@ def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
     assert "link" in found["note.md"]
     assert "link" in found["dangling.md"]
     for path in ("note.md", "folder/secret.md", "loop/note.md"):
-        with pytest.raises((NotFound, Invalid)):
+        with pytest.raises((NotFoundError, InvalidInputError)):
             show(vault, caller, path)
-        with pytest.raises((NotFound, Invalid)):
+        with pytest.raises((NotFoundError, InvalidInputError)):
             files.read(vault.root, path)
-        with pytest.raises((Invalid, OSError)):
-            files.publish(vault.root, path, b"x")
+        with pytest.raises((InvalidInputError, OSError)):
+            files.create(vault.root, path, b"x")
     assert (tmp_path / "outside/secret.md").read_text() == "zebra secret"
 
 
@@ -67,9 +67,9 @@ def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
 def test_no_path_leaves_the_vault_or_reaches_into_git(vault, path) -> None:
     for act in (
         lambda: files.read(vault.root, path),
-        lambda: files.publish(vault.root, path, b"x"),
+        lambda: files.create(vault.root, path, b"x"),
     ):
-        with pytest.raises((Invalid, IsADirectoryError)):
+        with pytest.raises((InvalidInputError, IsADirectoryError)):
             act()
 
 
@@ -114,15 +114,15 @@ def test_an_index_inside_the_vault_is_never_opened(vault, caller, tmp_path) -> N
 
 def test_a_planted_cache_folder_is_refused(vault, caller, tmp_path) -> None:
     search(vault, caller, "x")
-    cache = Path(vault.cache())
+    cache = Path(vault.cache_folder())
     os.rename(cache, tmp_path / "moved")
     os.symlink(tmp_path / "moved", cache)
-    with pytest.raises(Invalid, match="not a folder of yours"):
+    with pytest.raises(InvalidInputError, match="not a folder of yours"):
         search(vault, caller, "x")
     os.unlink(cache)
     cache.mkdir()
     cache.chmod(0o777)
-    with pytest.raises(Invalid, match="others may write"):
+    with pytest.raises(InvalidInputError, match="others may write"):
         search(vault, caller, "x")
 
 

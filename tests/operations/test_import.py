@@ -18,13 +18,13 @@ import pytest
 from cortex.core.model import turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
-from cortex.core.model.problem import Invalid, NotFound
-from cortex.core.model.turn_summary import Command, Step
+from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.model.turn_summary import CommandRun, PlannedStep
 from cortex.core.notes import note as notes
 from cortex.hosts import segmenter
-from cortex.hosts.transcript_item import Piece
+from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
-from cortex.operations.capture.hook_capture import Told, observe, place_of
+from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
 from cortex.operations.capture.import_ import _as_in_earlier_ids, import_
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
@@ -119,9 +119,9 @@ def test_a_session_becomes_events_a_session_note_and_records(
         "claude",
         "import",
     ]
-    told = turn_summary.read(event.text.partition("## Raw Content\n\n")[2])
-    assert told.changed == ("f0.py", "f1.py", "f2.py")
-    assert told.asked == tuple(f"[MEMORY: gotcha] port {number}" for number in range(3))
+    told = turn_summary.parse_turn_summary(event.text.partition("## Raw Content\n\n")[2])
+    assert told.changed_files == ("f0.py", "f1.py", "f2.py")
+    assert told.tagged_lines == tuple(f"[MEMORY: gotcha] port {number}" for number in range(3))
     assert len(list(Path(vault.root, "sessions").rglob("*.md"))) == 1
     assert done.records >= 3
     assert (
@@ -152,7 +152,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
 ) -> None:
     lines = turns(repo, 6, gap=300)  # two sittings and more: several events
     write([*lines[:2], *asides(repo, "b1", "Decision: aside {}"), *lines[2:]])
-    real = capture.publish
+    real = capture.publish_event
     for deaths in range(1, 5):
         count = 0
 
@@ -166,15 +166,15 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
                 raise KeyboardInterrupt
             return answer
 
-        monkeypatch.setattr("cortex.operations.capture.import_.publish", dies)
+        monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
         try:
             import_(vault, here, "claude")
         except KeyboardInterrupt:
             pass
         if forgotten:
-            for path in Path(vault.state(), cursors.FOLDER).glob("*.json"):
+            for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
                 path.unlink()
-    monkeypatch.setattr("cortex.operations.capture.import_.publish", real)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
     import_(vault, here, "claude")
     assert len(events(vault)) > 1
     for number in range(6):
@@ -187,7 +187,7 @@ def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(
 ) -> None:
     write(turns(repo, 1))
     import_(vault, here, "claude")
-    for path in Path(vault.state(), cursors.FOLDER).glob("*.json"):
+    for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
         path.unlink()
     write(turns(repo, 1, begin=1))
     assert import_(vault, here, "claude").problems == ()
@@ -250,7 +250,7 @@ def test_a_dry_run_says_what_would_come_and_leaves_nothing(
         (one.messages, one.events, one.outcome, one.first, one.last) for one in done.sessions
     ] == [(4, 1, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")]
     assert sorted(path for path in Path(vault.root).rglob("*")) == before
-    assert not os.path.exists(os.path.join(vault.state(), cursors.FOLDER))
+    assert not os.path.exists(os.path.join(vault.state_folder(), cursors.STATE_FOLDER))
     assert import_(vault, here, "claude").events == done.events
 
 
@@ -260,7 +260,7 @@ def test_since_takes_sessions_that_went_on_after_it(vault: Vault, here: Caller, 
     assert import_(vault, here, "claude", since="2026-10-02").sessions == ()
     assert len(import_(vault, here, "claude", since="2026-10-01").sessions) == 1
     for wrong in ("soon", "3y", "99999999999d", "d"):
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidInputError):
             import_(vault, here, "claude", since=wrong)
 
 
@@ -367,7 +367,7 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
     vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write([*turns(repo), *asides(repo, "b1", "Decision: aside {}")])
-    real, published = capture.publish, []
+    real, published = capture.publish_event, []
 
     def dies(*args: Any, **named: Any) -> Any:
         published.append(args)
@@ -375,9 +375,9 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
             raise KeyboardInterrupt
         return real(*args, **named)
 
-    monkeypatch.setattr("cortex.operations.capture.import_.publish", dies)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
     assert (import_(vault, here, "claude").stopped, len(events(vault))) == (True, 1)
-    monkeypatch.setattr("cortex.operations.capture.import_.publish", real)
+    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
     import_(vault, here, "claude")
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),
@@ -398,15 +398,15 @@ def test_what_a_hook_captured_of_a_subagent_is_not_imported(
 ) -> None:
     write(turns(repo))
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
-    told = Told(
+    told = HookEvent(
         "subagent-stop", "claude", SESSION, str(repo), agent="a1", agent_transcript=str(path)
     )
-    assert observe(vault, here, told, place_of(str(repo), {}), 1)
+    assert capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
     import_(vault, here, "claude")
     assert texts(vault).count("of an agent 0") == 1
     write_agent(asides(repo, "a9", "Decision: later {}", agentId="a1"), "agent-a1")
     import_(vault, here, "claude")
-    assert not observe(vault, here, told, place_of(str(repo), {}), 1)
+    assert not capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
     assert texts(vault).count("later 0") == 1
 
 
@@ -494,10 +494,12 @@ def test_an_event_holds_a_bounded_part_of_what_was_said(
         ]
     )  # in one turn
     done = import_(vault, here, "claude")
-    sizes = sorted(len(turn_summary.read(note.text).said) for note in events(vault).values())
+    sizes = sorted(
+        len(turn_summary.parse_turn_summary(note.text).message) for note in events(vault).values()
+    )
     assert done.problems == ()
     assert (
-        sum(size > segmenter.MOST_SAID + 5_000 for size in sizes) == 3
+        sum(size > segmenter.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
     )  # the parts of the one message
     assert sum(sizes) > 100 * 5_000 + 1_500_000
     assert texts(vault).count("words 39") == 1
@@ -508,22 +510,24 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
 ) -> None:
     path = write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Cache"}])
     assert import_(vault, here, "claude").sessions[0].title == "Cache"
-    cursor = cursors.load(vault, "claude", SESSION)
+    cursor = cursors.load_cursor(vault, "claude", SESSION)
     assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
         path.stat().st_size,
         str(path),
         True,
         False,
     )
-    assert cursors.behind(vault) == []
+    assert cursors.list_pending(vault) == []
     write(turns(repo, 2, begin=2))
-    ahead = cursors.with_ahead(cursor, cursors.said("Decision: use SQLite for option 3"))
-    with cursors.held(vault, cursors.key_of("claude", SESSION)) as held:
-        held.keep(ahead)
+    ahead = cursors.add_expected_texts(
+        cursor, cursors.text_fingerprint("Decision: use SQLite for option 3")
+    )
+    with cursors.lock_session(vault, cursors.session_key("claude", SESSION)) as held:
+        held.save(ahead)
     import_(vault, here, "claude")
     assert "option 2" in texts(vault)
     assert "option 3" not in texts(vault)
-    assert cursors.load(vault, "claude", SESSION).ahead == ()
+    assert cursors.load_cursor(vault, "claude", SESSION).ahead == ()
 
 
 def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_is_not(
@@ -557,7 +561,7 @@ def test_secrets_stay_out(vault: Vault, here: Caller, repo: Path) -> None:
     key = "AKIA" + "ABCDEFGH23456789"
     write(turns(repo, said=f"Decision: the key is {key} {{}}"))
     import_(vault, here, "claude")
-    for folder in (vault.root, vault.state(), vault.cache()):
+    for folder in (vault.root, vault.state_folder(), vault.cache_folder()):
         for path in Path(folder).rglob("*"):
             assert path.is_dir() or key.encode() not in path.read_bytes()
 
@@ -584,7 +588,7 @@ def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
         ("pipe.jsonl", "cannot be read: unreadable")
     ]
     assert [one.id for one in done.sessions] == [SESSION]
-    assert len(list(Path(vault.state(), cursors.FOLDER).glob("*.json"))) == 1
+    assert len(list(Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"))) == 1
 
 
 def test_a_codex_rollout(vault: Vault, here: Caller, repo: Path) -> None:
@@ -731,9 +735,9 @@ def test_several_hosts_at_once(
         ("copilot", "c0ffee"),
     ]
     assert {note.get("host") for note in events(vault).values()} == {"claude", "codex", "copilot"}
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         import_(vault, here, "claude codex", path=str(folder))
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         import_(vault, here, "claude winamp")
 
 
@@ -747,9 +751,9 @@ def test_one_transcript_by_its_path_whichever_project_it_is_of(
 
 
 def test_what_cannot_be_asked(vault: Vault, here: Caller) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         import_(vault, here, "winamp")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         import_(vault, here, "claude", path="nowhere")
     assert import_(vault, here, "claude").sessions == ()
 
@@ -840,10 +844,10 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
         for _ in range(200):
             file.write(line + "\n")
     code = (
-        "import resource, sys; from cortex.hosts import reader; from cortex.hosts.segmenter import stretches;"
-        "from cortex.hosts.tail import START;"
+        "import resource, sys; from cortex.hosts import new_reader; from cortex.hosts.segmenter import iter_segments;"
+        "from cortex.hosts.tail import FILE_START;"
         "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "list(stretches(sys.argv[1], reader('claude'), START, lambda piece: ('', '')));"
+        "list(iter_segments(sys.argv[1], new_reader('claude'), FILE_START, lambda piece: ('', '')));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)"
     )
     run = subprocess.run(
@@ -854,8 +858,8 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
 
 
 def test_a_command_and_a_plan_stand_in_ids_as_they_did_in_the_first_version() -> None:
-    piece = Piece("ran", command=Command("make 'x'"), plan=(Step("Try", True),))
+    piece = TranscriptItem("ran", command=CommandRun("make 'x'"), plan=(PlannedStep("Try", True),))
     assert _as_in_earlier_ids(piece) == (
         "Command(line=\"make 'x'\", outcome='ok')\0(Step(text='Try', done=True),)"
     )
-    assert _as_in_earlier_ids(Piece("said")) == "None\0()"
+    assert _as_in_earlier_ids(TranscriptItem("said")) == "None\0()"

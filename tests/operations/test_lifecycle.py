@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, NotFound
-from cortex.index.refresh import look
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.index.refresh import query_index
 from cortex.operations import VERBS
-from cortex.operations.find.note_ranks import moment_of, ranked, signals
+from cortex.operations.find.note_ranks import rank_notes, signals_where, timestamp_of
 from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
-from cortex.operations.records.lifecycle import lifecycle, prune
+from cortex.operations.records.lifecycle import lifecycle
+from cortex.operations.records.prune import prune
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -155,7 +156,7 @@ def test_the_branch_that_is_checked_out_is_the_current_one(
 
 def test_a_score_of_nothing_offers_what_there_is(vault_from: Write, caller: Caller) -> None:
     vault = vault_from(record("something-long"))
-    with pytest.raises(NotFound) as error:
+    with pytest.raises(NotFoundError) as error:
         score(vault, caller, "somethink-long")
     assert "something-long" in error.value.hint
 
@@ -223,13 +224,13 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     )  # fmt: skip
 
     def order(branch: str) -> list[str]:
-        return look(
+        return query_index(
             vault,
             caller.progress,
             lambda now: [
                 one.id
-                for one, _ in ranked(
-                    vault, now, caller, now.catalogue.standings("tier = 0"), branch
+                for one, _ in rank_notes(
+                    vault, now, caller, now.catalogue.metadata_rows("tier = 0"), branch
                 )
             ],
         )
@@ -242,7 +243,9 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
         "old",
     ]
     assert order("").index("here") > order("b").index("here") or order("") != order("b")
-    known = look(vault, caller.progress, lambda now: signals(vault, now, "id = ?", ("sure",)))
+    known = query_index(
+        vault, caller.progress, lambda now: signals_where(vault, now, "id = ?", ("sure",))
+    )
     assert [one.confidence for one in known.values()] == [1.0]
 
 
@@ -258,7 +261,7 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     ],
 )
 def test_times_as_people_write_them(text: str, moment: int) -> None:
-    assert moment_of(text) == moment
+    assert timestamp_of(text) == moment
 
 
 def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller) -> None:
@@ -396,7 +399,7 @@ def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(
 
 
 def written(vault: Vault, id_: str, *, days_ago: int) -> None:
-    moment = access_log.seconds("2026-11-20T16:45:12Z") - days_ago * 86400
+    moment = access_log.epoch_seconds("2026-11-20T16:45:12Z") - days_ago * 86400
     os.utime(Path(vault.root, f"records/gotcha/{id_}.md"), (moment, moment))
 
 
@@ -520,7 +523,7 @@ def test_what_was_pruned_comes_back_from_git(
 def test_a_pass_of_no_size_is_refused(
     vault: Vault, caller: Caller, verb: Callable, number: int
 ) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         verb(vault, caller, number=number)
 
 
@@ -530,9 +533,9 @@ def test_while_git_is_in_the_middle_of_something_nothing_is_changed(
     vault = vault_from(crowd() + record("faded", "confidence: 0.1"))
     commit(vault, git)
     Path(vault.root, ".git/MERGE_HEAD").write_text(git(vault.root, "rev-parse", "HEAD"))
-    with pytest.raises(Conflict):
+    with pytest.raises(ConflictError):
         lifecycle(vault, caller)
-    with pytest.raises(Conflict):
+    with pytest.raises(ConflictError):
         prune(vault, caller, yes=True)
     assert len(lifecycle(vault, caller, dry_run=True).records) == 1
 
@@ -560,7 +563,7 @@ def test_the_verbs_read_no_whoosh() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
-    assert access_log.seconds("1970-01-01T00:00:01Z") == 1
+    assert access_log.epoch_seconds("1970-01-01T00:00:01Z") == 1
 
 
 @pytest.mark.parametrize(

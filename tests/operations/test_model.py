@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError
-from cortex.operations.capture.ask_model import MOST_ANSWERED, ask
+from cortex.operations.capture.ask_model import MAX_ANSWER_BYTES, ask_model
 
 ANSWER = """import json, os, sys
 asked = sys.stdin.read()
@@ -29,7 +29,7 @@ def model(tmp_path, text: str) -> str:
 
 def test_it_is_asked_on_standard_input_and_reads_no_secret(tmp_path):
     said = "Decision: the cart lives in SQLite\nDecision: the key is AKIAIOSFODNN7EXAMPLE now"
-    answered = ask(model(tmp_path, ANSWER), said, str(tmp_path))
+    answered = ask_model(model(tmp_path, ANSWER), said, str(tmp_path))
     assert [(one.type, one.text, one.confidence) for one in answered.candidates] == [
         ("decision", "the cart lives in SQLite", 0.8),
         ("decision", "the key is [REDACTED:aws-key] now", 0.8),
@@ -46,7 +46,7 @@ def test_it_is_asked_on_standard_input_and_reads_no_secret(tmp_path):
 )
 def test_what_goes_wrong_is_said(tmp_path, text, message):
     with pytest.raises(CortexError, match=message):
-        ask(model(tmp_path, text), "x" * 300_000, str(tmp_path))
+        ask_model(model(tmp_path, text), "x" * 300_000, str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_goes_wrong_is_said(tmp_path, text, message):
 )
 def test_a_command_that_is_none_is_said(tmp_path, command, message):
     with pytest.raises(CortexError, match=message):
-        ask(command, "x", str(tmp_path))
+        ask_model(command, "x", str(tmp_path))
 
 
 SLOW = """import pathlib, subprocess, sys, time
@@ -68,7 +68,7 @@ time.sleep(60)
 def test_one_that_does_not_answer_is_ended_with_what_it_started(tmp_path):
     begun = time.monotonic()
     with pytest.raises(CortexError, match="no answer within 2 s"):
-        ask(model(tmp_path, SLOW), "x\n", str(tmp_path), patience=2)
+        ask_model(model(tmp_path, SLOW), "x\n", str(tmp_path), patience=2)
     assert time.monotonic() - begun < 30
     time.sleep(4)
     assert not (tmp_path / "late").exists()
@@ -92,10 +92,10 @@ def peak() -> int:
 def test_one_that_never_stops_answering_is_ended_with_what_it_started(tmp_path):
     begun, before = time.monotonic(), peak()
     with pytest.raises(CortexError, match="answered more than 1,000,000 bytes") as error:
-        ask(model(tmp_path, ENDLESS.replace("{fd}", "1")), "x\n", str(tmp_path))
+        ask_model(model(tmp_path, ENDLESS.replace("{fd}", "1")), "x\n", str(tmp_path))
     assert error.value.hint
     assert time.monotonic() - begun < 60
-    assert peak() - before < 20 * MOST_ANSWERED // 1000
+    assert peak() - before < 20 * MAX_ANSWER_BYTES // 1000
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
     time.sleep(4)
@@ -105,19 +105,19 @@ def test_one_that_never_stops_answering_is_ended_with_what_it_started(tmp_path):
 def test_one_that_never_stops_complaining_is_ended_in_time(tmp_path):
     before = peak()
     with pytest.raises(CortexError, match="no answer within 2 s"):
-        ask(model(tmp_path, ENDLESS.replace("{fd}", "2")), "x\n", str(tmp_path), patience=2)
-    assert peak() - before < 20 * MOST_ANSWERED // 1000
+        ask_model(model(tmp_path, ENDLESS.replace("{fd}", "2")), "x\n", str(tmp_path), patience=2)
+    assert peak() - before < 20 * MAX_ANSWER_BYTES // 1000
 
 
 def test_an_answer_of_the_largest_size_is_taken(tmp_path):
-    text = f"print('[]'.ljust({MOST_ANSWERED - 1}))"
-    assert ask(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
+    text = f"print('[]'.ljust({MAX_ANSWER_BYTES - 1}))"
+    assert ask_model(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
 
 
 def test_an_answer_counts_though_a_child_keeps_the_pipe_open(tmp_path):
     begun = time.monotonic()
     text = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); print('[]')"
-    assert ask(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
+    assert ask_model(model(tmp_path, text), "x\n", str(tmp_path)).candidates == ()
     assert time.monotonic() - begun < 30
 
 

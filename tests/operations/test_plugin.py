@@ -16,10 +16,10 @@ import pytest
 from cortex import __version__
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.main import verb
+from cortex.interfaces.cli.main import load_verb
 from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
-from cortex.operations.care.plugin import COMMANDS, texts
+from cortex.operations.care.plugin import COMMANDS, plugin_files
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugins/claude"
@@ -30,7 +30,7 @@ def test_the_committed_files_are_what_is_made() -> None:
     there = {str(path.relative_to(ROOT)) for path in PLUGIN.rglob("*") if path.is_file()} | {
         ".claude-plugin/marketplace.json"
     }
-    made = texts()
+    made = plugin_files()
     for name, text in made.items():
         path = ROOT / name
         if os.environ.get("CORTEX_UPDATE") == "1" and (
@@ -111,7 +111,7 @@ def test_each_command_in_them_is_understood(name) -> None:
         _, called, *words = shlex.split(re.split(r" [<|]", line)[0])
         assert called in VERBS, line
         if words:
-            assert arguments.plain(declaration_of(verb(called)), words) is not None, line
+            assert arguments.try_parse(declaration_of(load_verb(called)), words) is not None, line
     allowed = re.findall(r"Bash\((cortex [a-z ]+):\*\)", head)
     assert {line.split()[1] for line in allowed} <= set(VERBS)
     assert not allowed or all(line.startswith(tuple(allowed)) for line in lines)
@@ -188,12 +188,14 @@ console.log(JSON.stringify(told))
 def test_the_hosts_are_those_that_hooks_understand() -> None:
     from cortex.interfaces.hook import payloads as spoken
 
-    assert set(HOSTS) <= set(spoken.DIALECTS)
+    assert set(HOSTS) <= set(spoken.PAYLOAD_MAPPINGS)
     for host in HOSTS.values():
-        for on in host.ons:
-            assert spoken.word_of(host.name, on.event) == on.event
-            assert spoken.word_of(host.name, on.name) == on.event, (host.name, on.name)
-            assert (on.silence == "{}") == (on.event in spoken.DIALECTS[host.name].silent), (
+        for on in host.events:
+            assert spoken.canonical_event(host.name, on.event) == on.event
+            assert spoken.canonical_event(host.name, on.name) == on.event, (host.name, on.name)
+            assert (on.empty_answer == "{}") == (
+                on.event in spoken.PAYLOAD_MAPPINGS[host.name].empty_json_events
+            ), (
                 host.name,
                 on.name,
             )

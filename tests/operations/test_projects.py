@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save
 from cortex.operations.care.status import status as status_of
 from cortex.operations.find.recall import recall
-from cortex.operations.plan.actions import actions, meetings
-from cortex.operations.projects.project import identity_of, project
+from cortex.operations.plan.actions import actions
+from cortex.operations.plan.meetings import meetings
+from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.topic import topic
 from cortex.operations.sessions.context import context
 from cortex.operations.sessions.session import session
@@ -208,14 +209,14 @@ def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_fr
 def test_where_a_folders_name_comes_from(tmp_path, git) -> None:
     place = tmp_path / "code/My Shop"
     (place / "sub").mkdir(parents=True)
-    assert identity_of(str(place / "sub")).source == "folder"
+    assert identify_project(str(place / "sub")).source == "folder"
     git(place, "init", "-q")
-    assert identity_of(str(place / "sub"))[:2] == (checkout.project_of(str(place)), "folder")
+    assert identify_project(str(place / "sub"))[:2] == (checkout.project_of(str(place)), "folder")
     git(place, "remote", "add", "origin", "https://example.org/team/shop.git")
-    assert identity_of(str(place / "sub"))[:2] == ("shop", "remote")
+    assert identify_project(str(place / "sub"))[:2] == ("shop", "remote")
     (place / ".cortex-project").write_text("The Shop\n")
-    assert identity_of(str(place / "sub"))[:2] == ("the-shop", "file")
-    assert identity_of("/").source == "none"
+    assert identify_project(str(place / "sub"))[:2] == ("the-shop", "file")
+    assert identify_project("/").source == "none"
 
 
 def test_a_folder_that_nothing_is_known_of_is_shown_with_its_name(vault, caller, cortex) -> None:
@@ -252,7 +253,7 @@ def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, co
         assert changed == {"project: shop-k3f7", "project: shop", "merged_from: [shop-k3f7]"}
     assert not any(path.startswith("briefings/shop-k3f7/") for path in after)
     assert heal(shops, caller, check=True).stale == ()
-    assert settings.load(shops.root).project("shop-k3f7") == "shop"
+    assert settings.load(shops.root).resolve_project("shop-k3f7") == "shop"
     undo = cortex(*done.next.split()[1:])
     assert undo.stdout.startswith("2 notes and 1 session of shop went back to shop-k3f7\n")
     now = files_of(shops)
@@ -283,11 +284,11 @@ def test_merged_on_and_on_each_step_goes_back(vault, caller) -> None:
     project(vault, caller, "merge", "b", "c", yes=True)
     assert settings.load(vault.root).aliases == (("a", "c"), ("b", "c"))
     assert b"merged_from: [a, b]" in files_of(vault)["n0.md"]
-    with pytest.raises(Conflict, match="was merged into c after that"):
+    with pytest.raises(ConflictError, match="was merged into c after that"):
         project(vault, caller, "unmerge", "a")
-    with pytest.raises(Conflict, match="was merged into"):
+    with pytest.raises(ConflictError, match="was merged into"):
         project(vault, caller, "merge", "c", "a")
-    with pytest.raises(Conflict, match="was merged into b"):
+    with pytest.raises(ConflictError, match="was merged into b"):
         project(vault, caller, "merge", "a", "d")
     project(vault, caller, "unmerge", "b", yes=True)
     project(vault, caller, "unmerge", "a", yes=True)
@@ -343,15 +344,20 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
 @pytest.mark.parametrize(
     ("words", "error", "message", "hint"),
     [
-        (("merge", "shop", "shop"), Invalid, "one project already", "list"),
-        (("merge", "shop", ""), Invalid, "two projects", "merge A B"),
-        (("merge", "", "shop"), Invalid, "two projects", "merge A B"),
-        (("merge", "shop-k3f", "shop"), NotFound, "no note says", "shop-k3f7"),
-        (("merge", "shop", "shop-k3f8"), NotFound, "no note says", "shop-k3f7"),
-        (("unmerge", "shop", ""), NotFound, "was not merged", "unmerge A B"),
-        (("unmerge", "shop", "shop-k3f7"), NotFound, "nothing in shop-k3f7 was merged", "list"),
-        (("show", "shap", ""), NotFound, "no note says", "shop"),
-        (("burn", "", ""), Invalid, "cannot be told", "list|show|merge|unmerge"),
+        (("merge", "shop", "shop"), InvalidInputError, "one project already", "list"),
+        (("merge", "shop", ""), InvalidInputError, "two projects", "merge A B"),
+        (("merge", "", "shop"), InvalidInputError, "two projects", "merge A B"),
+        (("merge", "shop-k3f", "shop"), NotFoundError, "no note says", "shop-k3f7"),
+        (("merge", "shop", "shop-k3f8"), NotFoundError, "no note says", "shop-k3f7"),
+        (("unmerge", "shop", ""), NotFoundError, "was not merged", "unmerge A B"),
+        (
+            ("unmerge", "shop", "shop-k3f7"),
+            NotFoundError,
+            "nothing in shop-k3f7 was merged",
+            "list",
+        ),
+        (("show", "shap", ""), NotFoundError, "no note says", "shop"),
+        (("burn", "", ""), InvalidInputError, "cannot be told", "list|show|merge|unmerge"),
     ],
 )
 def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> None:
@@ -364,7 +370,7 @@ def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> N
 
 def test_into_a_name_that_no_capture_can_have_it_goes_the_other_way(vault, caller) -> None:
     named(vault, "Shop", "shop")
-    with pytest.raises(Invalid) as raised:
+    with pytest.raises(InvalidInputError) as raised:
         project(vault, caller, "merge", "shop", "Shop")
     assert raised.value.hint.endswith("cortex project merge Shop shop")
     done = project(vault, caller, "merge", "Shop", "shop", yes=True)
@@ -402,21 +408,21 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
     file.write_bytes(text.encode())
     before = tomllib.loads(text).get("projects", {}).get("aliases", {})
     try:
-        assert project_aliases.put(vault.root, "a.b-c", "d")
-    except Invalid as error:
+        assert project_aliases.add(vault.root, "a.b-c", "d")
+    except InvalidInputError as error:
         assert "yourself" in error.hint
         assert file.read_bytes() == text.encode()
         assert text == "[projects]\naliases.x = 'y'\n"
         return
     now = file.read_bytes().decode()
-    assert project_aliases.held(vault.root) == before | {"a.b-c": "d"}
+    assert project_aliases.read_all(vault.root) == before | {"a.b-c": "d"}
     assert [
         line for line in text.splitlines() if line not in now.splitlines() and "aliases" not in line
     ] == []
-    assert not project_aliases.put(vault.root, "a.b-c", "d")
-    assert project_aliases.drop(vault.root, "a.b-c")
-    assert project_aliases.held(vault.root) == before
-    assert not project_aliases.drop(vault.root, "a.b-c")
+    assert not project_aliases.add(vault.root, "a.b-c", "d")
+    assert project_aliases.remove(vault.root, "a.b-c")
+    assert project_aliases.read_all(vault.root) == before
+    assert not project_aliases.remove(vault.root, "a.b-c")
 
 
 @pytest.mark.parametrize(
@@ -425,7 +431,7 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
 def test_settings_that_cannot_be_read_are_not_written(shops, caller, text) -> None:
     Path(shops.root, "cortex.toml").write_text(text)
     before = files_of(shops)
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
     assert {
         path: data
@@ -469,9 +475,9 @@ def test_a_worktree_is_the_project_of_its_main_work_tree_and_says_why(tmp_path, 
     git(main, "init", "-q")
     git(main, "commit", "-q", "--allow-empty", "-m", "begin")
     git(main, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    of_main, of_side = identity_of(str(main)), identity_of(str(tmp_path / "side"))
+    of_main, of_side = identify_project(str(main)), identify_project(str(tmp_path / "side"))
     assert of_side == of_main
     assert of_side.source == "folder"
     (main / ".cortex-project").write_text("shop\n")
-    assert identity_of(str(tmp_path / "side")) == identity_of(str(main))
-    assert identity_of(str(tmp_path / "side")).source == "file"
+    assert identify_project(str(tmp_path / "side")) == identify_project(str(main))
+    assert identify_project(str(tmp_path / "side")).source == "file"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.claims import Claim, claim_of
+from cortex.core.claims import RecordClaims, extract_claims
 from cortex.index import refresh
 from cortex.operations.find import verify_claims
-from cortex.operations.find.verify_claims import doubts
-from cortex.vault.git import git as gits
-from cortex.vault.state.briefing_cache import stamp as stamp_of
+from cortex.operations.find.verify_claims import find_contradictions
+from cortex.vault.git import git_cli as gits
+from cortex.vault.state.briefing_cache import file_stamp as stamp_of
 
 CREATED = "2026-11-01T12:00:00Z"
 Git = Callable[..., str]
@@ -137,10 +137,10 @@ def _made(root: Path, git: Git, commit: Callable[..., str]) -> Path:
 
 
 def told(folder: Path, *texts: str, branch: str = "", created: str = CREATED) -> dict[str, str]:
-    claims = [claim_of(text, "", text, branch, created) for text in texts]
-    found = doubts(str(folder), claims)
+    claims = [extract_claims(text, "", text, branch, created) for text in texts]
+    found = find_contradictions(str(folder), claims)
     assert not found.problems
-    return {text: doubt.why for text, doubt in found.doubts.items()}
+    return {text: doubt.reason for text, doubt in found.contradictions.items()}
 
 
 GONE = {
@@ -186,11 +186,13 @@ def test_many_missing_files_are_looked_up_like_few(shop: Path) -> None:
 def test_what_was_gone_already_when_it_was_claimed_is_history(shop: Path) -> None:
     assert told(shop, *GONE, created="2026-11-20T00:00:00Z") == {}
     both = [
-        claim_of(f"{day} {text}", "", text, "", f"2026-11-{day}T12:00:01Z")
+        extract_claims(f"{day} {text}", "", text, "", f"2026-11-{day}T12:00:01Z")
         for text in GONE
         for day in ("01", "09")
     ]
-    assert doubts(str(shop), both).doubts.keys() == {f"01 {text}" for text in GONE}
+    assert find_contradictions(str(shop), both).contradictions.keys() == {
+        f"01 {text}" for text in GONE
+    }
 
 
 def test_a_claim_of_the_same_second_came_before_the_commit(shop: Path) -> None:
@@ -329,10 +331,12 @@ def test_nothing_outside_the_project_is_looked_at(shop: Path, tmp_path: Path) ->
     outside = tmp_path / "outside"
     outside.mkdir()
     (shop / "link").symlink_to(outside)
-    claim = Claim("x", "", "", "", CREATED, ("link/secret.py", "src/app/kept.py"), ())
-    found = doubts(str(shop), [claim])
-    assert found.doubts == {}
-    assert not [path for path, _ in found.used if not path.startswith(str(shop)) or "link" in path]
+    claim = RecordClaims("x", "", "", "", CREATED, ("link/secret.py", "src/app/kept.py"), ())
+    found = find_contradictions(str(shop), [claim])
+    assert found.contradictions == {}
+    assert not [
+        path for path, _ in found.file_stamps if not path.startswith(str(shop)) or "link" in path
+    ]
 
 
 def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_not_doubted(
@@ -358,28 +362,28 @@ def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_no
 
 def test_a_damaged_manifest_is_a_problem_and_no_doubt(shop: Path) -> None:
     (shop / "package.json").write_text("{")
-    found = doubts(
-        str(shop), [claim_of("x", "", "We use redis. See `src/app/old.py`.", "", CREATED)]
+    found = find_contradictions(
+        str(shop), [extract_claims("x", "", "We use redis. See `src/app/old.py`.", "", CREATED)]
     )
-    assert found.doubts["x"].why == "src/app/old.py is gone"
+    assert found.contradictions["x"].reason == "src/app/old.py is gone"
     assert [problem.where for problem in found.problems] == ["package.json"]
 
 
 def test_a_git_that_fails_or_hangs_is_a_problem(
     shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    claim = claim_of("x", "", "See `src/app/old.py`.", "", CREATED)
+    claim = extract_claims("x", "", "See `src/app/old.py`.", "", CREATED)
     (tmp_path / "bin").mkdir()
     false = tmp_path / "bin/git"
     false.write_text("#!/bin/sh\necho fatal: broken >&2\nexit 128\n")
     false.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    found = doubts(str(shop), [claim])
-    assert found.doubts == {}
+    found = find_contradictions(str(shop), [claim])
+    assert found.contradictions == {}
     assert "broken" in found.problems[0].message
     false.write_text("#!/bin/sh\nsleep 20\n")
-    monkeypatch.setattr(verify_claims.file_history, "_SECONDS", 0.2)
-    assert "longer than" in doubts(str(shop), [claim]).problems[0].message
+    monkeypatch.setattr(verify_claims.file_history, "_TIMEOUT_SECONDS", 0.2)
+    assert "longer than" in find_contradictions(str(shop), [claim]).problems[0].message
 
 
 def test_the_repository_s_own_settings_change_nothing(shop: Path, git: Git) -> None:
@@ -428,13 +432,13 @@ def test_git_is_not_called_when_all_is_well_and_once_for_files(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    attempt = gits.attempt
+    attempt = gits.run_unchecked
 
-    def counted(directory: str, arguments: Sequence[str], **options: object) -> gits.Ran:
+    def counted(directory: str, arguments: Sequence[str], **options: object) -> gits.GitResult:
         calls.append(" ".join(arguments))
         return attempt(directory, arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(gits, "attempt", counted)
+    monkeypatch.setattr(gits, "run_unchecked", counted)
     told(shop, "In `src/app/kept.py`, we use httpx.", branch="feature/old-name")
     assert calls == []
     told(shop, "In `src/app/old.py` and src/app/moved.py.")
@@ -449,14 +453,14 @@ def test_every_change_that_could_change_the_answer_changes_a_stamp(
     shop: Path, git: Git, commit: Callable[..., str]
 ) -> None:
     claims = [
-        claim_of(text, "", text, branch, CREATED)
+        extract_claims(text, "", text, branch, CREATED)
         for text in (*GONE, *KEPT)
         for branch in ("main", "feature/abandoned", "feature/new-name")
     ]
 
     def changes(change: Callable[[], object]) -> bool:
-        used = doubts(str(shop), claims).used
-        assert all(stamp == refresh.stamp_of(path) for path, stamp in used)
+        used = find_contradictions(str(shop), claims).file_stamps
+        assert all(stamp == refresh.file_stamp(path) for path, stamp in used)
         change()
         return any(stamp != stamp_of(path) for path, stamp in used)
 
@@ -481,7 +485,9 @@ def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files
     def used(text: str) -> set[str]:
         return {
             os.path.relpath(path, shop)
-            for path, _ in doubts(str(shop), [claim_of("x", "", text, "main", CREATED)]).used
+            for path, _ in find_contradictions(
+                str(shop), [extract_claims("x", "", text, "main", CREATED)]
+            ).file_stamps
         }
 
     assert used("In `src/app/old.py`.") >= {
@@ -495,13 +501,13 @@ def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files
 
 def test_edits_are_told_apart_from_doubts_and_only_when_asked_for(shop: Path) -> None:
     claims = [
-        claim_of(text, "", text, "", CREATED)
+        extract_claims(text, "", text, "", CREATED)
         for text in ("In `src/app/edited.py`.", "In `src/app/kept.py`.", "In `src/app/old.py`.")
     ]
-    assert doubts(str(shop), claims).changed == {}
-    found = doubts(str(shop), claims, changed=True)
-    assert found.changed == {"In `src/app/edited.py`.": ("src/app/edited.py",)}
-    assert list(found.doubts) == ["In `src/app/old.py`."]
+    assert find_contradictions(str(shop), claims).edited_files == {}
+    found = find_contradictions(str(shop), claims, changed=True)
+    assert found.edited_files == {"In `src/app/edited.py`.": ("src/app/edited.py",)}
+    assert list(found.contradictions) == ["In `src/app/old.py`."]
 
 
 def test_a_name_that_would_leave_its_line_is_not_told(
@@ -519,10 +525,11 @@ def test_a_rejection_is_doubted_when_what_was_rejected_is_used(shop: Path) -> No
         "Use left-pad. In src/app/old.py.",
         "Use httpx everywhere.",
     )
-    claims = [claim_of(text, text, "", "", CREATED, rejected=True) for text in texts]
-    assert {id_: doubt.why for id_, doubt in doubts(str(shop), claims).doubts.items()} == {
-        texts[1]: "left-pad is in pyproject.toml now"
-    }
+    claims = [extract_claims(text, text, "", "", CREATED, rejected=True) for text in texts]
+    assert {
+        id_: doubt.reason
+        for id_, doubt in find_contradictions(str(shop), claims).contradictions.items()
+    } == {texts[1]: "left-pad is in pyproject.toml now"}
 
 
 def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(

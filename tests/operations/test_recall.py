@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import CortexError, Invalid, NotFound
-from cortex.index.refresh import look
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
-from cortex.operations.find.note_ranks import MOST_RANKED, candidates
+from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
-from cortex.operations.find.spans import since_of
+from cortex.operations.find.spans import parse_since
 from cortex.operations.find.timeline import timeline
-from cortex.operations.plan.actions import actions, is_date, meetings
+from cortex.operations.plan.actions import actions, is_date
+from cortex.operations.plan.meetings import meetings
 from cortex.operations.sessions.context import context
 from cortex.operations.share.heal import heal
 from cortex.vault.state import access_log
@@ -205,14 +206,14 @@ def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from,
     assert ids(recall(vault, caller, "zebra crossing")) == ["plain-b", "plain-a"]
     assert ids(recall(vault, caller)) == ["weighty", "plain-b", "plain-a"]
     for _ in range(40):
-        access_log.mark(vault, caller, "show", ["plain-a"])
+        access_log.append(vault, caller, "show", ["plain-a"])
     assert ids(recall(vault, caller, "zebra crossing")) == ["plain-a", "plain-b"]
 
 
 def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller) -> None:
     recall(held, caller, "links", project="p", number=1)
     timeline(held, caller, "mine")
-    assert {id_: one.count for id_, one in access_log.counts(held).items()} == {
+    assert {id_: one.count for id_, one in access_log.read_counts(held).items()} == {
         "use-links": 1,
         "mine": 1,
     }
@@ -226,28 +227,30 @@ def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller) -> N
 
 def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault, caller) -> None:
     folder = Path(vault.root, "records")
-    for number in range(MOST_RANKED + 50):
+    for number in range(MAX_RANKED + 50):
         text = f"---\nid: note-{number:04}\ntype: note\nproject: p\ncreated: 2026-10-{1 + number // 40:02}T10:00:00Z\n---\n\nx\n"
         (folder / f"note-{number:04}.md").write_text(text)
     (folder / "old.md").write_text(
         "---\nid: old\ntype: decision\nproject: p\ncreated: 2020-01-01T10:00:00Z\npinned: true\n---\n\nx\n"
     )
-    access_log.mark(vault, caller, "show", ["note-0000"])
+    access_log.append(vault, caller, "show", ["note-0000"])
     (folder / "code.md").write_text(
         "---\nid: code\ntype: code\nproject: p\ncreated: 2020-01-01T10:00:00Z\npriority: 10\n---\n\nx\n"
     )
     answer = recall(vault, caller, number=200)
     assert {"old", "note-0000"} <= set(ids(answer))
-    assert answer.more == MOST_RANKED + 52 - 200
+    assert answer.more == MAX_RANKED + 52 - 200
     assert ids(answer)[0] == "old"
     assert ids(context(vault, caller, project="p", number=100)) == ids(answer)[:100]
-    held = look(
+    held = query_index(
         vault,
         caller.progress,
-        lambda now: [one.id for one in candidates(vault, now, "tier = 0", (), MOST_RANKED + 52)],
+        lambda now: [
+            one.id for one in select_for_ranking(vault, now, "tier = 0", (), MAX_RANKED + 52)
+        ],
     )
     assert {"old", "code", "note-0000"} <= set(held)  # code endures too
-    assert len(held) < MOST_RANKED
+    assert len(held) < MAX_RANKED
 
 
 @pytest.mark.parametrize(
@@ -264,17 +267,21 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     ],
 )
 def test_what_cannot_be_asked_is_said(held, caller, wrong) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         recall(held, caller, **wrong)
     assert refused.value.hint
 
 
 def test_spans() -> None:
-    assert since_of("7d", NOW) == since_of("1w", NOW) == access_log.seconds(NOW) - 7 * 86400
-    assert since_of(" 2026-11-20 ", NOW) == access_log.seconds("2026-11-20T00:00:00Z")
+    assert (
+        parse_since("7d", NOW)
+        == parse_since("1w", NOW)
+        == access_log.epoch_seconds(NOW) - 7 * 86400
+    )
+    assert parse_since(" 2026-11-20 ", NOW) == access_log.epoch_seconds("2026-11-20T00:00:00Z")
     for wrong in ("", "7", "type:x", '7d" x', "1d type:note"):
-        with pytest.raises(Invalid):
-            since_of(wrong, NOW)
+        with pytest.raises(InvalidInputError):
+            parse_since(wrong, NOW)
 
 
 def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
@@ -289,7 +296,7 @@ def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
         "journal/2026-11-19.md",
         "new-gotcha",
     ]
-    with pytest.raises(NotFound, match="use-lynx"):
+    with pytest.raises(NotFoundError, match="use-lynx"):
         timeline(held, caller, "use-lynx")
 
 
@@ -426,7 +433,7 @@ def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller)
         6,
     )
     assert ids(actions(to_do, caller, project="q")) == []
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         actions(to_do, caller, overdue=True, done=True)
 
 

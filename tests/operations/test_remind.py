@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import context_markers
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.operations.find.remind import MOST_CHARACTERS, remind
+from cortex.operations.find.remind import MAX_CHARS, remind
 from cortex.operations.find.search import search
-from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.archive import archive
+from cortex.operations.records.delete import delete
 from cortex.operations.records.supersede import supersede
-from cortex.operations.sessions.brief import brief, key_of
+from cortex.operations.sessions.brief import brief, briefing_key
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log, briefing_cache, reminder_log
 
@@ -82,7 +83,7 @@ def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, calle
         answer.text.splitlines()[2]
         == f"- [ledger-wal-aaaaaa] decision 2026-11-01: The ledger writes ahead | {line.text}"
     )
-    assert context_markers.without(f"before {answer.text} after") == "before  after"
+    assert context_markers.strip_injected(f"before {answer.text} after") == "before  after"
     assert answer.problems == ()
 
 
@@ -233,7 +234,7 @@ def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault) ->
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
     assert told(LEDGER, session="s1") == []
     assert told(LEDGER, session="s2") == told(LEDGER) == told(LEDGER) == ["ledger-wal-aaaaaa"]
-    reminder_log.forget(vault, "s1")
+    reminder_log.reset_reminders(vault, "s1")
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
 
 
@@ -265,9 +266,11 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
     vault_from(
         record("another-aaaaaa", "Another one")
     )  # as a hook that captures does: what is kept holds no more
-    assert briefing_cache.kept(vault, key_of(caller.cwd, "app", "main")) is None
+    assert (
+        briefing_cache.read_cached_briefing(vault, briefing_key(caller.cwd, "app", "main")) is None
+    )
     assert remind(vault, caller, ASKED, session="s0", **here).lines  # nobody told us that it began
-    reminder_log.forget(vault, "s1")  # as its start does
+    reminder_log.reset_reminders(vault, "s1")  # as its start does
     assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
 
 
@@ -326,13 +329,13 @@ def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, cal
 
 def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
     for number in range(80):
-        reminder_log.remember(vault, f"../s {number}\n", ["a-aaaaaa", "two words"])
-    folder = Path(vault.state(), reminder_log.FOLDER)
+        reminder_log.append(vault, f"../s {number}\n", ["a-aaaaaa", "two words"])
+    folder = Path(vault.state_folder(), reminder_log.LOG_FOLDER)
     assert len(list(folder.iterdir())) == 64
-    assert reminder_log.reminded(vault, "../s 79\n") == {"a-aaaaaa"}
-    assert reminder_log.reminded(vault, "../s 0\n") == frozenset()
+    assert reminder_log.read_ids(vault, "../s 79\n") == {"a-aaaaaa"}
+    assert reminder_log.read_ids(vault, "../s 0\n") == frozenset()
     for _ in range(3000):
-        reminder_log.remember(
+        reminder_log.append(
             vault, "long", ["an-id-of-some-length-that-fills-the-file-quickly-aaaaaa"]
         )
     assert max(path.stat().st_size for path in folder.iterdir()) < 65_000
@@ -361,7 +364,7 @@ def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt) -> 
 
 
 def test_what_cortex_itself_injected_into_a_prompt_is_no_part_of_it(told) -> None:
-    assert told(LEDGER, f"{context_markers.framed('briefing', ASKED)}\nthanks") == []
+    assert told(LEDGER, f"{context_markers.wrap('briefing', ASKED)}\nthanks") == []
 
 
 def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller) -> None:
@@ -372,7 +375,7 @@ def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller)
     )
     answer = remind(vault_from(notes), caller, "ledger journal replay", project="app", number=20)
     assert 1 < len(answer.lines) <= 9
-    assert len(answer.text) <= MOST_CHARACTERS
+    assert len(answer.text) <= MAX_CHARS
     assert answer.text.count("</cortex-memory>") == 1
     assert "\x1b" not in answer.text
     assert "\u202e" not in answer.text
@@ -413,7 +416,7 @@ def test_what_may_not_be_told_keeps_nothing_else_back(told) -> None:
 
 
 def test_a_number_that_is_none_is_refused(vault, caller) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         remind(vault, caller, "x", number=0)
 
 
@@ -435,7 +438,7 @@ def test_the_persons_own_vault_gives_what_is_theirs_everywhere(
         "mine-aaaaaa",
         "taste-aaaaaa",
     }
-    assert remind(project._replace(named=True), caller, ASKED, project="app").lines == ()
+    assert remind(project._replace(is_explicit=True), caller, ASKED, project="app").lines == ()
     shutil.rmtree(own.root)
     assert remind(project, caller, ASKED, project="app").lines == ()
 
@@ -472,7 +475,7 @@ def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(
 ) -> None:
     vault = vault_from(OTHERS + LEDGER)
     assert remind(vault, caller, ASKED, project="app").lines
-    path = Path(vault.cache(), damage)
+    path = Path(vault.cache_folder(), damage)
     for file in path.iterdir() if path.is_dir() else [path]:
         status = file.stat()
         file.write_bytes(b"\x80" * status.st_size)
@@ -485,10 +488,10 @@ def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
     vault = vault_from(OTHERS + LEDGER)
     remind(vault, caller, ASKED, project="app")
     remind(vault, caller._replace(source="hook"), ASKED, project="app")
-    assert "ledger-wal-aaaaaa" in Path(vault.state(), access_log.LOG).read_text()
-    assert access_log.counts(vault) == {}
+    assert "ledger-wal-aaaaaa" in Path(vault.state_folder(), access_log.LOG_FILE).read_text()
+    assert access_log.read_counts(vault) == {}
     search(vault, caller, "ledger")
-    assert access_log.counts(vault)["ledger-wal-aaaaaa"].count == 1
+    assert access_log.read_counts(vault)["ledger-wal-aaaaaa"].count == 1
 
 
 def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from benchmarks import reminders
-from cortex.core.model.caller import silent
-from cortex.index.refresh import look
+from cortex.core.model.caller import no_progress
+from cortex.index.refresh import query_index
 
 
 def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(
@@ -23,7 +23,7 @@ def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_someth
     known = "".join(name for _, _, names in os.walk(vaults["later"].root) for name in names)
     assert all(id_ in known for case in cases for id_ in case.must | case.may)
     for vault in vaults.values():
-        look(vault, silent, lambda now: now.found)
+        query_index(vault, no_progress, lambda now: now.outcome)
     told = reminders.marks(vaults, cases)
     assert (told.prompts, told.quiet) == (104, 54)
     assert told.stayed >= 51

@@ -15,18 +15,20 @@ import pytest
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
-from cortex.index.refresh import STATE, look
+from cortex.index.refresh import STATE_FILE, query_index
 from cortex.operations.capture import normalize_now as at_once_module
-from cortex.operations.capture.capture import capture, publish
-from cortex.operations.capture.normalize import normalize, retry
-from cortex.operations.capture.normalize_now import at_once
+from cortex.operations.capture.capture import capture, publish_event
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.normalize_now import normalize_now
 from cortex.operations.capture.passive import passive
+from cortex.operations.capture.retry import retry
 from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
-from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.archive import archive
+from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.topic import topic
@@ -56,7 +58,7 @@ def tick(caller: Caller) -> Clock:
 
 
 def note(vault: Vault, path: str) -> notes.Note:
-    return notes.parse(Path(vault.root, path).read_bytes(), path)
+    return notes.read_strict(Path(vault.root, path).read_bytes(), path)
 
 
 def kept(vault: Vault) -> list[notes.Note]:
@@ -84,7 +86,7 @@ def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex) -
         "outcome": "created", "topic": "", "suggested_topic": "decision/keep-the-index-outside", "similar": [], "note": "", "problems": [],
     }  # fmt: skip
     text = Path(vault.root, saved["path"]).read_text()
-    stamp = events.time_of(saved["event"])
+    stamp = events.time_of_id(saved["event"])
     assert text == (
         f"---\nid: {saved['id']}\ntype: decision\ntitle: Keep the index outside\nstatus: active\nscope: project\nproject: p\ntags: [index, area/db]\n"
         f"created: {stamp}\nupdated: {stamp}\nconfidence: 0.8\npriority: 7\nprovenance:\n  events:\n    - {saved['event']}\n  session: s 1\n---\n\n"
@@ -171,7 +173,7 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None
         first.path,
     )
     held = note(vault, first.path)
-    assert (held.get("title"), held.get("type"), held.texts("tags"), held.get("confidence")) == (
+    assert (held.get("title"), held.get("type"), held.get_list("tags"), held.get("confidence")) == (
         "Use Postgres",
         "architecture",
         ("db", "ops"),
@@ -202,7 +204,7 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> Non
         )
         assert (again.outcome, again.id) == ("duplicate", first.id)
         after = note(vault, first.path)
-        assert (after.text, after.get("title"), after.texts("tags")) == (
+        assert (after.text, after.get("title"), after.get_list("tags")) == (
             before.text,
             "Same",
             ("t",),
@@ -219,10 +221,10 @@ def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_kno
     if (
         not fresh
     ):  # else the first save itself looks, and the catalogue knows its event from the inbox
-        look(vault, lambda *_: None, lambda _: None)
+        query_index(vault, lambda *_: None, lambda _: None)
     first = save(vault, tick(), "One", body="Equal text", project="p")
     if seen:
-        look(vault, lambda *_: None, lambda _: None)
+        query_index(vault, lambda *_: None, lambda _: None)
     assert save(vault, tick(60), " one ", body="Equal text", project="p").id == first.id
     assert save(vault, tick(839), "One", body="Equal text", project="p").id == first.id
     assert save(vault, tick(), "One", body="Equal text", project="q").outcome == "created"
@@ -231,7 +233,7 @@ def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_kno
 
 def test_a_record_that_somebody_moved_is_found_where_it_lies_now(vault, tick) -> None:
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
-    look(vault, lambda *_: None, lambda _: None)
+    query_index(vault, lambda *_: None, lambda _: None)
     os.rename(Path(vault.root, saved.path), Path(vault.root, "My own place.md"))
     again = save(vault, tick(), "Two", topic="pattern/x", project="p")
     assert (again.outcome, again.path, again.id) == ("updated", "My own place.md", saved.id)
@@ -294,10 +296,10 @@ def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
         scope="project",
         tags=("a",),
     )
-    publish(vault, tick(), early)
+    publish_event(vault, tick(), early)
     assert normalize(vault, tick()).changed == (new.path,)
     held = note(vault, new.path)
-    assert (held.get("title"), held.texts("tags"), held.get("created")) == (
+    assert (held.get("title"), held.get_list("tags"), held.get("created")) == (
         "New",
         ("a", "b"),
         "2026-11-20T10:00:00Z",
@@ -315,7 +317,7 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
         newer.id,
         "active",
     )
-    assert note(vault, newer.path).texts("supersedes") == (saved.id,)
+    assert note(vault, newer.path).get_list("supersedes") == (saved.id,)
     assert note(vault, newer.path).fields["relations"] == [
         {"kind": kind, "to": f"[[{saved.id}]]"} for kind in ("supersedes", "derived_from")
     ]
@@ -362,7 +364,7 @@ def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
     vault, tick, options, message
 ) -> None:
     caller = tick()._replace(cwd="/") if options.get("scope") == "project" else tick()
-    with pytest.raises((Invalid, NotFound), match=message) as refused:
+    with pytest.raises((InvalidInputError, NotFoundError), match=message) as refused:
         save(vault, caller, **{"title": "A title", **options})
     assert refused.value.hint
     assert AWS not in refused.value.message
@@ -456,16 +458,16 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
 
 def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monkeypatch) -> None:
     save(vault, tick(), "D0", type="decision", project="p")
-    look(vault, lambda *_: None, lambda _: None)
+    query_index(vault, lambda *_: None, lambda _: None)
 
     def refuse(*_: object) -> None:
         raise AssertionError("this save needs no look at all notes")
 
     with monkeypatch.context() as patch:
         for name in (
-            "cortex.index.refresh.scan",
-            "cortex.operations.capture.normalize_now.heal_by_the_way",
-            "cortex.operations.capture.normalize_now.known",
+            "cortex.index.refresh.scan_notes",
+            "cortex.operations.capture.normalize_now.try_heal",
+            "cortex.operations.capture.normalize_now.load_existing_records",
         ):
             patch.setattr(name, refuse)
         for number in range(3):
@@ -485,9 +487,9 @@ def test_what_another_process_normalized_first_is_answered_all_the_same(vault, t
         title="Title",
         scope="project",
     )
-    captured = publish(vault, caller, event)
+    captured = publish_event(vault, caller, event)
     normalize(vault, caller)
-    (path, outcome), *_ = at_once(vault, caller, captured, event).records
+    (path, outcome), *_ = normalize_now(vault, caller, captured, event).records
     assert (path.startswith("records/note/title-"), outcome) == (True, "created")
 
 
@@ -496,9 +498,9 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
 ) -> None:
     with (
         monkeypatch.context() as patch,
-        lock(os.path.join(vault.state(), "normalize.lock"), "inbox"),
+        lock(os.path.join(vault.state_folder(), "normalize.lock"), "inbox"),
     ):
-        patch.setattr(at_once_module, "_WAIT", 0.05)
+        patch.setattr(at_once_module, "_LOCK_TIMEOUT_SECONDS", 0.05)
         with pytest.raises(CortexError, match="kept as event 20261120t") as busy:
             save(vault, tick(), "Waits", project="p")
     assert busy.value.hint == "cortex normalize makes it one"
@@ -515,7 +517,7 @@ def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(at_once_module, "_touch_up", dies)
+        patch.setattr(at_once_module, "_update_briefings", dies)
         save(vault, tick(), "Second", type="decision", project="p")
     assert heal(vault, tick(), check=True).stale
     topic(vault, tick())
@@ -565,7 +567,7 @@ def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex) -> 
         .path.startswith("sessions/")
     )
     assert passive(vault, tick(), "Nothing.", project="p").records[0].type == "note"
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         passive(vault, tick(), " ")
     assert cortex("heal", "--check").returncode == 0
 
@@ -579,7 +581,7 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(
     captured = capture(vault, tick(), "", type=type_, session="s1")
     assert Path(vault.root, captured.path).read_text().endswith(f"## Raw Content\n\n{text}\n")
     for other in ("prompt", "subagent_stop", "passive", "observation"):
-        with pytest.raises(Invalid, match="nothing to capture"):
+        with pytest.raises(InvalidInputError, match="nothing to capture"):
             capture(vault, tick(), " ", type=other)
     for other in ("prompt", "subagent_stop", "stop"):
         capture(vault, tick(), f"said at {other}", type=other, session="s1")
@@ -729,7 +731,7 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
     assert standing(vault, topical.path, last.path) == [("active", ""), ("superseded", topical.id)]
     held = note(vault, topical.path)
     assert not {"superseded_at", "superseded_because", "status_before"} & held.fields.keys()
-    assert (held.text.strip(), held.texts("supersedes")) == ("sqlite again", (last.id,))
+    assert (held.text.strip(), held.get_list("supersedes")) == ("sqlite again", (last.id,))
     assert [hit.id for hit in search(vault, tick(), "sqlite files").hits] == [topical.id]
     assert wrong(vault, tick()) == []
     assert heal(vault, tick(), check=True).stale == ()
@@ -770,7 +772,7 @@ def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick
         "20261120t100000z-abcdefghij", "observation", "", "text of another clone", project="p", title="Early", topic="decision/x", scope="project",
         supersedes=(other.id,),
     )  # fmt: skip
-    publish(vault, tick(), early)
+    publish_event(vault, tick(), early)
     assert normalize(vault, tick()).failed == ()
     assert early.id in note(vault, topical.path).provenance()[0]
     assert standing(vault, topical.path, other.path) == [("superseded", other.id), ("active", "")]
@@ -821,7 +823,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
 def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
     vault, tick, put_away, seen
 ) -> None:
-    look(vault, lambda *_: None, lambda _: None)
+    query_index(vault, lambda *_: None, lambda _: None)
     first = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
     if put_away:
         put_away(vault, tick(), first.id)
@@ -829,7 +831,7 @@ def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
         file = Path(vault.root, first.path)
         file.write_text(file.read_text().replace("status: active", "status: archived"))
     if seen:
-        look(vault, lambda *_: None, lambda _: None)
+        query_index(vault, lambda *_: None, lambda _: None)
     again = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
     assert (again.outcome, again.id != first.id) == ("created", True)
     assert search(vault, tick(), "twice").hits[0].id == again.id
@@ -849,7 +851,7 @@ def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vau
     )
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
-    assert note(vault, first.path).texts("supersedes") == (other.id,)
+    assert note(vault, first.path).get_list("supersedes") == (other.id,)
     assert [hit.id for hit in search(vault, tick(), "run").hits] == [first.id]
     assert wrong(vault, tick()) == []
 
@@ -860,7 +862,7 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
     first = save(vault, tick(), "Store", what="SQLite", topic="decision/store", project="shop-a")
     other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
-    with pytest.raises(Invalid, match="of the record that this is to supersede"):
+    with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
         save(
             vault,
             tick(),
@@ -870,7 +872,7 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
             project="shop",
             supersedes=first.id,
         )
-    with pytest.raises(Invalid, match="of the record that this is to supersede"):
+    with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
         save(
             vault,
             tick(),
@@ -950,9 +952,9 @@ def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome) -> Non
 
 @pytest.mark.parametrize("how", ["save", "passive"])
 def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, tick, how) -> None:
-    look(vault, lambda *_: None, lambda _: None)
+    query_index(vault, lambda *_: None, lambda _: None)
     os.utime(
-        os.path.join(vault.cache(), STATE),
+        os.path.join(vault.cache_folder(), STATE_FILE),
         (datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(),) * 2,
     )  # by the clock of this test
     text = "## Learnings\n1. Sync the folder after a rename.\n"
@@ -1059,7 +1061,7 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
     (failed,) = Path(vault.root, "inbox/failed").iterdir()
     retry(vault, tick(), failed.stem)
     assert normalize(vault, tick()).changed == (first.path,)
-    assert len(note(vault, first.path).texts("tags")) == 20
+    assert len(note(vault, first.path).get_list("tags")) == 20
 
 
 def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_the_other(
@@ -1114,7 +1116,7 @@ def test_two_decisions_with_one_reason_are_two_records(vault, tick) -> None:
         "duplicate",
         second.id,
     )
-    look(vault, tick().progress, lambda now: now.catalogue.count())
+    query_index(vault, tick().progress, lambda now: now.catalogue.count_notes())
     assert (
         save(
             vault, tick(), "use postgres for  orders", type="decision", why="cheaper", project="p"

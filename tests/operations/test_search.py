@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.search import search
 from tests.conftest import cpu_limit
@@ -150,7 +150,7 @@ def test_a_filter_that_no_note_passes_lets_none_through(notes, caller) -> None:
 
 @pytest.mark.parametrize("query", ["", "* - ''", '"', "-", "()[]{}", "  "])
 def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query) -> None:
-    with pytest.raises(Invalid, match="nothing to search for"):
+    with pytest.raises(InvalidInputError, match="nothing to search for"):
         search(notes, caller, query)
 
 
@@ -512,5 +512,5 @@ def test_the_whole_cache_can_go(notes, caller) -> None:
 def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch) -> None:
     before = search(notes, caller, "catalogue").hits
     monkeypatch.setattr("cortex.index.refresh.FORMAT", "2/9.9.9")
-    monkeypatch.setattr("cortex.index.update.FORMAT", "2/9.9.9")
+    monkeypatch.setattr("cortex.index.reindex.FORMAT", "2/9.9.9")
     assert search(notes, caller, "catalogue").hits == before

@@ -9,13 +9,18 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.records import change_record
-from cortex.operations.sessions.session import Closed, Ended, Started, session
-from cortex.operations.sessions.session_list import Listed, SessionShown
+from cortex.operations.sessions.session import (
+    OrphansClosedResult,
+    SessionEndResult,
+    SessionStartResult,
+    session,
+)
+from cortex.operations.sessions.session_list import SessionDetails, SessionList
 from cortex.vault.locate import Vault
 
 NOW = "2026-11-20T16:45:12Z"
@@ -41,28 +46,28 @@ def at(tmp_path: Path):
     return caller
 
 
-def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> Started:
+def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionStartResult:
     answer = session(vault, caller, "start", name, **options)
-    assert isinstance(answer, Started)
+    assert isinstance(answer, SessionStartResult)
     assert answer.problems == ()
     return answer
 
 
-def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> Ended:
+def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionEndResult:
     answer = session(vault, caller, "end", name, **options)
-    assert isinstance(answer, Ended)
+    assert isinstance(answer, SessionEndResult)
     assert answer.problems == ()
     return answer
 
 
 def listed(vault: Vault, caller: Caller, **options) -> list:
     answer = session(vault, caller, "list", **options)
-    assert isinstance(answer, Listed)
+    assert isinstance(answer, SessionList)
     return list(answer.records)
 
 
 def read(vault: Vault, path: str) -> notes.Note:
-    return notes.parse(Path(vault.root, path).read_bytes(), path)
+    return notes.read_strict(Path(vault.root, path).read_bytes(), path)
 
 
 def test_a_session_from_its_start_to_its_end(vault, at) -> None:
@@ -135,7 +140,7 @@ def test_an_end_without_words_keeps_the_summary(vault, at) -> None:
 
 
 def test_end_never_guesses_between_two(vault, at) -> None:
-    with pytest.raises(NotFound, match="no session is going on in work"):
+    with pytest.raises(NotFoundError, match="no session is going on in work"):
         end(vault, at())
     one = start(vault, at("10:00"), "one")
     assert one.live == ()
@@ -143,7 +148,7 @@ def test_end_never_guesses_between_two(vault, at) -> None:
     assert end(vault, at("10:05")).name == "one"
     assert start(vault, at("10:06"), "one").outcome == "resumed"
     assert start(vault, at("10:10"), "two").live == ("one",)
-    with pytest.raises(Conflict, match="2 sessions are going on in work: two, one"):
+    with pytest.raises(ConflictError, match="2 sessions are going on in work: two, one"):
         end(vault, at("10:20"))
     assert end(vault, at("10:30"), "two").name == "two"
     assert {record.name: record.state for record in listed(vault, at("11:00"))} == {
@@ -166,15 +171,15 @@ def test_unknown_and_doubtful_names(vault, at) -> None:
     start(vault, at("10:00"), "alpha-session")
     start(vault, at("10:00"), "alpha-meeting")
     for action in ("end", "show"):
-        with pytest.raises(NotFound) as refused:
+        with pytest.raises(NotFoundError) as refused:
             session(vault, at(), action, "alpha-sesion")
         assert "alpha-session" in refused.value.hint
-        with pytest.raises(Conflict, match="names 2 sessions"):
+        with pytest.raises(ConflictError, match="names 2 sessions"):
             session(vault, at(), action, "alpha")
     for wrong in (("pause", ""), ("show", ""), ("start", "x" * 300)):
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidInputError):
             session(vault, at(), *wrong)
-    with pytest.raises(Invalid, match="orphans"):
+    with pytest.raises(InvalidInputError, match="orphans"):
         session(vault, at(), "end", "alpha-session", orphans=True)
 
 
@@ -206,7 +211,7 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
     )
     assert (late.state, late.ended, late.snippet) == ("done", "2026-11-20T09:30:00Z", "It is over")
     answer = session(vault, at("12:00"), "list", number=1)
-    assert isinstance(answer, Listed)
+    assert isinstance(answer, SessionList)
     assert (len(answer.records), answer.more) == (1, 2)
     assert [one.name for one in listed(vault, at("12:00"), project="nowhere")] == []
     assert [one.name for one in listed(vault, at("2026-11-30T12:00:00Z"), since="7d")] == []
@@ -219,7 +224,7 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
     capture(vault, at("08:02"), "Decision: of another", session="two")
     end(vault, at("09:00"), "one", summary="Done.")
     shown = session(vault, at("10:00"), "show", "one")
-    assert isinstance(shown, SessionShown)
+    assert isinstance(shown, SessionDetails)
     assert (shown.summary, [one.title for one in shown.records]) == ("Done.", ["Publish by link"])
     assert [
         len(one.text) <= 300 and one.text.startswith("please please") for one in shown.prompts
@@ -252,7 +257,7 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
         if "sessions/" in str(path) and "lost" not in path.name
     }
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, Closed)
+    assert isinstance(closed, OrphansClosedResult)
     (lost,) = closed.records
     assert (lost.name, lost.state, lost.ended, lost.closed) == (
         "lost",
@@ -262,7 +267,7 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
     )
     assert read(vault, lost.path).get("updated") == "2026-11-18T11:00:00Z"
     again = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(again, Closed)
+    assert isinstance(again, OrphansClosedResult)
     assert again.records == ()
     capture(vault, at("13:00"), "it goes on", type="prompt", session="lost")
     assert {one.name: one.state for one in listed(vault, at("14:00"))} == {
@@ -274,7 +279,7 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
 def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkeypatch) -> None:
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
     start(vault, at("2026-11-18T10:00:00Z"), "found")
-    whole = change_record.apply_all
+    whole = change_record.edit_notes_and_heal
 
     def beside(vault, caller, changes):
         """Somebody is at it again between the look and the write."""
@@ -282,9 +287,9 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
         normalize(vault, at("12:00"))
         return whole(vault, caller, changes)
 
-    monkeypatch.setattr(change_record, "apply_all", beside)
+    monkeypatch.setattr(change_record, "edit_notes_and_heal", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, Closed)
+    assert isinstance(closed, OrphansClosedResult)
     assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
         "lost": "done",
         "found": "live",
@@ -329,10 +334,10 @@ def test_a_broken_note_of_a_session_stops_nothing(vault, at) -> None:
     path = Path(vault.root, start(vault, at("10:00"), "one").path)
     start(vault, at("10:00"), "two")
     path.write_text(path.read_text().replace("status: open", "status: [open"))
-    with pytest.raises(Invalid, match="does not say which session"):
+    with pytest.raises(InvalidInputError, match="does not say which session"):
         session(vault, at("11:00"), "end", "session-one-")
     answer = session(vault, at("11:00"), "end", "one", summary="x")
-    assert isinstance(answer, Ended)
+    assert isinstance(answer, SessionEndResult)
     (failed,) = (problem for problem in answer.problems if "inbox/failed" in problem.where)
     assert f"cortex retry {answer.event}" in failed.hint
     assert answer.outcome == "captured"
@@ -364,7 +369,7 @@ def test_end_takes_the_project_that_is_named(vault, at) -> None:
     start(vault, at("09:00"), "mine")
     start(vault, at("09:01"), "theirs", project="other")
     assert end(vault, at("10:00"), project="other").name == "theirs"
-    with pytest.raises(Invalid, match="mine is a session of work, not of other"):
+    with pytest.raises(InvalidInputError, match="mine is a session of work, not of other"):
         end(vault, at("10:01"), "mine", project="other")
-    with pytest.raises(NotFound, match="no session is going on in other"):
+    with pytest.raises(NotFoundError, match="no session is going on in other"):
         end(vault, at("10:02"), project="other")

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.render_score import score as score_lines
-from cortex.interfaces.cli.style import day
+from cortex.interfaces.cli.render_score import score_lines
+from cortex.interfaces.cli.style import format_day
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.recall import recall
-from cortex.operations.find.score import Scored
+from cortex.operations.find.score import NoteScore
 from cortex.operations.plan.actions import actions
 from cortex.operations.sessions.context import context
 
@@ -165,7 +165,7 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
         "frontmatter",
         "whoosh",
         "cortex.core.notes.note",
-        "cortex.core.model.session",
+        "cortex.core.model.session_note",
         "markdown_it",
     }
 
@@ -237,7 +237,7 @@ def test_doctor_names_a_time_that_cannot_be(
 
 
 def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None:
-    assert day(-62135596800) == "0001-01-01"
+    assert format_day(-62135596800) == "0001-01-01"
     parts = dict.fromkeys(
         (
             "rank",
@@ -265,6 +265,6 @@ def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None
         0.0,
     )
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
-    told = "".join(score_lines(Scored("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept")))
+    told = "".join(score_lines(NoteScore("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept")))
     assert "-0.000" not in told
     assert "  0.000" in told

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict
+from cortex.core.model.problem import ConflictError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.heal import heal
-from cortex.operations.share.sync import Synced, sync
+from cortex.operations.share.sync import SyncResult, sync
 from cortex.vault.git import remotes
-from cortex.vault.git.git import Ran
+from cortex.vault.git.git_cli import GitResult
 from cortex.vault.locate import Vault
 from tests.conftest import caller_now
 
@@ -52,10 +52,10 @@ class Clone:
     def caller(self) -> Caller:
         return caller_now(self.root)
 
-    def sync(self, **options: bool) -> Synced:
+    def sync(self, **options: bool) -> SyncResult:
         return sync(self.vault, self.caller(), **options)
 
-    def synced(self, **options: bool) -> Synced:
+    def synced(self, **options: bool) -> SyncResult:
         """A sync that has nothing to complain about."""
         done = self.sync(**options)
         assert (done.trouble, done.problems, done.waiting) == ("", (), ())
@@ -176,7 +176,7 @@ def no_markers(*clones: Clone) -> None:
             assert "<<<<<<<" not in each.read(path), path
 
 
-def meet(*clones: Clone) -> list[Synced]:
+def meet(*clones: Clone) -> list[SyncResult]:
     """Sync until everybody has everything; then all are equal, whole and fresh."""
     answers = [each.synced() for each in (*clones, *clones)]
     assert len({each.tree() for each in clones}) == 1
@@ -407,7 +407,7 @@ def test_what_one_clone_captures_while_the_other_empties_the_inbox_stays_in_the_
 # --- lines that only a person can decide ---------------------------------------------------------------------------
 
 
-def clash(a: Clone, b: Clone, path: str = NOTE) -> Synced:
+def clash(a: Clone, b: Clone, path: str = NOTE) -> SyncResult:
     a.edit(path, "Paragraph 4.", "Paragraph A.")
     b.edit(path, "Paragraph 4.", "Paragraph B.")
     if path == "mine.md":
@@ -448,7 +448,7 @@ def test_git_add_is_an_answer_too_and_so_is_taking_it_back(two) -> None:
     assert "Mended." in a.read(NOTE)
 
 
-def clash_again(b: Clone) -> Synced:
+def clash_again(b: Clone) -> SyncResult:
     assert "Paragraph B." in b.read(NOTE)
     return b.sync()
 
@@ -467,7 +467,7 @@ def test_a_merge_that_a_person_began_is_theirs(first, clone) -> None:
     assert "<<<<<<<" in b.read("mine.md")
     b.write("mine.md", "Mended.\n")
     b.git("add", "mine.md")
-    with pytest.raises(Conflict, match="a merge is under way"):
+    with pytest.raises(ConflictError, match="a merge is under way"):
         b.sync()
     b.git("commit", "-q", "--no-edit")
     assert b.synced().push == "pushed"
@@ -535,7 +535,7 @@ def test_staged_files_come_back_after_a_crash_in_the_middle(first, clone) -> Non
     b.write("mine.md", "Staged text.\n")
     b.git("add", "mine.md")
     staged = b.git("diff", "--cached", "--raw")
-    merging.set_aside(b.root, objects.staged(b.root))
+    merging.unstage(b.root, objects.list_staged(b.root))
     assert b.git("diff", "--cached", "--raw") == ""
     b.synced()
     assert b.git("diff", "--cached", "--raw") == staged
@@ -779,13 +779,13 @@ def test_a_remote_that_fails_is_named_and_everything_local_is_safe(tmp_path, fir
 
 
 def test_no_password_of_an_address_is_repeated() -> None:
-    ran = Ran(
+    ran = GitResult(
         128,
         b"",
         "remote: hello\nfatal: unable to access 'https://me:secret@example.org/v.git/': no route\n",
     )
     assert (
-        remotes.said(ran)
+        remotes.failure_message(ran)
         == "remote: hello; fatal: unable to access 'https://example.org/v.git/': no route"
     )
 
@@ -925,14 +925,14 @@ def test_histories_without_a_common_beginning_are_not_mixed(tmp_path, first) -> 
 
 
 def test_a_vault_in_no_repository_says_what_to_do(vault, caller) -> None:
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(ConflictError) as caught:
         sync(vault, caller)
     assert "git init" in caught.value.hint
 
 
 def test_a_detached_head_says_what_to_do(first) -> None:
     first.git("checkout", "-q", "--detach")
-    with pytest.raises(Conflict, match="detached"):
+    with pytest.raises(ConflictError, match="detached"):
         first.sync()
 
 
@@ -1005,11 +1005,11 @@ def test_hostile_names_in_conflicts_are_only_names(two) -> None:
 
 SCRIPT = """
 import os, sys, time
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
 now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-done = sync(Vault(sys.argv[1]), Caller(sys.argv[1], now, os.urandom, "test", silent))
+done = sync(Vault(sys.argv[1]), Caller(sys.argv[1], now, os.urandom, "test", no_progress))
 sys.exit(bool(done.trouble))
 """
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, Invalid, NotFound
-from cortex.interfaces.cli.render import _TEXT
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.interfaces.cli.render import _TEXT_RENDERERS
 from cortex.interfaces.cli.style import DIM, OFF
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
@@ -24,7 +24,12 @@ from cortex.operations.find.show import show
 from cortex.operations.projects.promote import promote
 from cortex.operations.share.heal import heal
 from cortex.vault import files
-from cortex.vault.locate import Vault, default_file, personal_problem, personal_vault
+from cortex.vault.locate import (
+    Vault,
+    default_vault_file,
+    find_personal_vault,
+    personal_vault_problem,
+)
 
 
 @pytest.fixture
@@ -148,13 +153,13 @@ def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_p
 
 def test_in_ones_own_vault_there_is_no_other(own, caller, cortex) -> None:
     note(own, "mine.md", "zebra")
-    assert personal_vault(own) is None
-    assert personal_problem(own) is None
+    assert find_personal_vault(own) is None
+    assert personal_vault_problem(own) is None
     assert found(own, caller, "zebra") == [("project", "mine.md")]
     assert cortex("search", "zebra", cwd=own.root).stdout.count("mine.md") == 1
-    with pytest.raises(NotFound, match="no vault of your own beside"):
+    with pytest.raises(NotFoundError, match="no vault of your own beside"):
         search(own, caller, "zebra", whose="personal")
-    with pytest.raises(Invalid, match="no vault 'ours'"):
+    with pytest.raises(InvalidInputError, match="no vault 'ours'"):
         search(own, caller, "zebra", whose="ours")
 
 
@@ -164,9 +169,9 @@ BREAK = {
     "no vault any more": lambda root: (root / "cortex.toml").unlink(),
     "a dangling link": lambda root: (shutil.rmtree(root), root.symlink_to("nowhere")),
     "a loop": lambda root: (shutil.rmtree(root), root.symlink_to(root)),
-    "a relative name": lambda root: Path(default_file()).write_text("own\n"),
-    "a name with a NUL": lambda root: Path(default_file()).write_bytes(b"/x\0y\n"),
-    "noise": lambda root: Path(default_file()).write_bytes(b"\xff\xfe\x00"),
+    "a relative name": lambda root: Path(default_vault_file()).write_text("own\n"),
+    "a name with a NUL": lambda root: Path(default_vault_file()).write_bytes(b"/x\0y\n"),
+    "noise": lambda root: Path(default_vault_file()).write_bytes(b"\xff\xfe\x00"),
 }
 
 
@@ -177,23 +182,23 @@ def test_a_broken_own_vault_is_a_problem_and_never_an_error(
     monkeypatch.chdir(os.path.dirname(own.root))
     note(vault, "ours.md", "zebra")
     BREAK[how](Path(own.root))
-    assert personal_vault(vault) is None
+    assert find_personal_vault(vault) is None
     answer = search(vault, caller, "zebra")
     assert [hit.id for hit in answer.hits] == ["ours.md"]
     assert "named as your own vault" in answer.problems[-1].message
     assert "--default" in answer.problems[-1].hint
     assert cortex("search", "zebra").returncode == 0
     assert show(vault, caller, "ours.md").vault == "project"
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         show(vault, caller, "elsewhere.md")
-    with pytest.raises(NotFound, match="own vault"):
+    with pytest.raises(NotFoundError, match="own vault"):
         promote(vault, caller, "ours.md")
 
 
 def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller) -> None:
     note(vault, "ours.md", "zebra")
     note(own, "mine.md", "zebra")
-    folder = own.cache()
+    folder = own.cache_folder()
     shutil.rmtree(folder)
     Path(folder).write_text("in the way")
     answer = search(vault, caller, "zebra")
@@ -202,7 +207,7 @@ def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller
         own.root,
         True,
     )
-    with pytest.raises(NotFound) as missing:
+    with pytest.raises(NotFoundError) as missing:
         show(vault, caller, "mine.md")
     assert "could not be looked in" in missing.value.hint
 
@@ -253,12 +258,12 @@ def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller
     text = cortex("show", "mine-bbbbbb").stdout
     assert text.startswith("---\nid: mine-bbbbbb")
     assert text == Path(shown.file).read_text()  # to a pipe the note alone
-    assert list(_TEXT["show"](shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
+    assert list(_TEXT_RENDERERS["show"](shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
     record(own, "mine-bbcccc", "a zebra")
-    with pytest.raises(Conflict, match="names 2 notes"):
+    with pytest.raises(ConflictError, match="names 2 notes"):
         show(vault, caller, "mine-bb")
     record(vault, "ours-aaaaaa", "a zebra")
-    with pytest.raises(NotFound) as missing:
+    with pytest.raises(NotFoundError) as missing:
         show(vault, caller, "ours-aaaaab")
     assert "ours-aaaaaa" in missing.value.hint
 
@@ -420,7 +425,7 @@ def test_killed_at_any_moment_it_is_finished_by_the_next(vault, own, cortex, cal
 def test_what_is_edited_while_it_is_promoted_is_not_put_away(
     vault, own, caller, known, monkeypatch
 ) -> None:
-    file, real = Path(vault.root, f"records/decision/{known}.md"), files.publish
+    file, real = Path(vault.root, f"records/decision/{known}.md"), files.create
 
     def typing(root, path, data):
         real(root, path, data)
@@ -428,8 +433,8 @@ def test_what_is_edited_while_it_is_promoted_is_not_put_away(
             file.write_text(file.read_text() + "A line by hand.\n")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "publish", typing)
-        with pytest.raises(Conflict, match="was changed by somebody else"):
+        patched.setattr(files, "create", typing)
+        with pytest.raises(ConflictError, match="was changed by somebody else"):
             promote(vault, caller, known)
     assert "status: active" in file.read_text()
     assert not Path(own.root, f"records/decision/{known}.md").exists()
@@ -455,14 +460,14 @@ def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(
     mine = Path(own.root, f"records/decision/{known}.md")
     mine.write_text(mine.read_text() + "\nAnd in my own words.\n")
     before = files_of(vault), files_of(own)
-    with pytest.raises(Conflict, match="with another text"):
+    with pytest.raises(ConflictError, match="with another text"):
         promote(vault, caller, known)
     assert (files_of(vault), files_of(own)) == before
     mine.write_text(mine.read_text().replace("status: active", "status: deleted"))
-    with pytest.raises(Conflict, match="deleted"):
+    with pytest.raises(ConflictError, match="deleted"):
         promote(vault, caller, known)
     mine.write_text(mine.read_text().replace(f"id: {known}", "id: somebody-else"))
-    with pytest.raises(Conflict, match="another note"):
+    with pytest.raises(ConflictError, match="another note"):
         promote(vault, caller, known)
 
 
@@ -473,7 +478,7 @@ def test_an_event_there_with_other_content_is_a_conflict(vault, own, caller, kno
         if path.startswith("events/") and b"zebra" in data
     )
     note(own, event, "something else")
-    with pytest.raises(Conflict, match="event"):
+    with pytest.raises(ConflictError, match="event"):
         promote(vault, caller, known)
     assert f"records/decision/{known}.md" not in files_of(own)
 
@@ -509,7 +514,7 @@ def test_events_and_links_that_are_not_there_are_named(vault, own, caller) -> No
 )
 def test_what_is_no_knowledge_that_holds_is_refused(vault, own, caller, fields, word) -> None:
     record(vault, "rule-aaaaaa", "zebra", **fields)
-    with pytest.raises(Invalid, match=word):
+    with pytest.raises(InvalidInputError, match=word):
         promote(vault, caller, "rule-aaaaaa")
 
 

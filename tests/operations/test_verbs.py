@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, NotFound
+from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
@@ -89,8 +89,8 @@ def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
     path = cortex(
         "new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p"
     ).stdout.strip()
-    note = notes.parse(Path(path).read_bytes(), path)
-    assert (note.get("title"), note.get("status"), note.texts("tags")) == (
+    note = notes.read_strict(Path(path).read_bytes(), path)
+    assert (note.get("title"), note.get("status"), note.get_list("tags")) == (
         "Keep it in SQLite",
         "active",
         ("storage",),
@@ -173,9 +173,9 @@ def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(
     ):
         assert show(vault, caller, name).text.endswith("hello\n")
     assert cortex("show", "Plain", "Note").stdout == "hi\n"
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         show(vault, caller, "y")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         show(vault, caller, "../../../etc/passwd")
 
 
@@ -184,7 +184,7 @@ def test_an_id_that_two_notes_have_is_named_by_doctor_and_asked_about_by_show(
 ) -> None:
     vault = vault_from("=== a.md\n---\nid: same\n---\n=== b.md\n---\nid: same\n---\n")
     assert any("id 'same' of a.md" in problem.message for problem in doctor(vault, caller).problems)
-    with pytest.raises(Conflict, match=r"a\.md, b\.md"):
+    with pytest.raises(ConflictError, match=r"a\.md, b\.md"):
         show(vault, caller, "same")
 
 

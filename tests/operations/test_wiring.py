@@ -8,14 +8,14 @@ import shlex
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import jsonc
 from cortex.hosts import settings_edit
-from cortex.hosts.hook_command import shared
-from cortex.hosts.table import HOSTS, wants
+from cortex.hosts.hook_command import build_shared_line
+from cortex.hosts.table import HOSTS, wanted_entries
 
 CLAUDE, CURSOR = HOSTS["claude"], HOSTS["cursor"]
-OURS = wants(CLAUDE, "/usr/bin/python3")
+OURS = wanted_entries(CLAUDE, "/usr/bin/python3")
 
 SETTINGS = {
     "absent": "",
@@ -49,23 +49,30 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_what_was_put_in_is_taken_out_again(name, host) -> None:
     text = SETTINGS[name]
-    done = settings_edit.wire(text, wants(host, "/usr/bin/python3"), host.top)
-    said = jsonc.plain(jsonc.parse(done.text))
-    assert [said["hooks"][on.name][-1] for on in host.ons] == [
-        want.entry for want in wants(host, "/usr/bin/python3")
+    done = settings_edit.install_hooks(
+        text, wanted_entries(host, "/usr/bin/python3"), host.required_fields
+    )
+    said = jsonc.to_python(jsonc.parse(done.text))
+    assert [said["hooks"][on.name][-1] for on in host.events] == [
+        want.entry for want in wanted_entries(host, "/usr/bin/python3")
     ]
-    assert settings_edit.uncut(done.text, done.cuts) == text
-    before = jsonc.plain(root) if (root := jsonc.parse(text)) else {}
+    assert settings_edit.remove_spans(done.text, done.inserted_spans) == text
+    before = jsonc.to_python(root) if (root := jsonc.parse(text)) else {}
     assert {key: said[key] for key in before if key != "hooks"} == {
         key: before[key] for key in before if key != "hooks"
     }
-    again = settings_edit.wire(done.text, wants(host, "/usr/bin/python3"), host.top, done.cuts)
+    again = settings_edit.install_hooks(
+        done.text,
+        wanted_entries(host, "/usr/bin/python3"),
+        host.required_fields,
+        done.inserted_spans,
+    )
     assert again.text == done.text
-    assert not again.events
+    assert not again.changed_events
 
 
 def test_lines_end_as_they_do_in_the_file() -> None:
-    assert "\n" not in settings_edit.wire(SETTINGS["carriage returns"], OURS).text.replace(
+    assert "\n" not in settings_edit.install_hooks(SETTINGS["carriage returns"], OURS).text.replace(
         "\r\n", ""
     )
 
@@ -86,18 +93,20 @@ def test_lines_end_as_they_do_in_the_file() -> None:
 )
 def test_what_is_taken_out_of_a_list_leaves_a_list(text, index, wanted) -> None:
     node = jsonc.parse(text)
-    left = jsonc.apply(text, jsonc.removed(text, node, index))
+    left = jsonc.apply_splices(text, jsonc.splices_to_remove(text, node, index))
     assert left == wanted
-    values = jsonc.plain(node)
-    assert jsonc.plain(jsonc.parse(left)) == values[:index] + values[index + 1 :]
+    values = jsonc.to_python(node)
+    assert jsonc.to_python(jsonc.parse(left)) == values[:index] + values[index + 1 :]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
-    old = settings_edit.wire(SETTINGS[name], OURS)
-    new = settings_edit.wire(old.text, wants(CLAUDE, "/opt/new python/bin/python3"), (), old.cuts)
+    old = settings_edit.install_hooks(SETTINGS[name], OURS)
+    new = settings_edit.install_hooks(
+        old.text, wanted_entries(CLAUDE, "/opt/new python/bin/python3"), (), old.inserted_spans
+    )
     assert new.text == old.text.replace("/usr/bin/python3", "/opt/new python/bin/python3")
-    assert settings_edit.uncut(new.text, new.cuts) == SETTINGS[name]
+    assert settings_edit.remove_spans(new.text, new.inserted_spans) == SETTINGS[name]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +120,11 @@ def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
 def test_without_knowing_what_was_put_in_it_goes_all_the_same(name) -> None:
     """As on another clone of shared settings: by what they say alone, whole but for lists that were empty."""
     text = SETTINGS[name]
-    done = settings_edit.wire(text, OURS)
-    bare = settings_edit.unwire(done.text, done.made)
-    assert not settings_edit.found(jsonc.parse(bare))
+    done = settings_edit.install_hooks(text, OURS)
+    bare = settings_edit.remove_hooks(done.text, done.created_keys)
+    assert not settings_edit.find_hooks(jsonc.parse(bare))
     assert bare == text or "[]" in text
-    assert jsonc.plain(jsonc.parse(bare)) == jsonc.plain(jsonc.parse(text))
+    assert jsonc.to_python(jsonc.parse(bare)) == jsonc.to_python(jsonc.parse(text))
 
 
 scalars = st.one_of(
@@ -190,17 +199,22 @@ def texts(draw) -> str:
 
 @given(texts(), st.sampled_from(list(HOSTS.values())), st.booleans())
 def test_whatever_the_settings_are_they_come_back(text, host, newer) -> None:
-    done = settings_edit.wire(text, wants(host, "/usr/bin/python3"), host.top)
-    made = done.made
+    done = settings_edit.install_hooks(
+        text, wanted_entries(host, "/usr/bin/python3"), host.required_fields
+    )
+    made = done.created_keys
     if newer:
-        done = settings_edit.wire(
-            done.text, wants(host, "/usr/bin/python3", shared=True), host.top, done.cuts
+        done = settings_edit.install_hooks(
+            done.text,
+            wanted_entries(host, "/usr/bin/python3", shared=True),
+            host.required_fields,
+            done.inserted_spans,
         )
-    assert settings_edit.uncut(done.text, done.cuts) == text
-    bare = settings_edit.unwire(done.text, made)
-    assert not settings_edit.found(jsonc.parse(bare))
-    top = {key for key, _ in host.top}
-    before, after = jsonc.plain(jsonc.parse(text)), jsonc.plain(jsonc.parse(bare))
+    assert settings_edit.remove_spans(done.text, done.inserted_spans) == text
+    bare = settings_edit.remove_hooks(done.text, made)
+    assert not settings_edit.find_hooks(jsonc.parse(bare))
+    top = {key for key, _ in host.required_fields}
+    before, after = jsonc.to_python(jsonc.parse(text)), jsonc.to_python(jsonc.parse(bare))
     assert {key: after[key] for key in after if key not in top} == before
 
 
@@ -213,7 +227,7 @@ def test_a_broken_text_is_refused_by_line_and_column(text, at, mark) -> None:
     broken = text[: at % (len(text) + 1)] + mark + text[at % (len(text) + 1) :]
     try:
         root = jsonc.parse(broken)
-    except Invalid as error:
+    except InvalidInputError as error:
         assert error.message.startswith("line ")
     else:
         assert root is None or root.end <= len(broken)
@@ -240,7 +254,7 @@ def test_a_broken_text_is_refused_by_line_and_column(text, at, mark) -> None:
     ],
 )
 def test_what_is_wrong_is_named(text, said) -> None:
-    with pytest.raises(Invalid, match="line") as error:
+    with pytest.raises(InvalidInputError, match="line") as error:
         jsonc.parse(text)
     assert error.value.message == said
 
@@ -249,25 +263,25 @@ def test_what_is_wrong_is_named(text, said) -> None:
     "text", ["[]", "1", '{"hooks": []}', '{"hooks": null}', '{"hooks": {"Stop": {}}}']
 )
 def test_settings_without_room_for_hooks_are_left_alone(text) -> None:
-    with pytest.raises(Invalid):
-        settings_edit.wire(text, OURS)
+    with pytest.raises(InvalidInputError):
+        settings_edit.install_hooks(text, OURS)
 
 
 def test_a_command_of_theirs_in_our_group_stays() -> None:
-    text = settings_edit.wire("{}", OURS).text
+    text = settings_edit.install_hooks("{}", OURS).text
     stop = text.index('"Stop"')
     end = text.index("\n        ]", stop)  # of the list in our group
     edited = f'{text[:end]},\n          {{"type": "command", "command": "mine"}}{text[end:]}'
-    newer = settings_edit.wire(edited, wants(CLAUDE, "/new/python")).text
+    newer = settings_edit.install_hooks(edited, wanted_entries(CLAUDE, "/new/python")).text
     assert newer == edited.replace("/usr/bin/python3", "/new/python")
-    assert jsonc.plain(jsonc.parse(settings_edit.unwire(newer, None))) == {
+    assert jsonc.to_python(jsonc.parse(settings_edit.remove_hooks(newer, None))) == {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
 
 
 RUN = "/usr/bin/python3 -I -S /opt/cortex/interfaces/hook/main.py stop --host claude"
 OLD = "command -v cortex >/dev/null 2>&1 || exit 0; exec cortex hook stop --host claude"
-NEW = shared(shlex.split(RUN), "")
+NEW = build_shared_line(shlex.split(RUN), "")
 
 
 @pytest.mark.parametrize(
@@ -285,7 +299,7 @@ NEW = shared(shlex.split(RUN), "")
         ({"command": NEW}, "ours"),
         (
             {
-                "command": shared(
+                "command": build_shared_line(
                     [
                         "/it's a \n py",
                         "-I",
@@ -355,11 +369,15 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     name = "agentStop" if "bash" in handler else "Stop"
     entry = handler if "bash" in handler else {"hooks": [handler]}
     text = json.dumps({"hooks": {name: [entry]}})
-    left = jsonc.plain(jsonc.parse(settings_edit.unwire(text, None)))
-    wired = jsonc.plain(
-        jsonc.parse(settings_edit.wire(text, wants(host, "/usr/bin/python3")).text)
+    left = jsonc.to_python(jsonc.parse(settings_edit.remove_hooks(text, None)))
+    wired = jsonc.to_python(
+        jsonc.parse(
+            settings_edit.install_hooks(text, wanted_entries(host, "/usr/bin/python3")).text
+        )
     )["hooks"][name]
-    want = next(want.entry for want in wants(host, "/usr/bin/python3") if want.event == name)
+    want = next(
+        want.entry for want in wanted_entries(host, "/usr/bin/python3") if want.event == name
+    )
     assert (left, wired) == (({}, [want]) if whose == "ours" else (json.loads(text), [entry, want]))
 
 
@@ -377,7 +395,7 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     ],
 )
 def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
-    settings_edit.found(
+    settings_edit.find_hooks(
         jsonc.parse(
             json.dumps(
                 {
@@ -393,12 +411,12 @@ def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
 
 def test_what_an_older_cortex_wired_is_taken_out() -> None:
     old = '{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "cortex hook x --host claude"}]}], "Stop": []}}'
-    done = settings_edit.wire(old, OURS)
-    assert set(jsonc.plain(jsonc.parse(done.text))["hooks"]) == {
+    done = settings_edit.install_hooks(old, OURS)
+    assert set(jsonc.to_python(jsonc.parse(done.text))["hooks"]) == {
         "WorktreeCreate",
-        *(on.name for on in CLAUDE.ons),
+        *(on.name for on in CLAUDE.events),
     }
-    assert jsonc.plain(jsonc.parse(done.text))["hooks"]["WorktreeCreate"] == []
+    assert jsonc.to_python(jsonc.parse(done.text))["hooks"]["WorktreeCreate"] == []
 
 
 @pytest.mark.parametrize(
@@ -414,6 +432,6 @@ def test_what_an_older_cortex_wired_is_taken_out() -> None:
 def test_a_megabyte_of_anything_is_read_at_once(hostile) -> None:
     try:
         jsonc.parse(hostile)
-    except Invalid:
+    except InvalidInputError:
         return
     assert not hostile.strip() or hostile.startswith("//")

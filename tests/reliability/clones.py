@@ -19,18 +19,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cortex.core.model import event as events, session as sessions
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model import event as events, session_note as sessions
+from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.turn_summary import Step, Stretch, compose
-from cortex.core.normalize.handlers import read_event, records_of
+from cortex.core.model.turn_summary import PlannedStep, TurnSummary, compose_text
+from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.archive import archive
+from cortex.operations.records.delete import delete
 from cortex.operations.records.pin import pin
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
@@ -127,7 +128,7 @@ class Clones:
     def caller(self) -> Caller:
         number = next(self.number)
         at = f"2026-11-20T{10 + number // 3600 % 10:02}:{number // 60 % 60:02}:{number % 60:02}Z"
-        return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", silent)
+        return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", no_progress)
 
     def git(self, folder: str | Path, *words: str, fails: bool = False) -> str:
         done = subprocess.run(
@@ -172,9 +173,9 @@ class Clones:
                 self.made.add(id_)
 
     def _own(self, id_: str, data: bytes) -> None:
-        event = read_event(data, f"{id_}.md")
-        ids = {record.id for record in records_of(event)} | {
-            sessions.id_of(event.session or event.id)
+        event = parse_event(data, f"{id_}.md")
+        ids = {record.id for record in records_from_event(event)} | {
+            sessions.session_note_id(event.session or event.id)
         }
         for word in WORD.findall(data.decode()):
             if word.startswith("fact-"):
@@ -194,7 +195,7 @@ class Clones:
             after = change(notes.read(files.read(str(root), path)))
             if stamped:
                 after = notes.set_field(
-                    after, "updated", yaml_writer.field("updated", self.caller().now)
+                    after, "updated", yaml_writer.field_lines("updated", self.caller().now)
                 )
             (root / path).write_bytes(notes.write(after))
 
@@ -218,18 +219,18 @@ class Clones:
         """A turn of an agent, as a hook captures it."""
         vault, number = self.vault(clone), next(self.number)
         plan = (
-            (Step("begin", done=True), Step(f"go on {number}", done=False))
+            (PlannedStep("begin", done=True), PlannedStep(f"go on {number}", done=False))
             if self.chance.random() < 0.3
             else ()
         )
-        turn = Stretch(
+        turn = TurnSummary(
             f"Decision: carts expire after a day, because the table stays small. fact-{number}",
             plan=plan,
         )
         capture(
             vault,
             self.caller(),
-            compose(turn),
+            compose_text(turn),
             type="stop",
             session=self.chance.choice(["s1", "s2"]),
             project="app",
@@ -353,14 +354,14 @@ class Clones:
 
     def change_a_field(self, clone: int) -> None:
         number = next(self.number)
-        values: list[tuple[str, yaml_writer.Value]] = [
+        values: list[tuple[str, yaml_writer.YamlValue]] = [
             ("title", f"Title {number}"), ("status", "superseded"), ("tags", [f"t{number}"]), ("due", f"2026-12-{number % 28 + 1:02}"),
         ]  # fmt: skip
         field, value = self.chance.choice(values)
         path = self.some_record(clone)
         self.edit(
             clone,
-            lambda note: notes.set_field(note, field, yaml_writer.field(field, value)),
+            lambda note: notes.set_field(note, field, yaml_writer.field_lines(field, value)),
             path,
             stamped=self.chance.random() < 0.5,
         )
@@ -564,12 +565,12 @@ class Clones:
     def mended(self, clone: int) -> None:
         """Bring what a merge, rebase or the like left to its end: `doctor --fix`, then the rest as a person would; or take it back."""
         root = str(self.root(clone))
-        if not checkout.under_way(root) and not self.git(root, "ls-files", "-u"):
+        if not checkout.operation_in_progress(root) and not self.git(root, "ls-files", "-u"):
             return
-        what = checkout.under_way(root)
+        what = checkout.operation_in_progress(root)
         if what and self.chance.random() < 0.3:
             self.git(root, what, "--abort", fails=True)
-            if not checkout.under_way(root) and not self.git(root, "ls-files", "-u"):
+            if not checkout.operation_in_progress(root) and not self.git(root, "ls-files", "-u"):
                 return
         if self.chance.random() < 0.3:
             try:
@@ -580,12 +581,12 @@ class Clones:
         for _ in range(60):
             doctor(self.vault(clone), self.caller(), fix=True)
             self.by_hand(clone)
-            what = checkout.under_way(root)
+            what = checkout.operation_in_progress(root)
             if not what:
                 return
             words = ["commit", "-q", "--no-edit"] if what == "merge" else [what, "--continue"]
             self.git(root, *words, fails=True)
-            if not checkout.under_way(root):
+            if not checkout.operation_in_progress(root):
                 return
             if (
                 not self.git(root, "ls-files", "-u")
@@ -593,7 +594,7 @@ class Clones:
                 and what != "merge"
             ):
                 self.git(root, what, "--skip", fails=True)  # nothing is left of this commit
-            if not checkout.under_way(root):
+            if not checkout.operation_in_progress(root):
                 return
         raise AssertionError(f"the {what} does not end: {self.git(root, 'status')}")
 
@@ -750,7 +751,7 @@ class Clones:
         if waiting := [path for path in held if path.startswith("inbox/")]:
             raise Lost(f"left in the inbox: {waiting}")
         for id_, data in self.events.items():
-            if (now := held.get(events.path_of(id_))) != data:
+            if (now := held.get(events.event_path(id_))) != data:
                 raise Lost(
                     f"event {id_} {'says something else' if now else 'is gone'}: {now!r} instead of {data!r}"
                 )

@@ -388,7 +388,7 @@ def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(
     Path(root, "records/decision/mine-aaaaaa.md").write_text(
         "---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n"
     )
-    changed = commits_of.changes(root)
+    changed = commits_of.list_changes(root)
     assert f"inbox/pending/{event}.md" in [one.path for one in changed]
     shims = tmp_path / "shims"
     shims.mkdir()
@@ -397,7 +397,7 @@ def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(
     )
     (shims / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-    kept = commits_of.keep(root, changed)
+    kept = commits_of.commit_changes(root, changed)
     assert (tmp_path / "once").exists()
     assert "records/decision/mine-aaaaaa.md" in kept.paths
 
@@ -432,6 +432,6 @@ def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_to
     )
     (shims / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-    assert commits_of.keep(root, commits_of.changes(root)).id
+    assert commits_of.commit_changes(root, commits_of.list_changes(root)).id
     assert blob(root, f"HEAD:{path}").endswith("Edited meanwhile.\n")
-    assert commits_of.changes(root) == []
+    assert commits_of.list_changes(root) == []

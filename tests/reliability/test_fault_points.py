@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cortex.core.briefing.pages import read, render
-from cortex.core.model.caller import Caller, silent
+from cortex.core.briefing.pages import parse_page, render_page
+from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.retry import retry
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from tests.conftest import SOAK
@@ -102,7 +103,7 @@ class Disk:
             return real(*words, **named)
         number = len(self.calls)
         makes = name == "open" and bool(
-            words[1] & (os.O_CREAT | (files._TMPFILE or 0) & ~os.O_DIRECTORY)
+            words[1] & (os.O_CREAT | (files._O_TMPFILE or 0) & ~os.O_DIRECTORY)
         )
         self.calls.append("open+" if makes else name)
         if self.at < 0:
@@ -218,7 +219,7 @@ def caller_of(start: int = 0) -> Caller:
         count += 1
         return count.to_bytes(size, "big")
 
-    return Caller("/", NOW, random, "test", silent)
+    return Caller("/", NOW, random, "test", no_progress)
 
 
 def vault_of(root: Path, held: dict[str, bytes]) -> Vault:
@@ -233,10 +234,10 @@ def vault_of(root: Path, held: dict[str, bytes]) -> Vault:
 
 
 def fallback(monkeypatch: pytest.MonkeyPatch, unnamed: bool) -> None:
-    if unnamed and files._TMPFILE is None:
+    if unnamed and files._O_TMPFILE is None:
         pytest.skip("not run: this system has no O_TMPFILE")
     if not unnamed:
-        monkeypatch.setattr(files, "_TMPFILE", None)
+        monkeypatch.setattr(files, "_O_TMPFILE", None)
 
 
 class Findings:
@@ -315,7 +316,7 @@ def wrong_with_capture(
         yield "an older note has changed"
     if any(data != whole.get(path) for path, data in now.notes.items()):
         yield "a torn note"
-    if now.temps and (seen.swept or files._TMPFILE is not None):
+    if now.temps and (seen.swept or files._O_TMPFILE is not None):
         yield f"left behind: {now.temps}"
     if seen.answer is not None:
         if now.notes != whole:
@@ -426,7 +427,7 @@ def test_normalizing_comes_to_the_same_whatever_goes_wrong(
         if text:
             capture(vault, caller_of(number), text, **options)
         else:
-            files.publish(vault.root, "inbox/pending/20261101t000000z-aaaaaaaaaa.md", BROKEN)
+            files.create(vault.root, "inbox/pending/20261101t000000z-aaaaaaaaaa.md", BROKEN)
     held = look(vault.root).files
     vault = vault_of(
         ram / "v", held
@@ -515,8 +516,8 @@ def wrong_with_run(
 
 
 def is_whole(page: bytes) -> bool:
-    told = read(page.decode())
-    return told.page is not None and render(told.page, told.items).encode() == page
+    told = parse_page(page.decode())
+    return told.page is not None and render_page(told.page, told.items).encode() == page
 
 
 def unlike(now: dict[str, bytes], done: dict[str, bytes]) -> str:

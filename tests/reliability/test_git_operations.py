@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.record import Record, compose
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.record import Record, compose_record
 from cortex.operations.care.init import init
 from cortex.operations.share.heal import heal
 from cortex.vault.git import drivers
@@ -24,7 +24,7 @@ GITS = [
     "",
     *filter(None, os.environ.get("CORTEX_GITS", "").split(os.pathsep)),
 ]  # folders that hold a git of their own
-CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", silent)
+CALLER = Caller("/", "2026-11-20T16:45:12Z", lambda size: bytes(size), "test", no_progress)
 
 
 class Repo:
@@ -69,7 +69,7 @@ class Repo:
             file.parent.mkdir(parents=True, exist_ok=True)
             created = f"2026-11-{day or sum(name.encode()) % 28 + 1:02}T10:00:00Z"
             file.write_text(
-                compose(
+                compose_record(
                     Record(
                         file.stem,
                         "decision",

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.note_status import HIDDEN_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.status import ASIDE, DROPPED
 from cortex.core.notes import note as notes
-from cortex.core.notes.yaml_lines import chunks
+from cortex.core.notes.yaml_lines import split_fields
 from cortex.operations import VERBS
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.save import save
@@ -85,7 +85,7 @@ class Read(NamedTuple):
         return found + [
             (kind, to.strip("[]"))
             for kind in ("supersedes", "superseded_by")
-            for to in self.note.texts(kind)
+            for to in self.note.get_list(kind)
         ]
 
 
@@ -115,7 +115,7 @@ class Hands:
         self.count += 1
         number = self.count
         at = f"2026-11-20T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z"
-        return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", silent)
+        return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", no_progress)
 
     def save(self, title: str, text: str, **more: str) -> str:
         return save(
@@ -297,9 +297,16 @@ class Hands:
             assert not was.problems, f"{word} wrote to {path}, which it cannot read"
             assert was.get("id"), f"{word} wrote to a note of somebody's own, {path}"
             assert not note.problems, (word, note.problems)
-            assert (note.bom, note.opening, note.closing) == (was.bom, was.opening, was.closing)
+            assert (note.bom, note.opening_fence, note.closing_fence) == (
+                was.bom,
+                was.opening_fence,
+                was.closing_fence,
+            )
             old, new = (
-                {key: chunk.text for key, chunk in (chunks(one.block.decode()) or {}).items()}
+                {
+                    key: chunk.text
+                    for key, chunk in (split_fields(one.frontmatter.decode()) or {}).items()
+                }
                 for one in (was, note)
             )
             changed = {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
@@ -325,7 +332,7 @@ class Hands:
                 wanted = {
                     one.path
                     for one in every
-                    if one.type == type_ and (all_ or one.status not in DROPPED)
+                    if one.type == type_ and (all_ or one.status not in HIDDEN_STATUSES)
                 }
                 assert {
                     hit.path
@@ -345,7 +352,9 @@ class Hands:
             hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).records
         } == {one.path for one in every}
         ticked = self.ticked(every)
-        acts = [one for one in every if one.type == "action" and one.status not in ASIDE]
+        acts = [
+            one for one in every if one.type == "action" and one.status not in SET_ASIDE_STATUSES
+        ]
         undone = {
             one.path
             for one in acts
@@ -367,7 +376,7 @@ class Hands:
 
     @staticmethod
     def current(path: str, every: list[Read]) -> bool:
-        return next(one for one in every if one.path == path).status not in ASIDE
+        return next(one for one in every if one.path == path).status not in SET_ASIDE_STATUSES
 
     @staticmethod
     def ticked(every: list[Read]) -> set[str]:
@@ -437,7 +446,7 @@ class Hands:
             # Of what is set aside the relations alone are looked at.
             said = [to for _, to in one.relations] + (
                 LINK.findall(one.note.text)
-                if one.id != one.path and one.status not in ASIDE
+                if one.id != one.path and one.status not in SET_ASIDE_STATUSES
                 else []
             )
             for name in (

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.interfaces.hook import main
-from cortex.operations.capture import collect_pending
+from cortex.operations.capture import drain_spool
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
 from tests.conftest import SOAK, cpu_limit, run_cortex
@@ -142,7 +142,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
         assert f"\nproject: {sessions[session]}\n" in note
         assert set(re.findall(r"(s\d) did", note)) == {session}
     assert len(notes(vault, "session_end")) == 5
-    assert session_state.behind(vault) == []
+    assert session_state.list_pending(vault) == []
 
 
 def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
@@ -200,7 +200,7 @@ def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp
         assert called("session-end", told, tmp_path) == (0, b"", b"")
         return time.monotonic() - begun
 
-    with session_state.held(vault, session_state.key_of("claude", "s")):
+    with session_state.lock_session(vault, session_state.session_key("claude", "s")):
         assert any(
             seconds() < 1.5 for _ in range(5)
         )  # a busy machine may be slow, but not each time
@@ -407,11 +407,12 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
 
 
 def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
-    parent = session_state.key_of("claude", "s")
+    parent = session_state.session_key("claude", "s")
     agents = [
         name
         for name in map(str, range(400))
-        if int(session_state.key_of("claude", "s", name)[:4], 16) % 64 == int(parent[:4], 16) % 64
+        if int(session_state.session_key("claude", "s", name)[:4], 16) % 64
+        == int(parent[:4], 16) % 64
     ]
     told = {"session_id": "s", "cwd": str(tmp_path / "one")}
     called("session-start", told | {"source": "startup"}, tmp_path)
@@ -435,17 +436,17 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
         "cwd": str(tmp_path / "one"),
         "transcript_path": str(tmp_path / "t.jsonl"),
     }
-    with session_state.held(
-        vault, session_state.key_of("claude", "new")
+    with session_state.lock_session(
+        vault, session_state.session_key("claude", "new")
     ):  # nothing is known of this session yet
         called("session-end", told, tmp_path)
-    assert collect_pending.is_behind(vault)
+    assert drain_spool.has_unread_transcripts(vault)
     cortex_in(tmp_path, "search", "end", "--vault", vault.root)
     assert said(notes(vault, "stop")) == "Said at the very end."
     assert "project: one" in notes(vault, "stop")[0]
-    assert not collect_pending.is_behind(vault)
-    with session_state.held(
-        vault, session_state.key_of("gemini", "g")
+    assert not drain_spool.has_unread_transcripts(vault)
+    with session_state.lock_session(
+        vault, session_state.session_key("gemini", "g")
     ):  # this host has no transcript to leave
         command = [*COMMAND, "stop", "--host", "gemini"]
         told = json.dumps(
@@ -494,36 +495,40 @@ def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, t
 def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not_parted(
     vault, tmp_path
 ):
-    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     path = tmp_path / "t.jsonl"
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
     called("session-start", told | {"source": "startup"}, tmp_path)
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
     path.write_text(line("In the middle of a turn."))
-    mark = Path(spool.path_of(vault.state(), session_state.key_of("claude", "s"), spool.RECENT))
+    mark = Path(
+        spool.mark_path(
+            vault.state_folder(), session_state.session_key("claude", "s"), spool.RECENT_SUFFIX
+        )
+    )
     now = time.time()
     os.utime(path, (now, now))
     os.utime(mark, (now, now))
-    assert collect_pending.gather(vault, caller) == []
+    assert drain_spool.drain_spool(vault, caller) == []
     assert notes(vault, "stop") == []
     os.utime(path, (now - 700, now - 700))
     os.utime(mark, (now - 700, now - 700))
-    assert collect_pending.gather(vault, caller) == []
+    assert drain_spool.drain_spool(vault, caller) == []
     assert said(notes(vault, "stop")) == "In the middle of a turn."
     assert len(notes(vault, "session_start")) == 1
     assert not mark.parent.exists()  # nothing waits, nothing is looked at
-    assert not collect_pending.due(vault)
+    assert not drain_spool.has_spooled_work(vault)
 
 
 def test_looking_for_what_waits_is_cheap(vault, tmp_path):
-    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     for number in range(80):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(line(f"Said by {number}."))
-        key = session_state.key_of("claude", str(number))
-        with session_state.held(vault, key) as held:
-            held.keep(
-                session_state.Cursor(
+        key = session_state.session_key("claude", str(number))
+        with session_state.lock_session(vault, key) as held:
+            held.save(
+                session_state.SessionCursor(
                     host="claude",
                     session=str(number),
                     transcript=str(path),
@@ -531,30 +536,36 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
                     project="one",
                 )
             )
-            held.may_grow()
+            held.mark_recent()
     with cpu_limit(2.0):
-        collect_pending.gather(vault, caller)
-        collect_pending.gather(vault, caller)
+        drain_spool.drain_spool(vault, caller)
+        drain_spool.drain_spool(vault, caller)
     assert len(notes(vault, "stop")) == 48  # a call takes 24 parts
-    assert collect_pending.due(vault)
-    assert not collect_pending.is_behind(vault)  # the watcher has no reason to come back at once
+    assert drain_spool.has_spooled_work(vault)
+    assert not drain_spool.has_unread_transcripts(
+        vault
+    )  # the watcher has no reason to come back at once
     for _ in range(2):
-        collect_pending.gather(vault, caller)
+        drain_spool.drain_spool(vault, caller)
     assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [
         str(number) for number in range(80)
     ]
 
 
 def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(vault, tmp_path):
-    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", silent)
+    caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     event = "20261120t164512z-k3f7q2abcd"
-    assert spool.put_aside(vault, event, b"---\nid: x\n---\n", 5)
-    (Path(spool.folder_of(vault.state())) / ".DS_Store").touch()
-    seen = spool.waiting(vault).unsent
-    assert collect_pending.send(vault, seen) == collect_pending.send(vault, seen) == []
+    assert spool.add_event(vault, event, b"---\nid: x\n---\n", 5)
+    (Path(spool.spool_folder(vault.state_folder())) / ".DS_Store").touch()
+    seen = spool.list_entries(vault).unsent_events
+    assert (
+        drain_spool.publish_unsent_events(vault, seen)
+        == drain_spool.publish_unsent_events(vault, seen)
+        == []
+    )
     assert Path(vault.root, "inbox/pending", f"{event}.md").is_file()
-    assert collect_pending.gather(vault, caller) == []
-    assert not collect_pending.due(vault)
+    assert drain_spool.drain_spool(vault, caller) == []
+    assert not drain_spool.has_spooled_work(vault)
 
 
 @pytest.mark.parametrize("taker", ["normalize", "search", "sync", "hook", "session-start"])
@@ -588,7 +599,7 @@ def test_what_waits_beside_the_vault_is_counted_and_taken_by(
             tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root
         )
     assert said(notes(vault, "stop")) == "Decision: wait here."
-    assert spool.waiting(vault).unsent == ()
+    assert spool.list_entries(vault).unsent_events == ()
 
 
 def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_path, cortex_in):
@@ -613,8 +624,8 @@ def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_p
         "1 line of more than 4 MB in a transcript was left out"
         in cortex_in(tmp_path, "doctor", "--vault", vault.root).stdout
     )
-    hook_log.note(
-        vault, "2026-01-01T10:00:00Z", "claude", hook_log.TRANSCRIPT, 0, "long ago"
+    hook_log.append(
+        vault, "2026-01-01T10:00:00Z", "claude", hook_log.TRANSCRIPT_EVENT, 0, "long ago"
     )  # nobody is told for ever
     assert hook_log.problems(vault) == []
 
@@ -625,7 +636,7 @@ FORBIDDEN = [
     "json", "enum", "signal",
 ]  # fmt: skip
 NOT_OURS = [
-    "cortex.index", "cortex.core.notes.note", "cortex.core.model.note_summary", "cortex.core.normalize.handlers", "cortex.core.extract", "cortex.vault.git.git", "cortex.vault.settings",
+    "cortex.index", "cortex.core.notes.note", "cortex.core.model.note_summary", "cortex.core.normalize.handlers", "cortex.core.extract", "cortex.vault.git.git_cli", "cortex.vault.settings",
     "cortex.operations.capture.normalize", "cortex.operations.find.search", "cortex.operations.sessions.brief", "cortex.interfaces.cli", "cortex.hosts.codex",
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.record import Record, compose
+from cortex.core.model.record import Record, compose_record
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
@@ -95,7 +95,7 @@ class Clone:
         file = self.root / (path or f"records/decision/{name}.md")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(
-            compose(
+            compose_record(
                 Record(
                     name,
                     "decision",

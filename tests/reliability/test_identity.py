@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
@@ -56,7 +56,7 @@ class Clone:
             f"2026-11-21T10:{number // 60:02}:{number % 60:02}Z",
             lambda size: number.to_bytes(size, "big"),
             "test",
-            silent,
+            no_progress,
         )
 
     def git(self, *words: str, code: int | None = 0) -> str:
@@ -439,7 +439,7 @@ def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drive
     assert any("left it out" in one for one in b.problems())
     healed = heal(b.vault, b.caller())
     assert [one.path for one in healed.brought_back] == [record_path(X)]
-    assert displaced.entries(str(b.root)) == []
+    assert displaced.list_entries(str(b.root)) == []
     both_survive(b)
     assert b.problems() == []
 
@@ -495,11 +495,11 @@ def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drive
 def test_an_event_that_was_displaced_and_is_there_is_left_alone(two) -> None:
     a, _ = two
     before = sorted(a.root.rglob("events/**/*.md"))
-    displaced.keep(
+    displaced.save(
         str(a.root), "mine.md", b"", b"Shopping\n", (a.root / event_path(E1)).read_bytes()
     )
     heal(a.vault, a.caller())
-    assert displaced.entries(str(a.root)) == []
+    assert displaced.list_entries(str(a.root)) == []
     assert sorted(a.root.rglob("events/**/*.md")) == before
 
 
@@ -540,7 +540,7 @@ def test_a_merge_that_was_taken_back_brings_nothing_back(two, has_drivers) -> No
     before = b.texts()
     assert heal(b.vault, b.caller()).brought_back == ()
     assert b.texts() == before
-    assert displaced.entries(str(b.root)) == []
+    assert displaced.list_entries(str(b.root)) == []
 
 
 def test_three_records_in_place_of_one(two) -> None:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.retry import retry
 from cortex.operations.care.init import init
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -86,7 +87,7 @@ def during(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 def caller_of(start: int = 0) -> Caller:
     return Caller(
-        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent
+        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", no_progress
     )
 
 

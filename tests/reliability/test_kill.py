@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from cortex.core.model import event as events
-from cortex.core.normalize.handlers import read_event
+from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
@@ -114,7 +114,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
         assert len(seen.places(id_)) == 1, (
             f"seed {SEED}: {id_} is in {seen.places(id_) or 'no place'}"
         )
-        event = read_event(seen.files[seen.places(id_)[0]], seen.places(id_)[0])
+        event = parse_event(seen.files[seen.places(id_)[0]], seen.places(id_)[0])
         assert event.text == text_of(number, n)
     arrived = {
         path.rpartition("/")[2][:-3]
@@ -131,7 +131,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     assert not seen.temps
     assert not seen.below("inbox")
     for path, data in seen.below("events").items():
-        assert events.compose(read_event(data, path)).encode() == data
+        assert events.compose(parse_event(data, path)).encode() == data
     named = Counter(
         id_
         for path, data in seen.notes.items()
@@ -141,7 +141,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     turns = {
         path.rpartition("/")[2][:-3]
         for path, data in seen.below("events").items()
-        if read_event(data, path).type == "stop"
+        if parse_event(data, path).type == "stop"
     }
     assert named == {
         id_: 1 + (id_ in turns) for id_ in arrived
@@ -154,7 +154,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
 
 
 def provenance(data: bytes, path: str) -> list[str]:
-    return list(notes.parse(data, path).fields["provenance"]["events"])
+    return list(notes.read_strict(data, path).fields["provenance"]["events"])
 
 
 def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, homes, soak):

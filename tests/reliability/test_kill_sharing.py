@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.record import Record, compose
+from cortex.core.model.record import Record, compose_record
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
@@ -90,7 +90,7 @@ class Clone:
         record = Record(
             own, "decision", own, "Mine.", "2026-11-01T10:00:00Z", (), project="p", branch="main"
         )
-        (self.root / f"records/decision/{own}.md").write_text(compose(record))
+        (self.root / f"records/decision/{own}.md").write_text(compose_record(record))
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.root.parent / f"{self.name}.log").open("ab") as log:
@@ -229,7 +229,9 @@ def two(tmp_path: Path, caller: Caller) -> tuple[Clone, Clone]:
         project="p",
         branch="main",
     )
-    (first.root / SHARED).write_text(compose(record).replace("created:", "tags: [first]\ncreated:"))
+    (first.root / SHARED).write_text(
+        compose_record(record).replace("created:", "tags: [first]\ncreated:")
+    )
     first.git("init", "-q")
     assert sync(first.vault, caller).commits
     first.git("clone", "-q", "--bare", ".", str(tmp_path / "remote.git"))

@@ -13,7 +13,8 @@ import pytest
 
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.retry import retry
 from cortex.vault import files
 
 STEM = "20261101t000000z-aaaaaaaaaa"
@@ -64,7 +65,7 @@ def test_poisoned_events_are_put_aside_whole_and_stop_nobody(vault, caller, look
         for number, (data, _) in enumerate(POISONS.values())
     }
     for stem, data in poisons.items():
-        files.publish(vault.root, f"inbox/pending/{stem}.md", data)
+        files.create(vault.root, f"inbox/pending/{stem}.md", data)
     good = [
         capture(
             vault, caller._replace(now=f"2026-{month:02d}-20T00:00:00Z"), f"Gotcha: month {month}"
@@ -95,7 +96,7 @@ def test_poisoned_events_are_put_aside_whole_and_stop_nobody(vault, caller, look
 def test_an_event_that_fails_twice_under_one_name_loses_neither_text(vault, caller, look, homes):
     """Somebody mends a copy, badly, and puts it into the inbox without `retry`."""
     for text in (b"first", b"second"):
-        files.publish(vault.root, "inbox/pending/x.md", text)
+        files.create(vault.root, "inbox/pending/x.md", text)
         answer = normalize(vault, caller)
     assert "holds another text" in answer.failed[0].message
     kept = b"\n".join(look(vault.root).below("inbox").values())
@@ -106,8 +107,8 @@ def test_an_event_that_fails_twice_under_one_name_loses_neither_text(vault, call
 def test_an_event_that_another_content_has_taken_the_place_of_is_kept(vault, caller, look, homes):
     """Two clones, one id: what the trail of events holds stays, and what arrives is put aside."""
     held = event(body="## Raw Content\n\nwhat was first\n")
-    files.publish(vault.root, f"events/2026/11/{STEM}.md", held)
-    files.publish(
+    files.create(vault.root, f"events/2026/11/{STEM}.md", held)
+    files.create(
         vault.root, f"inbox/pending/{STEM}.md", event(body="## Raw Content\n\nwhat came later\n")
     )
     answer = normalize(vault, caller)
@@ -234,7 +235,7 @@ def test_every_mutant_of_an_event_is_normalized_or_put_aside_and_retried_byte_fo
                     ]
                 )
         mutants[stem] = bytes(data)
-        files.publish(vault.root, f"inbox/pending/{stem}.md", mutants[stem])
+        files.create(vault.root, f"inbox/pending/{stem}.md", mutants[stem])
     answer = normalize(vault, caller)
     seen = look(vault.root)
     assert len(answer.events) + len(answer.failed) == len(mutants)

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model import event as events
-from cortex.core.model.caller import Caller, silent
-from cortex.core.normalize.handlers import read_event
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
 from cortex.operations.care.init import init
 from tests.reliability.disk import Disk
@@ -82,7 +82,7 @@ def worker_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Worker]
 def vault_at(disk: Disk, number: int) -> str:
     """A new vault, itself safely on the disk."""
     root = disk.at / f"vault-{number}"
-    init(Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", silent), str(root))
+    init(Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", no_progress), str(root))
     for path in (root / "inbox", root / "records"):
         for one in sorted(path.rglob("*"), reverse=True):
             one.rmdir()
@@ -124,7 +124,7 @@ def lost(root: str, said: list[str], number: int, text_of: Callable[[int, int], 
         path = f"inbox/pending/{id_}.md"
         try:
             data = Path(root, path).read_bytes()
-            event = read_event(data, path)
+            event = parse_event(data, path)
         except Exception as error:
             gone.append(f"{id_}: {type(error).__name__} {error}")
         else:
@@ -146,7 +146,7 @@ def test_no_acknowledged_capture_is_lost_when_the_power_goes(
         assert not lost(root, said, number, worker_text), f"seed {SEED}, cycle {number}"
         assert not look(root).temps
         assert all(
-            events.compose(read_event(data, path)).encode() == data
+            events.compose(parse_event(data, path)).encode() == data
             for path, data in look(root).below("inbox").items()
         )
         clear(root)
@@ -229,7 +229,7 @@ def until_made(root: str, notes: int, worker: Worker) -> list[str]:
 
 
 def provenance(data: bytes, path: str) -> list[str]:
-    return list(notes.parse(data, path).fields["provenance"]["events"])
+    return list(notes.read_strict(data, path).fields["provenance"]["events"])
 
 
 def clear(root: str) -> None:

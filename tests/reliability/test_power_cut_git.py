@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.care.init import init
-from cortex.vault.git import git as bounded
+from cortex.vault.git import git_cli as bounded
 from cortex.vault.git.git_locks import Clock
 from cortex.vault.repair import diagnose, fix
 
@@ -26,16 +26,17 @@ pytestmark = pytest.mark.power
 SEED = 20261120
 WORKER = """
 import os, subprocess, sys
-from cortex.vault import files, git
+from cortex.vault import files
+from cortex.vault.git import git_cli
 root, how = sys.argv[1:]
 for number in range(10_000):
     text = f"note {number}\\n" * (1 + number % 50)
     path = f"records/decision/{number % 7}/note-{number}.md"
-    files.publish(root, path, text.encode())
+    files.create(root, path, text.encode())
     print("note", path, flush=True)
     for words in (["add", "--", path], ["commit", "-q", "-m", path]):
         if how == "ours":
-            git.run(root, words)
+            git_cli.run(root, words)
         else:
             subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
     print("commit", path, flush=True)
@@ -45,7 +46,7 @@ for number in range(10_000):
 def repository_at(disk, number: int) -> Path:
     """A new vault under git with one commit, all of it safely on the disk."""
     root = disk.at / f"vault-{number}"
-    init(Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", silent), str(root))
+    init(Caller("/", "2026-11-20T16:45:12Z", os.urandom, "test", no_progress), str(root))
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         bounded.run(str(root), words)
     fd = os.open(root, os.O_RDONLY)
@@ -96,7 +97,7 @@ def fault(root: Path) -> str:
         ["status", "--porcelain"],
         ["rev-parse", "--verify", "HEAD"],
     ):
-        ran = bounded.attempt(str(root), words)
+        ran = bounded.run_unchecked(str(root), words)
         if ran.code:
             return f"git {words[0]}: {ran.reason}"
     return ""
@@ -118,7 +119,7 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
             str(root), Clock(time.time() + 60, time.time() + 30)
         )  # the machine was not really started anew
         assert fault(root) == "", where
-        assert diagnose.examine(str(root)) == [], where
+        assert diagnose.find_problems(str(root)) == [], where
         assert {path: path.read_bytes() for path in root.rglob("*.md")} == before, where
         listed = (
             bounded.run(str(root), ["ls-tree", "-r", "-z", "--name-only", "HEAD"])
@@ -127,7 +128,7 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
         )
         gone += len([path for path in committed if path not in listed])
         bounded.run(str(root), ["add", "--", *written])
-        bounded.attempt(str(root), ["commit", "-qm", "the next"])
+        bounded.run_unchecked(str(root), ["commit", "-qm", "the next"])
         assert bounded.run(str(root), ["status", "--porcelain", "--", *written]) == b"", where
         assert fault(root) == "", where
         subprocess.run(["rm", "-rf", root], check=True, timeout=60)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.record import Record, compose
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.record import Record, compose_record
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
@@ -42,7 +42,7 @@ def now() -> str:
 
 
 def caller_in(folder: Path) -> Caller:
-    return Caller(str(folder), now(), os.urandom, "test", silent)
+    return Caller(str(folder), now(), os.urandom, "test", no_progress)
 
 
 class Clones:
@@ -70,7 +70,7 @@ class Clones:
             branch="main",
         )
         (self.there / SHARED).write_text(
-            compose(record).replace("created:", "tags: [first]\ncreated:")
+            compose_record(record).replace("created:", "tags: [first]\ncreated:")
         )
         git(self.there, "init", "-q")
         sync(Vault(str(self.there)), caller_in(self.there))
@@ -245,7 +245,7 @@ def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
     )
 
 
-WITHOUT = "from cortex.vault.git import work_tree; work_tree.make_durable = lambda *_: None; from cortex.interfaces.cli.main import console; console()"
+WITHOUT = "from cortex.vault.git import work_tree; work_tree.sync_merged_files = lambda *_: None; from cortex.interfaces.cli.main import console; console()"
 
 
 @pytest.mark.parametrize("durable", [True, False], ids=["as it is", "control"])

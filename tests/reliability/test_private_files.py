@@ -276,7 +276,9 @@ CACHE = ["state.json", "stamps", "catalogue.sqlite", "briefs", "index", "index.l
 )
 def test_in_state_and_cache_nothing_waits_or_leaks(name, shape, world, soon, capsys, homes) -> None:
     kind, _, below = name.partition("/")
-    path = Path({"state": world.vault.state, "cache": world.vault.cache}[kind](), below)
+    path = Path(
+        {"state": world.vault.state_folder, "cache": world.vault.cache_folder}[kind](), below
+    )
     is_folder = below in ("sessions", "waiting", "reminded", "briefs", "index")
     place(shape, path, world.secret)
     said = run_all(world, soon, capsys)
@@ -369,7 +371,7 @@ def test_a_worktree_a_submodule_and_a_separate_git_folder_stay_what_they_are(
     git(tmp_path, "init", "-q", "--separate-git-dir", str(tmp_path / "kept.git"), "apart")
     assert checkout.branch_of(str(tmp_path / "apart")) == "main"
     for folder in ("side", "project/notes", "apart"):
-        assert checkout.fault(str(tmp_path / folder)) == ("", "")
+        assert checkout.find_fault(str(tmp_path / folder)) == ("", "")
 
 
 def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(
@@ -435,11 +437,11 @@ def test_a_file_that_a_stranger_put_into_a_folder_for_all_is_not_read(tmp_path, 
         (0o755, SECRET),
     ):  # everybody's, a group's, the owner's own
         shared.chmod(mode)
-        assert checkout.project_in(str(path)) == read
-        assert bool(files.fault_of(str(path))) != bool(read)
+        assert checkout.read_project_file(str(path)) == read
+        assert bool(files.why_unreadable(str(path))) != bool(read)
     os.chown(path, 0, 0)
     shared.chmod(0o1777)
-    assert checkout.project_in(str(path)) == SECRET
+    assert checkout.read_project_file(str(path)) == SECRET
 
 
 def test_a_private_file_is_replaced_whole_and_never_through_a_link(tmp_path) -> None:
@@ -451,7 +453,7 @@ def test_a_private_file_is_replaced_whole_and_never_through_a_link(tmp_path) -> 
     assert sorted(os.listdir(tmp_path)) == ["file", "target"]
     (tmp_path / "linked").symlink_to(tmp_path)
     with pytest.raises(CortexError, match="not a folder of yours"):
-        store.make_folder(str(tmp_path / "linked"))
+        store.ensure_folder(str(tmp_path / "linked"))
     with pytest.raises(CortexError, match="is a link"):
         (tmp_path / "log").symlink_to(target)
         store.open_private(str(tmp_path / "log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)

@@ -16,7 +16,7 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.vault.git import commit, git as git_of
+from cortex.vault.git import commit, git_cli as git_of
 from cortex.vault.locate import Vault
 
 
@@ -293,7 +293,7 @@ def repository_at(folder: Path, caller) -> Vault:
     vault = Vault(init(caller, str(folder / "vault")).root)
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
         subprocess.run(["git", *words], cwd=vault.root, check=True, capture_output=True, timeout=60)
-    with commit.alone(vault.root):
+    with commit.repository_lock(vault.root):
         pass  # our own lock file is there
     record = Path(vault.root, "records/decision/one-aaaaaa.md")
     record.parent.mkdir(parents=True)
@@ -309,9 +309,9 @@ def says_at_once(vault: Vault, caller, *texts: str) -> bool:
     """Whether a commit was refused, in these words, soon and with a next command."""
     begun = time.monotonic()
     try:
-        commit.keep(vault.root, commit.changes(vault.root))
+        commit.commit_changes(vault.root, commit.list_changes(vault.root))
     except CortexError as error:
-        assert time.monotonic() - begun < commit.PATIENCE / 3
+        assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
         assert any(text in error.message for text in texts), error.message
         assert "another git" not in error.message
         assert error.hint
@@ -343,7 +343,7 @@ def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(
         if not refused:
             break
     assert refusals >= 3
-    assert commit.changes(vault.root) == []
+    assert commit.list_changes(vault.root) == []
     assert (
         subprocess.run(
             ["git", "fsck", "--no-dangling"],
@@ -367,7 +367,7 @@ def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
     (disk / "ballast").write_bytes(b"x" * ((os.statvfs(disk).f_bavail) * os.statvfs(disk).f_frsize))
     begun = time.monotonic()
     done = cortex("sync", cwd=vault.root)
-    assert time.monotonic() - begun < commit.PATIENCE / 2
+    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 2
     assert done.returncode in (1, 2)
     assert (
         "the disk is full" in done.stdout + done.stderr
@@ -394,9 +394,9 @@ def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tm
     assert "findmnt -T " in raised.value.hint
     begun = time.monotonic()
     with pytest.raises((OSError, CortexError)) as refusal:
-        commit.keep(str(at), commit.changes(str(at)))
+        commit.commit_changes(str(at), commit.list_changes(str(at)))
     assert "ead-only file system" in str(refusal.value)
-    assert time.monotonic() - begun < commit.PATIENCE / 3
+    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
 
 
 def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_path, as_user):
@@ -414,9 +414,11 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
     def attempt() -> list[str]:
         os.environ.update(safe)
         begun = time.monotonic()
-        ran = commit.patiently(vault.root, lambda: git_of.attempt(vault.root, ["add", "."]))
-        assert time.monotonic() - begun < commit.PATIENCE / 3
-        error = git_of.failure("add", ran, vault.root)
+        ran = commit.retry_while_locked(
+            vault.root, lambda: git_of.run_unchecked(vault.root, ["add", "."])
+        )
+        assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+        error = git_of.command_error("add", ran, vault.root)
         return [error.message, error.hint]
 
     message, hint = as_user(12_345, attempt)
@@ -455,10 +457,10 @@ def test_what_the_system_refuses_git_is_told_for_what_it_is(
         f'#!/bin/sh\nexec {strace} -f -qq -o /dev/null {inject} {where} {tool("git")} "$@"\n'
     )
     wrapper.chmod(0o755)
-    changed = commit.changes(vault.root)
+    changed = commit.list_changes(vault.root)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
     begun = time.monotonic()
     with pytest.raises(CortexError) as raised:
-        commit.keep(vault.root, changed)
-    assert time.monotonic() - begun < commit.PATIENCE / 2
+        commit.commit_changes(vault.root, changed)
+    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 2
     assert raised.value.message.startswith(says)

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from cortex.core.normalize.handlers import read_event
+from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save
@@ -28,12 +28,12 @@ SEED = 20261120
 # What seven of eight processes run: the verb in a loop, a line for each answer.
 LOOP = """
 import os, sys, time
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.capture.save import save
 from cortex.vault.locate import Vault
 root, number, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 for n in range(first, first + count):
-    caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+    caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", no_progress)
     saved = save(Vault(root), caller, f"Title {n} of {number}", topic=f"decision/t{(number * 7 + n) % 20}", project="p", type="decision", body=f"text {n} of {number}")
     os.write(1, f"{saved.event} {saved.outcome} {n}\\n".encode())
 """
@@ -71,15 +71,15 @@ def test_saves_by_eight_processes_at_once_are_twenty_records_and_a_text_each(vau
     assert outcomes.count("created") == TOPICS
     seen = look(vault.root)
     assert not seen.below("inbox")
-    texts = {read_event(data, path).text for path, data in seen.below("events").items()}
+    texts = {parse_event(data, path).text for path, data in seen.below("events").items()}
     assert texts == {f"text {n} of {number}" for number in range(PROCESSES) for n in range(EACH)}
-    records = [notes.parse(data, path) for path, data in seen.below("records").items()]
+    records = [notes.read_strict(data, path) for path, data in seen.below("records").items()]
     assert len(records) == TOPICS
     named = [id_ for note in records for id_ in note.provenance()[0]]
     assert sorted(named) == sorted(acknowledged)
     for note in records:
         newest = max(note.provenance()[0])
-        event = read_event(
+        event = parse_event(
             seen.files[f"events/{newest[:4]}/{newest[4:6]}/{newest}.md"], f"{newest}.md"
         )
         assert (note.text.strip(), note.get("title")) == (event.text, event.title)
@@ -127,12 +127,12 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
     assert not seen.below("inbox")
     assert not seen.temps
     held = {
-        path.rpartition("/")[2][:-3]: read_event(data, path)
+        path.rpartition("/")[2][:-3]: parse_event(data, path)
         for path, data in seen.below("events").items()
     }
     for event, (number, n) in acknowledged.items():
         assert held[event].text == f"text {n} of {number}", f"seed {SEED}"
-    records = [notes.parse(data, path) for path, data in seen.below("records").items()]
+    records = [notes.read_strict(data, path) for path, data in seen.below("records").items()]
     named = [id_ for note in records for id_ in note.provenance()[0]]
     assert len(named) == len(set(named))
     # A hand's text that a killed save had kept, before the hand wrote there once more, is named nowhere and there all the same.
@@ -150,12 +150,12 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
 # Saves a topic in place of the other one, again and again.
 CROSSWISE = """
 import os, sys, time
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.capture.save import save
 from cortex.vault.locate import Vault
 root, mine, other, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 for n in range(count):
-    caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", silent)
+    caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", no_progress)
     saved = save(Vault(root), caller, f"{n} of {mine}", topic=f"decision/{mine}", project="p", supersedes=other, body=f"text {n} of {mine}")
     os.write(1, f"{saved.event}\\n".encode())
 """

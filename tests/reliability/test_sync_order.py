@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
+from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize, retry
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.retry import retry
 from cortex.operations.care.init import init
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -104,7 +105,7 @@ class Books:
 
 def caller_of(start: int) -> Caller:
     return Caller(
-        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", silent
+        "/", "2026-11-20T16:45:12Z", lambda size: start.to_bytes(size, "big"), "test", no_progress
     )
 
 
@@ -118,7 +119,7 @@ def inbox_of(root: str) -> Vault:
     capture(vault, caller_of(4), "went on", type="stop", session="s1")
     capture(vault, caller_of(5), "Gotcha: fsync the folder, too")
     capture(vault, caller_of(6), MEETING, type="meeting")
-    files.publish(vault.root, "inbox/pending/broken.md", b"---\nid: [\n---\n")
+    files.create(vault.root, "inbox/pending/broken.md", b"---\nid: [\n---\n")
     return vault
 
 
@@ -138,7 +139,7 @@ def test_a_capture_is_acknowledged_when_its_bytes_its_name_and_its_folders_are_s
     unnamed, ram, monkeypatch, homes, books
 ):
     if not unnamed:
-        monkeypatch.setattr(files, "_TMPFILE", None)
+        monkeypatch.setattr(files, "_O_TMPFILE", None)
     root = ram / "vault"
     root.mkdir()
     seen_by(

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.event import path_of
-from cortex.core.model.problem import Conflict
-from cortex.core.model.topic import record_id
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.event import event_path
+from cortex.core.model.problem import ConflictError
+from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
-from cortex.operations.capture.save import Saved, save
+from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.care.init import init
 from cortex.operations.find.history import history
-from cortex.operations.share.duplicates import join_grown_apart
+from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.sync import sync
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -31,7 +31,7 @@ from tests.conftest import SOAK
 pytestmark = pytest.mark.sampled(2)
 
 TOPIC = "decision/storage"
-ID = record_id("shop", "project", TOPIC)
+ID = topic_record_id("shop", "project", TOPIC)
 
 
 class Clone:
@@ -50,10 +50,10 @@ class Clone:
             f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z",
             lambda size: number.to_bytes(size, "big"),
             "test",
-            silent,
+            no_progress,
         )
 
-    def save(self, title: str, text: str, **more: str) -> Saved:
+    def save(self, title: str, text: str, **more: str) -> SaveResult:
         return save(
             self.vault,
             self.caller(),
@@ -77,7 +77,7 @@ class Clone:
         return found
 
     def note(self) -> notes.Note:
-        return notes.parse(self.path.read_bytes(), ID)
+        return notes.read_strict(self.path.read_bytes(), ID)
 
     def edit(self, old: str, new: str) -> None:
         text = self.path.read_text()
@@ -166,11 +166,11 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
         f"text {last}",
     )
     assert note.provenance()[0] == tuple(sorted(one.event for one in saved))
-    assert note.texts("tags") == ("all", *(f"tag{place}" for place in range(number)))
+    assert note.get_list("tags") == ("all", *(f"tag{place}" for place in range(number)))
     assert "merge_conflicts" not in note.fields
     for clone in every:
         assert clone.texts() == {one.event: f"text {place}" for place, one in enumerate(saved)}
-        assert all((clone.root / path_of(one.event)).exists() for one in saved)
+        assert all((clone.root / event_path(one.event)).exists() for one in saved)
         assert history(clone.vault, clone.caller(), ID).revisions == number
 
 
@@ -305,7 +305,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     assert one.texts()[event] == "A line to leave.\n\nAnother."
     assert one.texts()[anew.event] == "A line to leave.\n\nAnother.\n\nAnd new."
     for each in note.provenance()[0]:
-        assert (one.root / path_of(each)).exists()
+        assert (one.root / event_path(each)).exists()
     assert "merge_conflicts" not in note.fields
     upserted = change in (saved_with_another_type, edited_and_saved)
     later = upserted and not first
@@ -316,7 +316,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     if change is edited_and_saved:
         assert "A line that I changed.\n\nAnother." in one.texts().values()
     if change is tagged_by_hand:
-        assert note.texts("tags") == ("a", "mine")
+        assert note.get_list("tags") == ("a", "mine")
     if change is moved_by_hand:
         assert str(one.path.relative_to(one.root)) == "Ideas/my storage.md"
     if change is deleted_softly:
@@ -352,16 +352,16 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     moved_by_hand(one)
     target = one.root / two.path.relative_to(two.root)
     target.write_bytes(other)
-    (one.root / path_of(saved[1].event)).write_bytes(
-        (two.root / path_of(saved[1].event)).read_bytes()
+    (one.root / event_path(saved[1].event)).write_bytes(
+        (two.root / event_path(saved[1].event)).read_bytes()
     )
     real, refused = {name: getattr(files, name) for name in ("replace", "remove")}, []
 
     def writing(name: str) -> Callable[..., None]:
         def write(root, path, *rest):
             with (
-                pytest.raises(Conflict),
-                lock(os.path.join(one.vault.state(), "normalize.lock"), "inbox", wait=0.0),
+                pytest.raises(ConflictError),
+                lock(os.path.join(one.vault.state_folder(), "normalize.lock"), "inbox", wait=0.0),
             ):
                 pass
             refused.append((name, path))
@@ -372,7 +372,7 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     with monkeypatch.context() as patched:
         for name in real:
             patched.setattr(files, name, writing(name))
-        assert len(join_grown_apart(one.vault, one.caller())) == 1
+        assert len(join_diverged_files(one.vault, one.caller())) == 1
     assert [name for name, _ in refused] == ["replace", "remove"]
     assert one.note().text.strip() == "what two said"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, CortexError
+from cortex.core.model.problem import ConflictError, CortexError
 from cortex.vault.git import commit
-from cortex.vault.git.commit import Change
+from cortex.vault.git.commit import UncommittedChange
 from tests.conftest import make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
@@ -46,8 +46,8 @@ def committed(vault, git) -> list[str]:
     ]
 
 
-def kept(vault, message: str = "") -> commit.Kept:
-    return commit.keep(vault.root, commit.changes(vault.root), message)
+def kept(vault, message: str = "") -> commit.CommitResult:
+    return commit.commit_changes(vault.root, commit.list_changes(vault.root), message)
 
 
 def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
@@ -59,14 +59,14 @@ def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
     put(repository, "records/decision/new.md~", "an editor's")
     put(repository, "mine/other.md", "New.\n")
     os.remove(Path(root, ".gitattributes"))
-    found = commit.changes(root)
+    found = commit.list_changes(root)
     assert found == [
-        Change(".gitattributes", "D"),
-        Change("cortex.toml", "M"),
-        Change("records/decision/new-aaaaaa.md", "A"),
+        UncommittedChange(".gitattributes", "D"),
+        UncommittedChange("cortex.toml", "M"),
+        UncommittedChange("records/decision/new-aaaaaa.md", "A"),
     ]
-    assert commit.others(root, found) == ["mine/note.md", "mine/other.md"]
-    assert not commit.changes(str(Path(root).parent))  # no repository there
+    assert commit.list_foreign_changes(root, found) == ["mine/note.md", "mine/other.md"]
+    assert not commit.list_changes(str(Path(root).parent))  # no repository there
 
 
 def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git) -> None:
@@ -92,7 +92,7 @@ def test_nothing_to_commit_is_no_commit(repository, git) -> None:
 
 def test_the_first_commit_of_all(vault, git) -> None:
     git(vault.root, "init", "-q")
-    assert commit.gate(vault.root) == ""
+    assert commit.why_blocked(vault.root) == ""
     assert kept(vault).message == "cortex: settings"
     assert committed(vault, git) == [".gitattributes", "cortex.toml"]
 
@@ -106,7 +106,7 @@ def test_a_subfolder_vault_commits_nothing_beside_it(tmp_path, vault, git) -> No
     done = kept(vault)
     assert set(done.paths) == {path, "cortex.toml", ".gitattributes"}
     assert committed(vault, git) == ["vault/.gitattributes", "vault/cortex.toml", f"vault/{path}"]
-    assert commit.others(vault.root) == []
+    assert commit.list_foreign_changes(vault.root) == []
 
 
 HOSTILE = ["-x.md", ":(exclude)a.md", "$(touch PWN).md", "a\nb.md", '"q".md', "*.md", "ü\udcff.md"]
@@ -119,9 +119,11 @@ def test_names_are_names(repository, git, name) -> None:
     with open(os.fsencode(file), "w") as out:
         out.write(RECORD.format(id="x", body="x"))
     record(repository, "beside-aaaaaa", folder="records")
-    assert commit.changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
+    assert commit.list_changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
     assert commit.commit(repository.root, [path], "one")
-    assert [one.path for one in commit.changes(repository.root)] == ["records/beside-aaaaaa.md"]
+    assert [one.path for one in commit.list_changes(repository.root)] == [
+        "records/beside-aaaaaa.md"
+    ]
     os.remove(os.fsencode(file))
     assert commit.commit(repository.root, [path], "gone")
     assert not Path(repository.root, "PWN").exists()
@@ -181,7 +183,7 @@ def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
     os.symlink("/etc", Path(root, "sessions"))
     good = record(repository, "good-aaaaaa", folder="records")
     wanted = [
-        Change(path, "")
+        UncommittedChange(path, "")
         for path in (
             hidden,
             "records/link.md",
@@ -191,7 +193,7 @@ def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
             good,
         )
     ]
-    done = commit.keep(root, wanted)
+    done = commit.commit_changes(root, wanted)
     assert done.paths == (good,)
     assert {problem.where for problem in done.problems} == {change.path for change in wanted} - {
         good
@@ -206,9 +208,12 @@ def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -
     os.rename(Path(root, old), Path(root, "mine/deep/Moved by hand.md"))
     put(repository, "mine/other.md", RECORD.format(id="other-aaaaaa", body="Not ours."))
     new = "mine/deep/Moved by hand.md"
-    assert commit.changes(root) == [Change(new, "A", old), Change(old, "D", new)]
+    assert commit.list_changes(root) == [
+        UncommittedChange(new, "A", old),
+        UncommittedChange(old, "D", new),
+    ]
     assert commit.commit(root, [old], "one half") == ""
-    assert commit.others(root, commit.changes(root)) == ["mine/other.md"]
+    assert commit.list_foreign_changes(root, commit.list_changes(root)) == ["mine/other.md"]
     assert set(kept(repository).paths) == {old, new}
     assert git(root, "status", "--short", "-uall") == "?? mine/other.md\n"
 
@@ -221,13 +226,13 @@ def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(reposi
     kept(repository)
     put(repository, "mine/x.md", RECORD.format(id="moved-aaaaaa", body="Changed."))
     put(repository, "mine/note.md", "Changed, and not a record.\n")
-    assert commit.changes(root) == [Change("mine/x.md", "M")]
-    assert commit.others(root, commit.changes(root)) == ["mine/note.md"]
+    assert commit.list_changes(root) == [UncommittedChange("mine/x.md", "M")]
+    assert commit.list_foreign_changes(root, commit.list_changes(root)) == ["mine/note.md"]
     assert kept(repository).paths == ("mine/x.md",)
     os.rename(Path(root, "mine/x.md"), Path(root, "records/back.md"))
-    assert commit.changes(root) == [
-        Change("mine/x.md", "D", "records/back.md"),
-        Change("records/back.md", "A", "mine/x.md"),
+    assert commit.list_changes(root) == [
+        UncommittedChange("mine/x.md", "D", "records/back.md"),
+        UncommittedChange("records/back.md", "A", "mine/x.md"),
     ]
     assert set(kept(repository).paths) == {"mine/x.md", "records/back.md"}
 
@@ -261,7 +266,7 @@ SUMMARIES = [
 
 @pytest.mark.parametrize(("paths", "message"), SUMMARIES)
 def test_a_commit_says_what_it_holds(paths, message) -> None:
-    assert commit.summary(paths) == message
+    assert commit.format_message(paths) == message
 
 
 def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> None:
@@ -317,25 +322,25 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
     words, named = UNDER_WAY[case]
     with pytest.raises(Exception, match="non-zero exit"):
         git(root, *words)
-    assert named in commit.gate(root)
-    with pytest.raises(Conflict, match=named):
+    assert named in commit.why_blocked(root)
+    with pytest.raises(ConflictError, match=named):
         commit.commit(root, [record(repository, "new-aaaaaa")], "x")
     git(root, named, "--abort")
-    assert commit.gate(root) == ""
+    assert commit.why_blocked(root) == ""
 
 
 def test_other_closed_gates(repository, git, tmp_path) -> None:
-    assert "no git repository" in commit.gate(str(tmp_path))
+    assert "no git repository" in commit.why_blocked(str(tmp_path))
     git(repository.root, "bisect", "start")
-    assert "bisect" in commit.gate(repository.root)
+    assert "bisect" in commit.why_blocked(repository.root)
     git(repository.root, "bisect", "reset")
     git(repository.root, "checkout", "-q", "--detach")
-    assert "detached" in commit.gate(repository.root)
+    assert "detached" in commit.why_blocked(repository.root)
     git(repository.root, "switch", "-q", "main")
     blob = git(repository.root, "rev-parse", "HEAD:cortex.toml").strip()
     stages = "".join(f"100644 {blob} {stage}\tmine/x.md\n" for stage in (1, 2, 3))
     os.system(f"cd '{repository.root}' && printf '{stages}' | git update-index --index-info")
-    assert "could not merge 1 path" in commit.gate(repository.root)
+    assert "could not merge 1 path" in commit.why_blocked(repository.root)
 
 
 def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> None:
@@ -345,7 +350,7 @@ def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> N
     path = record(linked, "new-aaaaaa")
     assert kept(linked).paths == (path,)
     assert git(tree, "log", "-1", "--format=%s") == "cortex: 1 record\n"
-    assert commit.changes(repository.root) == []
+    assert commit.list_changes(repository.root) == []
 
 
 def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, monkeypatch) -> None:
@@ -357,8 +362,8 @@ def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, m
     assert commit.commit(repository.root, [path], "x")
     other.join()
     make_lock(lock)
-    monkeypatch.setattr(commit, "PATIENCE", 0.2)
-    with pytest.raises(Conflict, match="another git is busy"):
+    monkeypatch.setattr(commit, "LOCK_WAIT_SECONDS", 0.2)
+    with pytest.raises(ConflictError, match="another git is busy"):
         commit.commit(repository.root, [record(repository, "new-bbbbbb")], "x")
     assert lock.exists()
 

@@ -58,15 +58,15 @@ OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unset", "
 
 
 def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
-    assert not drivers.registered(str(clone))
+    assert not drivers.is_registered(str(clone))
     assert [problem.message for problem in drivers.problems(str(clone))] == [
         "git does not know the merge driver cortex-briefing",
         "git does not know the merge driver cortex-record",
     ]
     assert drivers.register(str(clone))
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     assert not drivers.register(str(clone))
-    program = f'"{sys.executable}" -I -S "{drivers.SCRIPT}"'
+    program = f'"{sys.executable}" -I -S "{drivers.DRIVER_SCRIPT}"'
     assert (
         setting(git, clone, "merge.cortex-briefing.driver")
         == f"{program} briefing %O %A %B %L %P || true"
@@ -85,13 +85,13 @@ def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
 def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
     drivers.register(str(clone))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     with pytest.raises(CortexError, match="git is not installed"):
         drivers.register(str(clone))
 
 
 def test_outside_a_repository_there_is_nothing_to_register(vault):
-    assert drivers.registered(vault.root)
+    assert drivers.is_registered(vault.root)
     assert not drivers.register(vault.root)
     assert not drivers.unregister(vault.root)
     assert drivers.problems(vault.root) == []
@@ -120,14 +120,14 @@ def test_the_program_may_lie_anywhere(folder, clone, tmp_path, git, monkeypatch)
         "import sys\nopen(sys.argv[3], 'w').write('merged by %s\\n' % sys.argv[1])\n"
     )
     monkeypatch.setattr(sys, "executable", str(place / "python"))
-    monkeypatch.setattr(drivers, "SCRIPT", str(place / "driver.py"))
+    monkeypatch.setattr(drivers, "DRIVER_SCRIPT", str(place / "driver.py"))
     assert drivers.register(str(clone))
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     assert drivers.problems(str(clone)) == []
     assert diverged(clone, git)("merge", "-q", "side").returncode == 0
     assert (clone / PATH).read_text() == "merged by record\n"
     (place / "python").unlink()
-    assert not drivers.registered(str(clone))
+    assert not drivers.is_registered(str(clone))
     assert [problem.message for problem in drivers.problems(str(clone))] == [
         f"merge.{name}.driver runs {place}/python, which is gone"
         for name in ("cortex-briefing", "cortex-record")
@@ -189,7 +189,7 @@ def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp
     other = tmp_path / "other tree"
     git(clone, "worktree", "add", "-q", str(other), "-b", "other")
     assert drivers.register(str(other))
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     assert not drivers.register(str(clone))
     assert str(other) not in (clone / ".git/config").read_text()
     assert drivers.problems(str(other)) == drivers.problems(str(clone)) == []
@@ -207,7 +207,7 @@ def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_conf
     assert drivers.register(str(outer / "notes"))
     assert "cortex-record" in (outer / ".git/modules/notes/config").read_text()
     assert "cortex-record" not in (outer / ".git/config").read_text()
-    assert drivers.registered(str(outer / "notes"))
+    assert drivers.is_registered(str(outer / "notes"))
     assert drivers.problems(str(outer / "notes")) == []
 
 
@@ -222,7 +222,7 @@ def test_no_path_inside_a_worktree_is_stored(clone, git, tmp_path, monkeypatch):
         git, clone, "merge.cortex-record.driver"
     )
     shutil.rmtree(tree)
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
 
 
 def test_at_no_moment_is_there_a_name_without_a_driver(clone, git, tmp_path, monkeypatch):
@@ -267,10 +267,10 @@ def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clon
         process.send_signal(signal.SIGKILL)
         process.wait()
         until_gone(mark)
-        assert not drivers.configured(str(clone / ".git")).titles
+        assert not drivers.read_config(str(clone / ".git")).with_other_keys
         drivers.register(str(clone), again=True)
-        assert drivers.registered(str(clone))
-        assert not drivers.configured(str(clone / ".git")).removed
+        assert drivers.is_registered(str(clone))
+        assert not drivers.read_config(str(clone / ".git")).is_removed
 
 
 def until_gone(mark: str) -> None:
@@ -301,7 +301,7 @@ def test_many_may_register_at_once(clone, git):
     for process in running:
         _, complaint = process.communicate(timeout=60)
         assert process.returncode == 0, complaint.decode()
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     assert git(clone, "config", "--get-all", "merge.cortex-record.driver").count("\n") == 1
     assert (clone / ".git/config").read_text().count("[merge ") == 2
 
@@ -315,7 +315,7 @@ def test_another_gits_lock_is_waited_for_and_never_removed(clone, monkeypatch):
     assert drivers.register(str(clone))
     holder.wait()
     make_lock(lock)
-    monkeypatch.setattr(drivers, "_PATIENCE", 0.2)
+    monkeypatch.setattr(drivers, "_LOCK_WAIT_SECONDS", 0.2)
     with pytest.raises(CortexError, match="could not lock config file") as caught:
         drivers.unregister(str(clone))
     assert str(lock) in caught.value.hint
@@ -354,7 +354,7 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     (root / path).write_text(text)
     git(top, "add", ".")
     git(top, "commit", "-qm", "one")
-    assert attributes.strange(str(root)), "the attributes are harmless"
+    assert attributes.overridden_paths(str(root)), "the attributes are harmless"
     assert (
         next(p.hint for p in drivers.problems(str(root)) if p.where == ".gitattributes")
         == "cortex doctor --fix"
@@ -364,7 +364,7 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     assert effective(git, root, *PROBES[:4], PATH) == [*OURS[:4], "cortex-record"]
     assert not drivers.register(str(root))
     assert drivers.unregister(str(root))
-    assert attributes.strange(str(root))
+    assert attributes.overridden_paths(str(root))
 
 
 @pytest.mark.parametrize(
@@ -417,12 +417,12 @@ def test_who_takes_them_out_is_not_given_them_back_unasked(clone, git):
     drivers.register(str(clone))
     assert drivers.unregister(str(clone))
     assert "cortex-" not in (clone / ".git/config").read_text()
-    assert drivers.registered(str(clone))
+    assert drivers.is_registered(str(clone))
     assert not drivers.register(str(clone))
     assert not drivers.unregister(str(clone))
     assert drivers.problems(str(clone)) == []
     assert drivers.register(str(clone), again=True)
-    assert len(drivers.configured(str(clone / ".git")).commands) == 2
+    assert len(drivers.read_config(str(clone / ".git")).commands) == 2
 
 
 def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
@@ -447,7 +447,7 @@ def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
 def test_a_command_that_is_not_ours_is_named_and_replaced(command, clone, git):
     drivers.register(str(clone))
     git(clone, "config", "merge.cortex-record.driver", command)
-    assert not drivers.registered(str(clone))
+    assert not drivers.is_registered(str(clone))
     (problem,) = drivers.problems(str(clone))
     assert (
         problem.message
@@ -486,7 +486,7 @@ def test_the_configuration_is_read_as_git_reads_it(text, tmp_path, git):
     said = git(
         tmp_path, "config", "--file", "config", "-z", "--get", "merge.cortex-record.driver"
     ).removesuffix("\0")
-    assert drivers.configured(str(tmp_path)).commands["cortex-record"] == said
+    assert drivers.read_config(str(tmp_path)).commands["cortex-record"] == said
 
 
 def test_what_a_clone_captured_is_not_moved_because_another_emptied_its_inbox(clone, git, tmp_path):

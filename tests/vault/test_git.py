@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import CortexError, Invalid, NotFound
-from cortex.vault.git import git as bounded
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.vault.git import git_cli as bounded
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ def test_it_answers_what_git_prints_and_raises_what_git_complains_of(repository)
     assert bounded.run(str(repository), ["log", "--format=%s"]) == b"one\n"
     with pytest.raises(CortexError, match=r"git cat-file: fatal: Not a valid object name nothing"):
         bounded.run(str(repository), ["cat-file", "blob", "nothing"])
-    ran = bounded.attempt(str(repository), ["merge", "nothing"])
-    assert (ran.code, ran.output) == (1, b"")
+    ran = bounded.run_unchecked(str(repository), ["merge", "nothing"])
+    assert (ran.code, ran.stdout) == (1, b"")
     assert "not something we can merge" in ran.reason
 
 
 def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
-    feed = bounded._feed
+    feed = bounded._write_some
 
     def slowly(
         fd, view
@@ -66,7 +66,7 @@ def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
         time.sleep(0.1)
         return left
 
-    monkeypatch.setattr(bounded, "_feed", slowly)
+    monkeypatch.setattr(bounded, "_write_some", slowly)
     assert (
         bounded.run(str(repository), shell("read line && echo $line"), stdin=b"the answer\n")
         == b"the answer\n"
@@ -74,9 +74,9 @@ def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
 
 
 def test_a_folder_or_a_git_that_is_not_there_is_named(repository, tmp_path, monkeypatch):
-    with pytest.raises(NotFound, match="there is no folder"):
+    with pytest.raises(NotFoundError, match="there is no folder"):
         bounded.run(str(tmp_path / "gone"), ["status"])
-    with pytest.raises(Invalid, match="NUL"):
+    with pytest.raises(InvalidInputError, match="NUL"):
         bounded.run(str(repository), ["log", "a\0b"])
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CortexError, match="git is not installed"):
@@ -90,7 +90,7 @@ def test_more_than_a_pipe_holds_goes_in_and_comes_out(repository):
     )
     assert bounded.run(str(repository), ["cat-file", "blob", blob]) == data
     assert (
-        bounded.attempt(str(repository), shell("true"), stdin=data).code == 0
+        bounded.run_unchecked(str(repository), shell("true"), stdin=data).code == 0
     )  # a program that reads nothing of it
 
 
@@ -122,20 +122,22 @@ def test_what_the_repositorys_configuration_names_does_not_run(setting, reposito
     )
     assert mark.exists(), "the trap does not bite"
     mark.unlink()
-    bounded.attempt(str(repository), words)
+    bounded.run_unchecked(str(repository), words)
     if setting == "core.sshCommand":
-        bounded.talk(str(repository), words)
+        bounded.run_remote(str(repository), words)
     assert not mark.exists()
 
 
 def test_no_url_is_a_command_and_no_hidden_repository_is_taken(repository, trap, git):
     program, mark = trap()
     assert (
-        "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+        "not allowed"
+        in bounded.run_remote(str(repository), ["ls-remote", f"ext::{program}"]).stderr
     )
     git(repository, "config", "protocol.ext.allow", "always")
     assert (
-        "not allowed" in bounded.talk(str(repository), ["ls-remote", f"ext::{program}"]).complaint
+        "not allowed"
+        in bounded.run_remote(str(repository), ["ls-remote", f"ext::{program}"]).stderr
     )
     hidden = repository / "notes"
     git(repository, "init", "-q", "--bare", "notes")
@@ -145,7 +147,7 @@ def test_no_url_is_a_command_and_no_hidden_repository_is_taken(repository, trap,
     subprocess.run(["git", "status"], cwd=hidden, capture_output=True, timeout=30, check=False)
     assert mark.exists(), "the trap does not bite"
     mark.unlink()
-    assert "cannot use bare repository" in bounded.attempt(str(hidden), ["status"]).reason
+    assert "cannot use bare repository" in bounded.run_unchecked(str(hidden), ["status"]).reason
     assert not mark.exists()
 
 
@@ -183,11 +185,14 @@ def test_a_persons_hooks_run_when_asked_for_with_patterns_of_their_own(repositor
     git(repository, "--literal-pathspecs", "add", "--", odd, star)
     git(repository, "add", "-N", "note.md")
     assert (
-        bounded.attempt(str(repository), ["commit", "-qm", "quiet", "--only", "--", star]).code == 0
+        bounded.run_unchecked(
+            str(repository), ["commit", "-qm", "quiet", "--only", "--", star]
+        ).code
+        == 0
     )
     assert not (repository / ".git/seen").exists()
     assert (
-        bounded.attempt(
+        bounded.run_unchecked(
             str(repository), ["commit", "-qm", "loud", "--only", "--", odd], hooks=True
         ).code
         == 0
@@ -200,7 +205,9 @@ def test_a_persons_hooks_run_when_asked_for_with_patterns_of_their_own(repositor
     (repository / odd).write_text("again\n")
     from_file = ["commit", "-qm", "louder", "--pathspec-from-file=-", "--pathspec-file-nul"]
     assert (
-        bounded.attempt(str(repository), from_file, stdin=odd.encode() + b"\0", hooks=True).code
+        bounded.run_unchecked(
+            str(repository), from_file, stdin=odd.encode() + b"\0", hooks=True
+        ).code
         == 0
     )
     assert (
@@ -220,7 +227,7 @@ def test_a_commit_starts_no_housekeeping(repository, git):
     git(repository, "config", "gc.autoDetach", "false")
     for number in range(3):
         assert (
-            bounded.attempt(
+            bounded.run_unchecked(
                 str(repository), ["commit", "-q", "--allow-empty", "-m", str(number)]
             ).code
             == 0
@@ -259,7 +266,7 @@ def test_what_takes_too_long_is_ended_with_all_its_children(repository, tmp_path
     stubborn = f"trap '' TERM; (trap '' TERM; sleep 60) & echo $! $$ > {pids}; sleep 60; sleep 60"
     began = time.monotonic()
     with pytest.raises(CortexError, match=r"git stand-in took longer than 0\.5 seconds"):
-        bounded.attempt(str(repository), shell(stubborn), timeout=0.5)
+        bounded.run_unchecked(str(repository), shell(stubborn), timeout=0.5)
     assert time.monotonic() - began < 20
     waited = time.monotonic() + 2
     while any(alive(int(pid)) for pid in pids.read_text().split()) and time.monotonic() < waited:
@@ -274,7 +281,7 @@ def test_git_is_asked_to_end_before_it_is_ended_so_that_it_takes_its_lock_away(r
     (repository / "note.md").write_text("changed\n")
     lock, seen = repository / ".git/index.lock", repository.parent / "seen"
     with pytest.raises(CortexError):
-        bounded.attempt(
+        bounded.run_unchecked(
             str(repository),
             ["-c", f"filter.slow.clean=test -e {lock} && touch {seen}; sleep 60", "add", "note.md"],
             timeout=0.5,
@@ -287,10 +294,10 @@ def test_git_is_asked_to_end_before_it_is_ended_so_that_it_takes_its_lock_away(r
 def test_a_grandchild_that_keeps_the_pipes_is_not_waited_for_and_lives_on(repository, tmp_path):
     pid = tmp_path / "pid"
     began = time.monotonic()
-    ran = bounded.attempt(
+    ran = bounded.run_unchecked(
         str(repository), shell(f"sleep 30 & echo $! > {pid}; echo done"), timeout=20
     )
-    assert (ran.code, ran.output) == (0, b"done\n")
+    assert (ran.code, ran.stdout) == (0, b"done\n")
     assert time.monotonic() - began < 20
     kept = int(pid.read_text())
     assert alive(kept)
@@ -331,7 +338,7 @@ def test_a_remote_that_accepts_and_stays_silent_ends_with_a_message(verb, reposi
     began = time.monotonic()
     refs = ["HEAD"] if verb == "push" else []
     with pytest.raises(CortexError, match=r"the remote said nothing for 0\.4 seconds") as caught:
-        bounded.talk(str(repository), [verb, f"git://127.0.0.1:{port}/x", *refs], silence=0.4)
+        bounded.run_remote(str(repository), [verb, f"git://127.0.0.1:{port}/x", *refs], silence=0.4)
     assert "local is safe" in caught.value.hint
     assert time.monotonic() - began < 20
     assert len(fds()) - len(before[0]) <= 1  # the server's end of the connection
@@ -342,17 +349,17 @@ def test_the_environment_says_how_long_to_wait(repository, server, monkeypatch):
     monkeypatch.setenv("CORTEX_GIT_SILENCE", "0.3")
     port = server(lambda peer: None)
     with pytest.raises(CortexError, match=r"0\.3 seconds"):
-        bounded.talk(str(repository), ["fetch", f"git://127.0.0.1:{port}/x"])
+        bounded.run_remote(str(repository), ["fetch", f"git://127.0.0.1:{port}/x"])
 
 
 def test_whoever_says_something_now_and_then_is_heard_to_the_end(repository):
     began = time.monotonic()
-    ran = bounded.talk(
+    ran = bounded.run_remote(
         str(repository), shell("for i in 1 2 3 4 5 6; do echo $i >&2; sleep 0.2; done"), silence=0.6
     )
     assert ran.code == 0
     assert time.monotonic() - began > 1.0
-    assert ran.complaint.split() == list("123456")
+    assert ran.stderr.split() == list("123456")
 
 
 def test_what_went_over_the_wire_arrives_and_progress_does_not_clutter_the_complaint(
@@ -360,11 +367,11 @@ def test_what_went_over_the_wire_arrives_and_progress_does_not_clutter_the_compl
 ):
     git(tmp_path, "init", "-q", "--bare", "remote.git")
     git(repository, "remote", "add", "origin", str(tmp_path / "remote.git"))
-    ran = bounded.talk(str(repository), ["push", "origin", "HEAD:refs/heads/main"])
+    ran = bounded.run_remote(str(repository), ["push", "origin", "HEAD:refs/heads/main"])
     assert ran.code == 0
-    assert "\r" not in ran.complaint
-    assert bounded.talk(str(repository), ["fetch", "origin"]).code == 0
-    refused = bounded.talk(str(repository), ["push", "origin", "HEAD~3:refs/heads/main"])
+    assert "\r" not in ran.stderr
+    assert bounded.run_remote(str(repository), ["fetch", "origin"]).code == 0
+    refused = bounded.run_remote(str(repository), ["push", "origin", "HEAD~3:refs/heads/main"])
     assert refused.code == 1
     assert refused.reason.startswith("error: src refspec HEAD~3 does not match any")
 
@@ -394,7 +401,7 @@ def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(
     else:
         for name, value in (("COUNT", "1"), ("KEY_0", "core.sshCommand"), ("VALUE_0", program)):
             monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
-    bounded.talk(str(repository), ["ls-remote", "ssh://nobody@localhost/x"])
+    bounded.run_remote(str(repository), ["ls-remote", "ssh://nobody@localhost/x"])
     assert mark.exists()
     assert not (tmp_path / "the-repositorys").exists()
 
@@ -425,8 +432,8 @@ def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(
     ],
 )
 def test_an_option_or_an_expression_is_no_name(name):
-    with pytest.raises(Invalid, match="no name of a branch or remote"):
-        bounded.ref_name(name)
+    with pytest.raises(InvalidInputError, match="no name of a branch or remote"):
+        bounded.check_ref_name(name)
 
 
 @pytest.mark.parametrize(
@@ -434,7 +441,7 @@ def test_an_option_or_an_expression_is_no_name(name):
     ["main", "feature/x-1", "ünïc", "a.b", "origin", "dependabot/pip/x-1.2", "user@host", "x{y}"],
 )
 def test_a_name_is_a_name_as_git_sees_it(name, repository, git):
-    assert bounded.ref_name(name) == name
+    assert bounded.check_ref_name(name) == name
     git(repository, "check-ref-format", f"refs/heads/{name}")
 
 
@@ -443,8 +450,8 @@ def test_a_revision_becomes_an_id_and_never_an_option(repository, git):
     git(repository, "update-ref", "refs/heads/-evil", "HEAD")
     git(repository, "update-ref", "refs/heads/--output=x", "HEAD")
     for revision in ("HEAD", "main", head[:7], "-evil", "--output=x", "refs/heads/-evil"):
-        assert bounded.commit_id(str(repository), revision) == head
+        assert bounded.resolve_commit(str(repository), revision) == head
     for revision in ("nothing", "HEAD:note.md", "--all", "", "-h", "HEAD~9"):
-        with pytest.raises(NotFound):
-            bounded.commit_id(str(repository), revision)
+        with pytest.raises(NotFoundError):
+            bounded.resolve_commit(str(repository), revision)
     assert sorted(path.name for path in repository.iterdir()) == [".git", "note.md"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Conflict, CortexError
+from cortex.core.model.problem import ConflictError, CortexError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.share.sync import sync
 from cortex.vault.git import commit, git_locks
-from cortex.vault.git.git_locks import DAY, MARGIN, Clock
+from cortex.vault.git.git_locks import BOOT_MARGIN_SECONDS, DAY_SECONDS, Clock
 from cortex.vault.locate import Vault
 from cortex.vault.repair import diagnose, fix
 
@@ -26,8 +26,10 @@ NAMES = [
     "refs/heads/main.lock", "refs/heads/cortex/one.lock", "refs/remotes/origin/a/b.lock", "logs/HEAD.lock", "rebase-merge/done.lock",
     "objects/info/commit-graphs/commit-graph-chain.lock", "worktrees/side/index.lock", "worktrees/side/HEAD.lock",
 ]  # fmt: skip
-AFTER_BOOT = Clock(WRITTEN + 60, WRITTEN + MARGIN + 1)  # a fast restart, a minute later
-NEXT_DAY = Clock(WRITTEN + DAY + 1, WRITTEN - 1_000_000)
+AFTER_BOOT = Clock(
+    WRITTEN + 60, WRITTEN + BOOT_MARGIN_SECONDS + 1
+)  # a fast restart, a minute later
+NEXT_DAY = Clock(WRITTEN + DAY_SECONDS + 1, WRITTEN - 1_000_000)
 SOON = Clock(WRITTEN + 60, WRITTEN - 1_000_000)
 LATER = Clock(WRITTEN + 1_000, WRITTEN - 1_000_000)
 
@@ -51,8 +53,8 @@ def lock_at(root: Path, name: str, written: float = WRITTEN) -> Path:
     return path
 
 
-def place_of(root: Path) -> diagnose.Place:
-    place = diagnose.place_of(str(root))
+def place_of(root: Path) -> diagnose.RepositoryPaths:
+    place = diagnose.locate_repository(str(root))
     assert place
     return place
 
@@ -67,8 +69,8 @@ def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, kept
     (problem,) = git_locks.problems(str(kept), at)
     assert (problem.where, problem.hint) == (f".git/{name}", "cortex doctor --fix")
     assert crash in problem.message
-    with pytest.raises(Conflict) as raised:
-        git_locks.check_not_left(str(kept), at)
+    with pytest.raises(ConflictError) as raised:
+        git_locks.check_none_abandoned(str(kept), at)
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
     assert fix.repair(str(kept), at) == [f"moved {name}, a lock {crash}, to .git/cortex-damaged"]
     assert not path.exists()
@@ -88,7 +90,7 @@ def test_a_lock_that_may_have_a_holder_stays(name, kept) -> None:
     assert path.exists()
 
 
-@pytest.mark.parametrize("after", [-1_000.0, 0.0, MARGIN])
+@pytest.mark.parametrize("after", [-1_000.0, 0.0, BOOT_MARGIN_SECONDS])
 def test_a_lock_is_older_than_the_boot_only_beyond_the_margin(after, kept) -> None:
     """The kernel tells the boot time in whole seconds: a lock of this moment must not look older than it."""
     path = lock_at(kept, "index.lock")
@@ -162,13 +164,13 @@ def test_while_a_git_is_at_work_here_no_lock_is_moved(tree, kept) -> None:
         stdout=subprocess.PIPE,
     ) as at_work:
         deadline = time.monotonic() + 20
-        while not git_locks.git_at_work(place_of(kept)) and time.monotonic() < deadline:
+        while not git_locks.find_running_git(place_of(kept)) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert git_locks.git_at_work(place_of(kept)) == f"git (process {at_work.pid})"
+        assert git_locks.find_running_git(place_of(kept)) == f"git (process {at_work.pid})"
         (problem,) = git_locks.problems(str(kept), AFTER_BOOT)
         assert problem.hint == f"when git (process {at_work.pid}) has ended: cortex doctor --fix"
         assert git_locks.problems(str(kept), LATER) == []
-        git_locks.check_not_left(str(kept), AFTER_BOOT)  # whoever waits for a lock waits on
+        git_locks.check_none_abandoned(str(kept), AFTER_BOOT)  # whoever waits for a lock waits on
         with pytest.raises(CortexError, match=f"process {at_work.pid}"):
             fix.repair(str(kept), AFTER_BOOT)
         at_work.stdin.close()
@@ -199,7 +201,7 @@ from cortex.vault.git import git_locks
 from cortex.vault.repair import fix as repair
 from cortex.vault.git.git_locks import Clock
 root = {str(kept)!r}
-print(git_locks.clock().booted)
+print(git_locks.read_clock().booted)
 (problem,) = git_locks.problems(root, Clock(*{tuple(NEXT_DAY)!r}))
 print(problem.message, problem.hint, sep="|")
 print(repair.repair(root, Clock(*{tuple(NEXT_DAY)!r})))
@@ -252,9 +254,9 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
     (kept / "records").mkdir(exist_ok=True)
     (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
-    with pytest.raises(Conflict) as raised:
+    with pytest.raises(ConflictError) as raised:
         commit.commit(str(kept), ["records/a.md"], "x")
-    assert time.monotonic() - begun < commit.PATIENCE / 3
+    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 
@@ -302,8 +304,8 @@ def test_a_lock_that_another_git_took_meanwhile_stays(
 ) -> None:
     """Between the look and the move the old lock ended and a new one was taken."""
     path = lock_at(kept, "index.lock")
-    found = git_locks.abandoned(place_of(kept), AFTER_BOOT)
+    found = git_locks.find_abandoned(place_of(kept), AFTER_BOOT)
     path.unlink()
     path.write_text("of a living git")
-    fix._Repair(place_of(kept)).locks(found)
+    fix._RepositoryRepair(place_of(kept)).move_locks(found)
     assert path.read_text() == "of a living git"

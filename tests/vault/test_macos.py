@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from cortex.core.model.problem import CortexError, Invalid
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.operations.capture.capture import capture
 from cortex.vault import files
 
@@ -19,7 +19,7 @@ FULL_SYNC = 51  # the number of F_FULLFSYNC, which Linux refuses as a file syste
 def test_a_file_system_without_the_full_flush_of_macos_is_synced_as_well_as_it_can_be(
     vault, caller, monkeypatch
 ):
-    monkeypatch.setattr(files, "_FULL_SYNC", FULL_SYNC)
+    monkeypatch.setattr(files, "_F_FULLFSYNC", FULL_SYNC)
     synced = []
     real = os.fsync
     monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(fd), real(fd)))
@@ -36,17 +36,17 @@ def test_a_full_flush_that_fails_is_no_capture(vault, caller, monkeypatch, numbe
         assert command == FULL_SYNC
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(files, "_FULL_SYNC", FULL_SYNC)
+    monkeypatch.setattr(files, "_F_FULLFSYNC", FULL_SYNC)
     monkeypatch.setattr(fcntl, "fcntl", refuse)
     with pytest.raises(CortexError, match=os.strerror(number)):
         capture(vault, caller, "Gotcha: a failing disk")
-    assert files.notes_in(vault.root, "inbox/pending") == []
+    assert files.list_notes(vault.root, "inbox/pending") == []
 
 
 @pytest.mark.parametrize("number", [errno.ENXIO, errno.EOPNOTSUPP])  # Linux and macOS
 def test_a_socket_in_the_vault_is_named_as_what_it_is(vault, monkeypatch, number):
     with socket.socket(socket.AF_UNIX) as one:
-        with files.folder(vault.root, "") as root:
+        with files.open_folder(vault.root, "") as root:
             monkeypatch.chdir(root.fd)
             one.bind("talk.md")
         real = os.open
@@ -60,5 +60,5 @@ def test_a_socket_in_the_vault_is_named_as_what_it_is(vault, monkeypatch, number
                 ) from None
 
         monkeypatch.setattr(os, "open", as_there)
-        with pytest.raises(Invalid, match="is a socket"):
+        with pytest.raises(InvalidInputError, match="is a socket"):
             files.read(vault.root, "talk.md")

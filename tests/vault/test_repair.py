@@ -14,7 +14,10 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.vault.git.git_locks import Clock, clock  # itself, whatever a soak puts in its place
+from cortex.vault.git.git_locks import (  # itself, whatever a soak puts in its place
+    Clock,
+    read_clock,
+)
 from cortex.vault.locate import Vault
 from cortex.vault.repair import diagnose, fix
 from tests.conftest import NOW, caller_at
@@ -209,7 +212,7 @@ def test_after_the_repair_git_works_and_every_note_is_as_it_was(
     harm, behind = CASES[case]
     harm(kept, git)
     before, held = files_of(kept), contents(kept)
-    assert diagnose.examine(str(kept)), "the damage is not seen"
+    assert diagnose.find_problems(str(kept)), "the damage is not seen"
     said = fix.repair(str(kept))
     assert said
     assert files_of(kept) == before
@@ -221,7 +224,7 @@ def test_after_the_repair_git_works_and_every_note_is_as_it_was(
         behind = 2
     if behind is not None:
         assert git(kept, "rev-parse", "HEAD").strip() == ids[behind], said
-    assert diagnose.examine(str(kept)) == []
+    assert diagnose.find_problems(str(kept)) == []
     assert fix.repair(str(kept)) == []
 
 
@@ -266,7 +269,7 @@ def test_beyond_repair_git_is_made_anew_and_the_old_one_kept(folder, remote, kep
         assert git(kept, "rev-parse", "HEAD").strip() == head
         assert git(kept, "status", "--porcelain") == ""
         assert git(kept, "remote").strip() == "origin"
-    assert diagnose.examine(str(kept)) == []
+    assert diagnose.find_problems(str(kept)) == []
 
 
 @pytest.mark.parametrize("moment", ["git init", "first rename", "second rename"])
@@ -295,26 +298,26 @@ def test_a_repair_that_was_killed_while_it_made_git_anew_is_begun_again(
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
         if moment == "git init":
             patched.setattr(
-                "cortex.vault.repair.salvage._fetched", lambda *_: (_ for _ in ()).throw(Killed)
+                "cortex.vault.repair.salvage._fetch_all", lambda *_: (_ for _ in ()).throw(Killed)
             )
         else:
             patched.setattr(os, "rename", killed)
         with pytest.raises(Killed):
             fix.repair(str(kept))
     assert (kept / ".git").exists() == (moment != "second rename")
-    assert diagnose.examine(str(kept))
-    assert doctor(Vault(str(kept)), caller).problems[0].hint == diagnose.FIX
+    assert diagnose.find_problems(str(kept))
+    assert doctor(Vault(str(kept)), caller).problems[0].hint == diagnose.FIX_COMMAND
     said = fix.repair(str(kept))
     assert said[-1].startswith("made .git anew")
     assert files_of(kept) == before
     assert contents(kept) >= held
     check_works(kept, git)
-    assert not (kept / diagnose.BUILD).exists()
+    assert not (kept / diagnose.BUILD_FOLDER).exists()
 
 
 def test_who_takes_git_away_is_not_given_it_back(kept):
     (kept / ".git").rename(kept / ".git.damaged-1")
-    assert diagnose.examine(str(kept)) == fix.repair(str(kept)) == []
+    assert diagnose.find_problems(str(kept)) == fix.repair(str(kept)) == []
 
 
 def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
@@ -336,7 +339,7 @@ def test_the_log_of_a_branch_that_cannot_be_saved_is_kept(kept, git):
 def test_a_sound_repository_is_left_alone(kept, git):
     before = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
     git(kept, "status")
-    assert diagnose.examine(str(kept)) == []
+    assert diagnose.find_problems(str(kept)) == []
     assert fix.repair(str(kept)) == []
     after = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
     assert {path for path in before if before[path] != after.get(path)} <= {
@@ -345,9 +348,9 @@ def test_a_sound_repository_is_left_alone(kept, git):
 
 
 def test_where_there_is_no_repository_or_no_commit_there_is_nothing_to_mend(vault, git):
-    assert diagnose.examine(vault.root) == fix.repair(vault.root) == []
+    assert diagnose.find_problems(vault.root) == fix.repair(vault.root) == []
     git(vault.root, "init", "-q")
-    assert diagnose.examine(vault.root) == fix.repair(vault.root) == []
+    assert diagnose.find_problems(vault.root) == fix.repair(vault.root) == []
 
 
 def test_what_was_cut_off_goes_on_being_there(kept, git):
@@ -435,7 +438,7 @@ def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(na
 def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp_path):
     (tmp_path / "file").touch()
     uptime = float(Path("/proc/uptime").read_text().split()[0])
-    assert clock().booted == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
+    assert read_clock().booted == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
 def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
@@ -478,7 +481,7 @@ def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
     other = tmp_path / "other"
     git(kept, "worktree", "add", "-q", str(other), "-b", "other")
     empty(kept / ".git/worktrees/other/index")
-    assert [problem.where for problem in diagnose.examine(str(other))] == [
+    assert [problem.where for problem in diagnose.find_problems(str(other))] == [
         "../vault/.git/worktrees/other/index"
     ]
     assert fix.repair(str(other)) == [
@@ -486,7 +489,7 @@ def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
     ]
     assert git(other, "status", "--porcelain") == git(kept, "status", "--porcelain") == ""
     empty(other / ".git")
-    assert [problem.message for problem in diagnose.examine(str(other))] == [
+    assert [problem.message for problem in diagnose.find_problems(str(other))] == [
         "does not say where the repository is"
     ]
 
@@ -503,5 +506,5 @@ def test_refs_of_another_format_are_not_taken_for_damage(tmp_path, git):
     (tmp_path / "x/cortex.toml").write_text("")
     git(tmp_path / "x", "add", ".")
     git(tmp_path / "x", "commit", "-qm", "one")
-    assert diagnose.examine(str(tmp_path / "x")) == []
+    assert diagnose.find_problems(str(tmp_path / "x")) == []
     assert fix.repair(str(tmp_path / "x")) == []

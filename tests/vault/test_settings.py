@@ -14,12 +14,17 @@ def loaded(tmp_path, text: str):
 
 def test_hooks_capture_and_prompts_are_not_kept_unless_it_is_said(tmp_path):
     said = loaded(tmp_path, "")
-    assert (said.hooks, said.prompts, said.phrases, said.problems) == (True, False, (), ())
+    assert (said.hooks_enabled, said.captures_prompts, said.phrases, said.problems) == (
+        True,
+        False,
+        (),
+        (),
+    )
 
 
 def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
     said = loaded(tmp_path, "[hooks]\nenabled = false\nprompts = true\n")
-    assert (said.hooks, said.prompts, said.problems) == (False, True, ())
+    assert (said.hooks_enabled, said.captures_prompts, said.problems) == (False, True, ())
 
 
 def test_a_team_has_words_of_its_own(tmp_path):
@@ -46,7 +51,7 @@ def test_a_team_has_words_of_its_own(tmp_path):
 )
 def test_what_is_wrong_is_named_and_the_default_holds(tmp_path, text, where):
     said = loaded(tmp_path, text)
-    assert said.hooks
+    assert said.hooks_enabled
     assert said.phrases == ()
     assert all(where in problem.message for problem in said.problems[:1])
     assert said.problems

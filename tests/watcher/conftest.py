@@ -16,7 +16,7 @@ import pytest
 from cortex.index import file_scan, refresh
 from cortex.vault.locate import Vault
 from cortex.watcher import protocol, watch_status
-from cortex.watcher.watch_status import Standing
+from cortex.watcher.watch_status import WatcherStatus
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 COMMAND = [sys.executable, "-m", "cortex", "watch"]
@@ -34,14 +34,16 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
 def is_fresh(vault: Vault) -> bool:
     """Whether the index holds every note as it lies there now, told without bringing it up to date."""
     try:
-        return refresh.parse(refresh.read_stamps(vault.cache())) == stamps(vault)
+        return refresh.decode_stamps(refresh.read_stamps(vault.cache_folder())) == stamps(vault)
     except OSError:
         return False
 
 
 def stamps(vault: Vault) -> dict[str, str]:
     """The stamp of every note as it lies there now."""
-    return file_scan.take(vault.root, file_scan.skip_of((), ()), time.time_ns()).stamps
+    return file_scan.scan_vault(
+        vault.root, file_scan.make_scan_filter((), ()), time.time_ns()
+    ).stamps
 
 
 class Watcher:
@@ -63,9 +65,9 @@ class Watcher:
     def said(self) -> str:
         return self.log.read_text()
 
-    def standing(self) -> Standing | None:
+    def standing(self) -> WatcherStatus | None:
         fields = protocol.exchange(self.vault.root, [protocol.STATE], 5, 5)
-        return watch_status.read(fields[1]) if fields and len(fields) == 2 else None
+        return watch_status.decode(fields[1]) if fields and len(fields) == 2 else None
 
     def ready(self) -> Watcher:
         """After its first pass."""

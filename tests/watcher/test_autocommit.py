@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.operations.capture.capture import capture
 from cortex.vault.git import merging
-from cortex.vault.git.commit import Change
-from cortex.vault.git.merging import Begun
+from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git.merging import MergeState
 from cortex.watcher import autocommit
 from tests.watcher.conftest import note, old, until
 
@@ -43,8 +43,8 @@ RECORD = (
     ],
 )
 def test_what_is_half_written_is_not_whole(path, text) -> None:
-    with pytest.raises(Invalid):
-        autocommit.check_whole(path, text.encode("latin-1"))
+    with pytest.raises(InvalidInputError):
+        autocommit.check_complete(path, text.encode("latin-1"))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_half_written_is_not_whole(path, text) -> None:
     ],
 )
 def test_what_is_finished_is_whole(path, text) -> None:
-    autocommit.check_whole(path, text.encode())
+    autocommit.check_complete(path, text.encode())
 
 
 def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
@@ -69,9 +69,11 @@ def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
     ]:
         note(vault, path, text)
     os.mkfifo(f"{vault.root}/records/e.md")
-    changed = [Change(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")] + [
-        Change("gone/g.md", "D"),
-        Change("records/h.md", "D"),
+    changed = [
+        UncommittedChange(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")
+    ] + [
+        UncommittedChange("gone/g.md", "D"),
+        UncommittedChange("records/h.md", "D"),
     ]
     now = max(
         os.lstat(Path(vault.root, path)).st_ctime
@@ -84,8 +86,8 @@ def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
             for some in found
         )
 
-    assert names(autocommit.sort(vault.root, changed, now)) == ("g", "abcdefh", "")
-    assert names(autocommit.sort(vault.root, changed, now + 10)) == ("acgh", "f", "bde")
+    assert names(autocommit.classify_changes(vault.root, changed, now)) == ("g", "abcdefh", "")
+    assert names(autocommit.classify_changes(vault.root, changed, now + 10)) == ("acgh", "f", "bde")
 
 
 def _log(git, vault) -> list[str]:
@@ -168,7 +170,7 @@ def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
     until(
         lambda: watcher.standing().notes > 1 and watcher.standing().waiting
     )  # the briefings of it are there
-    time.sleep(autocommit.SETTLED)
+    time.sleep(autocommit.SETTLED_SECONDS)
     assert len(_log(git, repository)) == 1
     watcher.signal(signal.SIGTERM)
     assert watcher.ended() == 0
@@ -201,9 +203,9 @@ def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(
     note(repository, path, RECORD)
     git(repository.root, "add", ".")
     git(repository.root, "commit", "-qm", "theirs")
-    merging.remember(
+    merging.save_state(
         repository.root,
-        Begun("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"),
+        MergeState("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"),
     )
     Path(repository.root, path).unlink()
     watch("--quiet=1").ready()

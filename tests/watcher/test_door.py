@@ -17,8 +17,8 @@ from hypothesis import given, strategies as st
 from cortex import __version__
 from cortex.vault import user_folders
 from cortex.watcher import debounce as trigger_module, event_support, protocol, socket_server
-from cortex.watcher.debounce import LONGEST, QUIET, Trigger
-from cortex.watcher.socket_server import Door
+from cortex.watcher.debounce import MAX_DELAY_SECONDS, QUIET_SECONDS, Debouncer
+from cortex.watcher.socket_server import SocketServer
 from tests.watcher.conftest import until
 
 VERSION = __version__.encode()
@@ -26,8 +26,8 @@ VERSION = __version__.encode()
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
 def test_fields_come_out_as_they_went_in(fields) -> None:
-    data = protocol.packed(fields)
-    assert protocol.unpacked(data[4:]) == fields
+    data = protocol.encode_message(fields)
+    assert protocol.decode_fields(data[4:]) == fields
     assert int.from_bytes(data[:4], "big") == len(data) - 4
 
 
@@ -35,27 +35,27 @@ def test_fields_come_out_as_they_went_in(fields) -> None:
     st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.integers(min_value=1, max_value=10)
 )
 def test_a_message_that_is_cut_is_none(fields, cut) -> None:
-    body = protocol.packed(fields)[4:]
-    short = protocol.unpacked(body[:-cut])
+    body = protocol.encode_message(fields)[4:]
+    short = protocol.decode_fields(body[:-cut])
     assert short is None or short == fields[: len(short)] != fields
 
 
 @given(st.binary(max_size=200))
 def test_junk_is_a_message_or_none_and_never_an_error(junk) -> None:
-    fields = protocol.unpacked(junk)
-    assert fields is None or protocol.packed(fields)[4:] == junk
+    fields = protocol.decode_fields(junk)
+    assert fields is None or protocol.encode_message(fields)[4:] == junk
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return user_folders.vault_folder("state", "/v")
+    return user_folders.ensure_vault_folder("state", "/v")
 
 
 @pytest.fixture
 def opened(folder):
     """A door behind which every request is answered by its own fields."""
-    one = Door(folder, lambda request: [protocol.DONE, *request[1:]])
+    one = SocketServer(folder, lambda request: [protocol.DONE, *request[1:]])
     yield one
     one.close()
 
@@ -63,7 +63,7 @@ def opened(folder):
 def _knock(folder: str) -> socket.socket:
     link = socket.socket(socket.AF_UNIX)
     link.settimeout(10)
-    with protocol.address(folder) as path:
+    with protocol.socket_path(folder) as path:
         link.connect(path)
     return link
 
@@ -91,7 +91,7 @@ def test_another_user_is_sent_away(folder, opened) -> None:
         "-c",
         code,
         f"{folder}/watch.sock",
-        protocol.packed([VERSION, b"x"]).hex(),
+        protocol.encode_message([VERSION, b"x"]).hex(),
     ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (
@@ -126,7 +126,7 @@ def test_junk_is_not_answered_and_hurts_nobody(folder, opened, junk) -> None:
 
 
 def test_who_hangs_keeps_nobody_waiting(folder, opened, monkeypatch) -> None:
-    monkeypatch.setattr(socket_server, "_REQUEST", 0.5)
+    monkeypatch.setattr(socket_server, "_REQUEST_TIMEOUT_SECONDS", 0.5)
     hanging = [_knock(folder) for _ in range(7)]
     for link in hanging:
         link.sendall(b"\0\0")
@@ -138,7 +138,7 @@ def test_who_hangs_keeps_nobody_waiting(folder, opened, monkeypatch) -> None:
 
 
 def test_an_answer_that_is_too_long_is_declined(folder, monkeypatch) -> None:
-    one = Door(folder, lambda request: [protocol.DONE, bytes(protocol.MOST_ANSWERED)])
+    one = SocketServer(folder, lambda request: [protocol.DONE, bytes(protocol.MAX_ANSWER_BYTES)])
     try:
         assert protocol.exchange("/v", [b"x"], 1, 5) == [protocol.DECLINED]
     finally:
@@ -175,9 +175,9 @@ def test_a_watcher_that_is_stopped_is_not_waited_for(folder) -> None:
 
 def test_a_folder_that_others_may_write_into_is_not_trusted(folder, opened) -> None:
     os.chmod(folder, 0o777)
-    from cortex.core.model.problem import Invalid
+    from cortex.core.model.problem import InvalidInputError
 
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidInputError):
         protocol.exchange("/v", [b"x"], 1, 1)
 
 
@@ -187,11 +187,11 @@ def test_a_path_too_long_for_a_socket_is_reached_another_way(tmp_path, descripto
     deep.mkdir(parents=True)
     here = os.getcwd()
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as link:
-        with protocol.address(str(deep), "s", descriptors) as path:
+        with protocol.socket_path(str(deep), "s", descriptors) as path:
             assert len(path) < 100
             listener.bind(path)
         listener.listen()
-        with protocol.address(str(deep), "s", descriptors) as path:
+        with protocol.socket_path(str(deep), "s", descriptors) as path:
             link.connect(path)
     assert os.getcwd() == here
 
@@ -216,9 +216,9 @@ junk
     ],
 )  # fmt: skip
 def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
-    assert event_support.kind_of(path, MOUNTS) == kind
+    assert event_support.file_system_type(path, MOUNTS) == kind
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    assert event_support.blind(path, str(tmp_path / "mountinfo")) == (
+    assert event_support.remote_file_system(path, str(tmp_path / "mountinfo")) == (
         kind if kind in ("nfs4", "cifs", "fuse.sshfs") else ""
     )
 
@@ -226,13 +226,13 @@ def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
 def test_hints_wait_for_quiet_but_not_for_ever(monkeypatch) -> None:
     now = 1000.0
     monkeypatch.setattr(trigger_module, "time", SimpleNamespace(monotonic=lambda: now))
-    trigger = Trigger()
-    assert trigger.due() is None
-    trigger.hint()
-    assert trigger.due() == 1000.0 + QUIET
-    while (due := trigger.due()) > now:
-        now += QUIET / 2
-        trigger.hint()
-    assert due == 1000.0 + LONGEST
-    trigger.take()
-    assert trigger.due() is None
+    trigger = Debouncer()
+    assert trigger.due_at() is None
+    trigger.notify()
+    assert trigger.due_at() == 1000.0 + QUIET_SECONDS
+    while (due := trigger.due_at()) > now:
+        now += QUIET_SECONDS / 2
+        trigger.notify()
+    assert due == 1000.0 + MAX_DELAY_SECONDS
+    trigger.clear()
+    assert trigger.due_at() is None

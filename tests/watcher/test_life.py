@@ -47,13 +47,13 @@ def test_a_signal_ends_it_in_order(vault, watch, number) -> None:
     watcher = watch().ready()
     watcher.signal(number)
     assert watcher.ended() == 0
-    assert not os.path.lexists(os.path.join(vault.state(), "watch.sock"))
+    assert not os.path.lexists(os.path.join(vault.state_folder(), "watch.sock"))
     assert "Traceback" not in watcher.said
 
 
 def test_one_that_does_not_answer_is_ended_by_a_signal(vault, watch) -> None:
     watcher = watch().ready()
-    os.unlink(os.path.join(vault.state(), "watch.sock"))
+    os.unlink(os.path.join(vault.state_folder(), "watch.sock"))
     assert ask_watch(vault, "--stop").returncode == 0
     assert watcher.ended(1) in (
         0,
@@ -64,7 +64,7 @@ def test_one_that_does_not_answer_is_ended_by_a_signal(vault, watch) -> None:
 def test_a_number_in_a_file_that_nobody_holds_is_no_process(vault, watch) -> None:
     other = subprocess.Popen(["sleep", "60"])
     try:
-        Path(vault.state(), "watch.lock").write_text(f"{other.pid}\n2026-11-20T16:45:12Z\n")
+        Path(vault.state_folder(), "watch.lock").write_text(f"{other.pid}\n2026-11-20T16:45:12Z\n")
         assert ask_watch(vault, "--stop").returncode == 1
         assert other.poll() is None
         watch().ready()
@@ -77,7 +77,7 @@ def test_a_number_in_a_file_that_nobody_holds_is_no_process(vault, watch) -> Non
     "left", ["of a killed one", "a file", "a dangling link", "somebody else's"]
 )
 def test_what_a_killed_watcher_left_is_replaced(vault, watch, left) -> None:
-    path = Path(vault.state(), "watch.sock")
+    path = Path(vault.state_folder(), "watch.sock")
     if left == "of a killed one":
         killed = watch().ready()
         killed.process.kill()
@@ -90,7 +90,9 @@ def test_what_a_killed_watcher_left_is_replaced(vault, watch, left) -> None:
     else:
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(str(path))
-        Path(vault.state(), "watch.sock.new").write_text("left by a crash between the two names")
+        Path(vault.state_folder(), "watch.sock.new").write_text(
+            "left by a crash between the two names"
+        )
     watcher = watch().ready()
     assert path.is_socket()
     note(vault, "notes/a.md", "a\n")
@@ -139,7 +141,7 @@ def test_a_clone_in_its_place_is_told_of_the_merge_drivers(repository, watch, gi
 
 def test_a_removed_lock_ends_it_before_there_are_two(vault, watch) -> None:
     watcher = watch().ready()
-    os.unlink(os.path.join(vault.state(), "watch.lock"))
+    os.unlink(os.path.join(vault.state_folder(), "watch.lock"))
     assert watcher.ended() == 1
 
 
@@ -180,18 +182,18 @@ def test_polling_when_the_kernel_gives_no_more_watches(vault, watch, limit, why)
 
 def test_units_hold_the_command_whatever_the_vault_is_called(vault) -> None:
     root = '/v/100% "of" $it & <more>'
-    assert '"/v/100%% \\"of\\" $$it & <more>"' in service_files.unit("systemd", root)
-    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in service_files.unit(
+    assert '"/v/100%% \\"of\\" $$it & <more>"' in service_files.render("systemd", root)
+    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in service_files.render(
         "launchd", root
     )
     for kind in service_files.KINDS:
-        assert service_files.unit(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
+        assert service_files.render(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
     assert ask_watch(vault, "--unit=upstart").returncode == 2
 
 
 def test_a_unit_is_one_that_launchd_reads() -> None:
     root = '/v/100% "of" $it & <more> -- \u00e9'
-    said = plistlib.loads(service_files.unit("launchd", root).encode())
+    said = plistlib.loads(service_files.render("launchd", root).encode())
     assert said["ProgramArguments"] == [sys.executable, "-m", "cortex", "watch", "--vault", root]
     assert said["KeepAlive"] == {"SuccessfulExit": False}
 
@@ -200,7 +202,7 @@ def test_a_unit_is_one_that_systemd_reads(vault, tmp_path) -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("not run: there is no systemd here")
     path = tmp_path / "cortex.service"
-    path.write_text(service_files.unit("systemd", vault.root))
+    path.write_text(service_files.render("systemd", vault.root))
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(
         ["systemd-analyze", "--user", "verify", str(path)],

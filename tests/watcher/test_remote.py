@@ -77,7 +77,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     watcher = watch().ready()
     for words in LINES:
         for paint in (False, True):
-            held = daemon_client.ask(vault.root, words, vault.root, paint=paint)
+            held = daemon_client.send_command(vault.root, words, vault.root, paint=paint)
             assert tuple(held) == _alone(vault, words, tmp_path, paint=paint), words
     assert watcher.standing().answered == 2 * len(LINES)
 
@@ -98,7 +98,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 )
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
-    assert daemon_client.ask(vault.root, words, vault.root, paint=False) is None
+    assert daemon_client.send_command(vault.root, words, vault.root, paint=False) is None
 
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
@@ -113,7 +113,7 @@ def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None
     assert protocol.exchange(vault.root, [], 5, 5) == [protocol.DECLINED]
     monkeypatch.setattr(protocol, "__version__", "99.0")
     assert protocol.exchange(vault.root, request, 5, 5) == [protocol.DECLINED]
-    assert daemon_client.ask(vault.root, ["status"], vault.root, paint=False) is None
+    assert daemon_client.send_command(vault.root, ["status"], vault.root, paint=False) is None
 
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
@@ -121,9 +121,9 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
     for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
-        held = daemon_client.ask(vault.root, words, vault.root, paint=False)
+        held = daemon_client.send_command(vault.root, words, vault.root, paint=False)
         assert held is not None
-        assert f"notes/{number % 7}.md".encode() in held.output
+        assert f"notes/{number % 7}.md".encode() in held.stdout
         if number % 5 == 0:
             assert tuple(held) == _alone(vault, words, tmp_path)
 
@@ -145,8 +145,8 @@ def test_a_watcher_killed_in_the_middle_of_it_costs_nobody_an_answer(vault, watc
         watcher = watch()
         until(
             lambda: (
-                user_folders.vault_path("state", vault.root)
-                and Path(vault.state(), "watch.sock").exists()
+                user_folders.vault_folder_path("state", vault.root)
+                and Path(vault.state_folder(), "watch.sock").exists()
             )
         )
         asking = [_command(vault, "search", "zebra") for _ in range(2)]
@@ -204,7 +204,7 @@ def test_the_own_vault_is_that_of_who_asks(vault, watch, caller, tmp_path, monke
 def test_a_thin_search_needs_next_to_nothing(vault, watch) -> None:
     note(vault, "notes/a.md", "# Zebra\n")
     watch().ready()
-    code = "import sys; from cortex.interfaces.cli import main, daemon_client; assert daemon_client.relay(['search', 'zebra']) == 0; print(*sys.modules)"
+    code = "import sys; from cortex.interfaces.cli import main, daemon_client; assert daemon_client.forward_command(['search', 'zebra']) == 0; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=vault.root, capture_output=True, text=True, check=True
     )
@@ -229,6 +229,6 @@ def test_the_name_of_a_vaults_folder_is_the_one_of_hashlib() -> None:
     import hashlib
 
     for root in ("/v", "/", "/home/é\udcff/vault"):
-        assert user_folders.vault_path("state", root).endswith(
+        assert user_folders.vault_folder_path("state", root).endswith(
             "-" + hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
         )

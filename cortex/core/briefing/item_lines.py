@@ -6,37 +6,40 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import FOLDER, KINDS, ItemLine, Page
+from cortex.core.briefing.pages import BRIEFINGS_FOLDER, PAGE_KINDS, BriefingPage, ItemLine
 from cortex.core.markdown.blocks import Task
-from cortex.core.model.status import ASIDE, DONE
-from cortex.core.text.agent_escape import neutral
-from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slug
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
+from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
 NO_PROJECT = "personal"  # the folder of what belongs to no project
-REASON_LIMIT = 200
+MAX_REASON_CHARACTERS = 200
 _DELETED = "deleted"
-_SECTION_OF = {
+_SECTION_BY_TYPE = {
     "session": "Sessions",
     "decision": "Decisions",
     "rejection": "Decisions",
     "gotcha": "Gotchas",
     "pattern": "Patterns",
 }
-_WHY = re.compile(
+_WHY_LINE_RE = re.compile(
     r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE
 )
-_LEADING_WORD = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
-_LABEL = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
-_SENTENCE = re.compile(r"[.!?](?=\s|\Z)")
-_TURN = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
-_ASKED = ("prompt", "session_start")  # turns that say what was wanted; what was done says more
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
-_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_TOKEN = re.compile(r"[^\s<>]{1,120}")
-_NOT_IN_ITEM = (("<!--", "<!- -"), ("-->", "-- >"))
+_LEADING_WORD_RE = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
+_LABEL_RE = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
+_SENTENCE_END_RE = re.compile(r"[.!?](?=\s|\Z)")
+_TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
+_REQUEST_TURNS = (
+    "prompt",
+    "session_start",
+)  # turns that say what was wanted; what was done says more
+_DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
+_FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TOKEN_RE = re.compile(r"[^\s<>]{1,120}")
+_COMMENT_ESCAPES = (("<!--", "<!- -"), ("-->", "-- >"))
 
 
-class Source(NamedTuple):
+class ItemSource(NamedTuple):
     """The parts of a note that its items are made of."""
 
     path: str
@@ -53,13 +56,13 @@ class Source(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
+def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines of a note, each with the page that it stands on. A deleted one has none: not even the archive, which tells
     what once held, goes on with what somebody took back."""
     if note.status == _DELETED:
         return
     if note.type in ("decision", "rejection"):
-        aside = note.status in ASIDE
+        aside = note.status in SET_ASIDE_STATUSES
         # A meeting's decision or a proposal is told apart from what simply holds.
         marks = [
             word
@@ -70,26 +73,30 @@ def items_of(note: Source) -> Iterator[tuple[Page, ItemLine]]:
             if word
         ]
         yield (
-            Page("decisions-archive" if aside else "decisions", note.project),
-            _item(note, "", marks, reason(note.body, note.title)),
+            BriefingPage("decisions-archive" if aside else "decisions", note.project),
+            _make_item(note, "", marks, extract_reason(note.body, note.title)),
         )
-    elif note.type == "action" and note.status not in ASIDE:
-        done = note.status in DONE
+    elif note.type == "action" and note.status not in SET_ASIDE_STATUSES:
+        done = note.status in DONE_STATUSES
         marks = [word for word in (note.owner, note.due and not done and f"due {note.due}") if word]
-        order = "" if done else _digits(note.due) or "99999999"
+        order = "" if done else _date_digits(note.due) or "99999999"
         yield (
-            Page("active-plan", note.project),
-            _item(note, "Done" if done else "Open", marks, "", before=order),
+            BriefingPage("active-plan", note.project),
+            _make_item(note, "Done" if done else "Open", marks, "", before=order),
         )
-    elif note.type == "plan" and note.status not in ASIDE:
-        yield from _steps(note)
-    section = _SECTION_OF.get(note.type)
-    if section and note.branch and (note.status not in ASIDE):
-        told = _last_turn(note.body) if note.type == "session" else reason(note.body, note.title)
-        yield Page("branch", note.project, note.branch), _item(note, section, [], told)
+    elif note.type == "plan" and note.status not in SET_ASIDE_STATUSES:
+        yield from _plan_step_items(note)
+    section = _SECTION_BY_TYPE.get(note.type)
+    if section and note.branch and (note.status not in SET_ASIDE_STATUSES):
+        told = (
+            _last_turn_text(note.body)
+            if note.type == "session"
+            else extract_reason(note.body, note.title)
+        )
+        yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], told)
 
 
-def reason(body: str, title: str) -> str:
+def extract_reason(body: str, title: str) -> str:
     """The line that says why: what stands after `Why`, `Reason` or `Because` at the beginning of a line, else what follows the title."""
     body = body.replace("\r\n", "\n").replace(
         "\r", "\n"
@@ -98,54 +105,61 @@ def reason(body: str, title: str) -> str:
     for number, paragraph in enumerate(paragraphs):
         lines = paragraph.strip().splitlines()
         for at, line in enumerate(lines):
-            if found := _WHY.fullmatch(line):
+            if found := _WHY_LINE_RE.fullmatch(line):
                 text = " ".join([found[1], *lines[at + 1 :]]).strip()
-                return _first(
+                return _first_sentence(
                     text or (paragraphs[number + 1] if number + 1 < len(paragraphs) else "")
                 )
     if not paragraphs:
         return ""
     first = one_line(paragraphs[0])
-    lead = _LEADING_WORD.match(first)
+    lead = _LEADING_WORD_RE.match(first)
     opening = title.rstrip("….")
     for text in (first, first[lead.end() :] if lead else first):
         if text[: len(opening)].casefold() == opening.casefold():
             rest = text[len(opening) :].lstrip(" .:,;")
             if title.endswith("…"):  # the title was cut: it goes on here
-                return f"…{_first(rest)}"
-            return _first(rest or (paragraphs[1] if len(paragraphs) > 1 else ""))
-    return _first(first)
+                return f"…{_first_sentence(rest)}"
+            return _first_sentence(rest or (paragraphs[1] if len(paragraphs) > 1 else ""))
+    return _first_sentence(first)
 
 
-def page_path(page: Page) -> str:
+def page_path(page: BriefingPage) -> str:
     """Where a page lies: `briefings/<project>/<page>.md`, with names that every file system can hold."""
     if page.kind == "index":
-        return f"{FOLDER}/index.md"
-    name = page.kind if page.kind != "branch" else _file_name(page.branch, taken=KINDS)
-    return f"{FOLDER}/{_file_name(page.project, taken=(NO_PROJECT,)) if page.project else NO_PROJECT}/{name}.md"
+        return f"{BRIEFINGS_FOLDER}/index.md"
+    name = page.kind if page.kind != "branch" else _safe_file_name(page.branch, taken=PAGE_KINDS)
+    return f"{BRIEFINGS_FOLDER}/{_safe_file_name(page.project, taken=(NO_PROJECT,)) if page.project else NO_PROJECT}/{name}.md"
 
 
-def index_items(pages: Iterable[Page]) -> Iterator[ItemLine]:
+def index_items(pages: Iterable[BriefingPage]) -> Iterator[ItemLine]:
     """The index: one line for each page."""
     for page in pages:
         path = page_path(page).removesuffix(".md")
-        title = f"{page.project or NO_PROJECT}: {page.branch or KINDS[page.kind].heading.lower()}"
-        yield ItemLine(path, "", path, f"[[{path}|{_linked(title)}]]")
+        title = (
+            f"{page.project or NO_PROJECT}: {page.branch or PAGE_KINDS[page.kind].heading.lower()}"
+        )
+        yield ItemLine(path, "", path, f"[[{path}|{_link_title(title)}]]")
 
 
-def _item(note: Source, section: str, marks: list[str], told: str, *, before: str = "") -> ItemLine:
-    date = note.created[:10] if _DATE.fullmatch(note.created) else ""
+def _make_item(
+    note: ItemSource, section: str, marks: list[str], told: str, *, before: str = ""
+) -> ItemLine:
+    date = note.created[:10] if _DATE_RE.fullmatch(note.created) else ""
     text = (
-        f"{date} {_link(note)}".strip()
+        f"{date} {_wikilink(note)}".strip()
         + (f" ({', '.join(one_line(mark) for mark in marks)})" if marks else "")
         + (f": {told}" if told else "")
     )
     return ItemLine(
-        _token(note.id), section, f"{before}{_digits(note.created) or '0'}", _harmless(text)
+        _item_token(note.id),
+        section,
+        f"{before}{_date_digits(note.created) or '0'}",
+        _sanitize_item_text(text),
     )
 
 
-def _steps(note: Source) -> Iterator[tuple[Page, ItemLine]]:
+def _plan_step_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The steps of a plan, each task of it one; a step is known by its words."""
     seen: set[str] = set()
     for task in note.tasks:
@@ -153,79 +167,86 @@ def _steps(note: Source) -> Iterator[tuple[Page, ItemLine]]:
         if key in seen:
             continue
         seen.add(key)
-        order = f"{'' if task.done else '99999999'}{_digits(note.created) or '0'}.{task.line:05}"
-        text = _harmless(f"{shorten(task.text, REASON_LIMIT)} ({_link(note)})")
+        order = (
+            f"{'' if task.done else '99999999'}{_date_digits(note.created) or '0'}.{task.line:05}"
+        )
+        text = _sanitize_item_text(
+            f"{shorten(task.text, MAX_REASON_CHARACTERS)} ({_wikilink(note)})"
+        )
         yield (
-            Page("active-plan", note.project),
-            ItemLine(f"{_token(note.id)}.{key}", "Done" if task.done else "Open", order, text),
+            BriefingPage("active-plan", note.project),
+            ItemLine(f"{_item_token(note.id)}.{key}", "Done" if task.done else "Open", order, text),
         )
 
 
-def _link(note: Source) -> str:
+def _wikilink(note: ItemSource) -> str:
     """A link that Obsidian follows: by the file's name where that is the id, which stays, else by its path."""
     stem = note.path.rpartition("/")[2].removesuffix(".md")
     target = stem if stem == note.id else note.path.removesuffix(".md")
-    title = _linked(note.title)
+    title = _link_title(note.title)
     # A path with such characters can be no link target; the title alone still says what it is.
     return title if re.search(r"[\[\]|#^\n\r]", target) else f"[[{target}|{title}]]"
 
 
-def _linked(title: str) -> str:
+def _link_title(title: str) -> str:
     return one_line(title).replace("|", "-").replace("[", "(").replace("]", ")") or "untitled"
 
 
-def _last_turn(body: str) -> str:
+def _last_turn_text(body: str) -> str:
     turns = [
-        (found[1] not in _ASKED, line[found.end() :])
+        (found[1] not in _REQUEST_TURNS, line[found.end() :])
         for line in body.splitlines()
-        if (found := _TURN.match(line))
+        if (found := _TURN_RE.match(line))
     ]
     told = [turn for did, turn in turns if did] or [turn for _, turn in turns]
-    return _first(told[-1].rpartition(" [[")[0] or told[-1]) if told else ""
+    return _first_sentence(told[-1].rpartition(" [[")[0] or told[-1]) if told else ""
 
 
-def done_by_a_tick(line: ItemLine) -> ItemLine:
+def move_to_done(line: ItemLine) -> ItemLine:
     """An open action's line on its page once the task in its meeting's minutes is ticked."""
     return line._replace(
         section="Done", order=line.order[8:]
     )  # without the date by which it is due
 
 
-def _first(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """The first sentence of a text, on one line."""
     line = one_line(text)
-    label = _LABEL.match(line)
+    label = _LABEL_RE.match(line)
     line = (
         line[label.end() if label else 0 :].lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
     )
-    end = _SENTENCE.search(line)
+    end = _SENTENCE_END_RE.search(line)
     return shorten(
-        line[: end.start()] if end and end.start() <= REASON_LIMIT else line, REASON_LIMIT
+        line[: end.start()] if end and end.start() <= MAX_REASON_CHARACTERS else line,
+        MAX_REASON_CHARACTERS,
     )
 
 
-def _digits(text: str) -> str:
+def _date_digits(text: str) -> str:
     """A date or time as digits, by which items are ordered; empty when it is none."""
-    return re.sub(r"\D", "", text)[:14] if _DATE.fullmatch(text) else ""
+    return re.sub(r"\D", "", text)[:14] if _DATE_RE.fullmatch(text) else ""
 
 
-def _token(id_: str) -> str:
+def _item_token(id_: str) -> str:
     """An id as an item carries it: one word."""
-    return id_ if _TOKEN.fullmatch(id_) and "--" not in id_ else f"{slug(id_)}-{short_hash(id_)}"
+    return (
+        id_ if _TOKEN_RE.fullmatch(id_) and "--" not in id_ else f"{slugify(id_)}-{short_hash(id_)}"
+    )
 
 
-def _harmless(text: str) -> str:
+def _sanitize_item_text(text: str) -> str:
     text = one_line(text)
-    for mark, broken in _NOT_IN_ITEM:
+    for mark, broken in _COMMENT_ESCAPES:
         text = text.replace(mark, broken)
-    return neutral(text)  # agents read these pages too
+    return escape_for_agent(text)  # agents read these pages too
 
 
-def _file_name(name: str, taken: Container[str]) -> str:
+def _safe_file_name(name: str, taken: Container[str]) -> str:
     """`name` as a file name: itself when it is one that nothing else has, else a slug of it with a hash."""
-    plain = _FILE_NAME.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
+    plain = _FILE_NAME_RE.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
     return (
         name
         if plain and name.split(".", maxsplit=1)[0] not in RESERVED_STEMS
-        else f"{slug(name, 40)}-{short_hash(name)}"
+        else f"{slugify(name, 40)}-{short_hash(name)}"
     )

@@ -14,14 +14,14 @@ from cortex.core.notes import yaml_writer
 
 # Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
 # newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
-GENERATOR = 3
-FOLDER = "briefings"
-_ITEM = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
-_FIELD = re.compile(r"(page|project|branch|generator): (.*)")
-_LINK = re.compile(r"\[\[[^\[\]]*\]\]")
+GENERATOR_VERSION = 3
+BRIEFINGS_FOLDER = "briefings"
+_ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
+_HEADER_FIELD_RE = re.compile(r"(page|project|branch|generator): (.*)")
+_WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A part of a page. Its items stand in the order of `ItemLine.order`, turned round when the newest come first."""
 
     title: str
@@ -29,29 +29,29 @@ class Section(NamedTuple):
     limit: int = 0  # items at the most; 0 is all
 
 
-class Kind(NamedTuple):
+class PageKind(NamedTuple):
     """What a page is for."""
 
     heading: str
-    lead: str
-    sections: tuple[Section, ...]
+    introduction: str
+    sections: tuple[PageSection, ...]
 
 
-_CHANGE = "Change the record behind a line, not the line: `cortex heal` writes this page."
-KINDS = {
-    "decisions": Kind("Decisions", f"What holds, newest first. {_CHANGE}", (Section(""),)),
-    "decisions-archive": Kind("Decisions that no longer hold", f"Superseded or archived, newest first. {_CHANGE}", (Section(""),)),
-    "active-plan": Kind("Plan", f"Open actions and steps by due date, then what is done. {_CHANGE}", (Section("Open", newest_first=False), Section("Done"))),
-    "branch": Kind(
+_EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
+PAGE_KINDS = {
+    "decisions": PageKind("Decisions", f"What holds, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
+    "decisions-archive": PageKind("Decisions that no longer hold", f"Superseded or archived, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
+    "active-plan": PageKind("Plan", f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}", (PageSection("Open", newest_first=False), PageSection("Done"))),
+    "branch": PageKind(
         "Branch",
-        f"The latest of this branch. {_CHANGE}",
-        (Section("Sessions", limit=10), Section("Decisions", limit=20), Section("Gotchas", limit=20), Section("Patterns", limit=20)),
+        f"The latest of this branch. {_EDIT_NOTICE}",
+        (PageSection("Sessions", limit=10), PageSection("Decisions", limit=20), PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20)),
     ),
-    "index": Kind("Briefings", "Every page that Cortex keeps for people and agents to begin with.", (Section("", newest_first=False),)),
+    "index": PageKind("Briefings", "Every page that Cortex keeps for people and agents to begin with.", (PageSection("", newest_first=False),)),
 }  # fmt: skip
 
 
-class Page(NamedTuple):
+class BriefingPage(NamedTuple):
     """Which page it is."""
 
     kind: str
@@ -68,28 +68,28 @@ class ItemLine(NamedTuple):
     text: str
 
 
-class Read(NamedTuple):
+class ParsedPage(NamedTuple):
     """What a page's text tells: who made it, which page it is when that can be told, and its items."""
 
-    generator: int
-    page: Page | None
+    generator_version: int
+    page: BriefingPage | None
     items: tuple[ItemLine, ...]
 
 
-def render(page: Page, items: Iterable[ItemLine]) -> str:
+def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
     """The page's text: the same for the same items in any order."""
-    kind = KINDS[page.kind]
+    kind = PAGE_KINDS[page.kind]
     fields = {"type": "briefing", "page": page.kind, "project": page.project, "branch": page.branch}
     title = " of ".join(
         part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part
     )
     lines = [
         *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
-        f"generator: {GENERATOR}",
+        f"generator: {GENERATOR_VERSION}",
         "---",
-        f"# {_plain(title)}",
+        f"# {_escape_title(title)}",
         "",
-        kind.lead,
+        kind.introduction,
     ]
     by_section: dict[str, list[ItemLine]] = {}
     for item in items:
@@ -105,23 +105,23 @@ def render(page: Page, items: Iterable[ItemLine]) -> str:
     return "\n".join([*lines, ""])
 
 
-def read(text: str) -> Read:
+def parse_page(text: str) -> ParsedPage:
     """Take a page apart, whatever state it is in: lines that are no items, conflict markers too, are passed over."""
     told: dict[str, str] = {}
     items: list[ItemLine] = []
     section = ""
     for line in text.splitlines():
-        if item := _ITEM.fullmatch(line):
+        if item := _ITEM_RE.fullmatch(line):
             items.append(ItemLine(item[2], section, item[3], item[1]))
         elif line.startswith("## "):
             section = line[3:]
-        elif not items and (field := _FIELD.fullmatch(line)):
-            told.setdefault(field[1], _unquoted(field[2]))
-    page = Page(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
+        elif not items and (field := _HEADER_FIELD_RE.fullmatch(line)):
+            told.setdefault(field[1], _unquote(field[2]))
+    page = BriefingPage(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
     generator = told.get("generator", "")
-    return Read(
+    return ParsedPage(
         int(generator[:9]) if generator.isdecimal() else 0,
-        page if page.kind in KINDS else None,
+        page if page.kind in PAGE_KINDS else None,
         tuple(items),
     )
 
@@ -133,28 +133,30 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
         return ours
     if ours == base:
         return theirs
-    sides = [read(side.decode("utf-8", "replace")) for side in (ours, theirs)]
+    sides = [parse_page(side.decode("utf-8", "replace")) for side in (ours, theirs)]
     pages = [side.page for side in sides if side.page is not None]
-    if max(side.generator for side in sides) > GENERATOR or not pages:
+    if max(side.generator_version for side in sides) > GENERATOR_VERSION or not pages:
         return max(
-            (side.generator, data) for side, data in zip(sides, (ours, theirs), strict=True)
+            (side.generator_version, data) for side, data in zip(sides, (ours, theirs), strict=True)
         )[1]
     held, one, other = (
-        _by_id(version) for version in (read(base.decode("utf-8", "replace")), *sides)
+        _items_by_id(version) for version in (parse_page(base.decode("utf-8", "replace")), *sides)
     )
     merged = (
-        _merged(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
+        _merge_item(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
     )
-    return render(max(pages), (item for item in merged if item)).encode(
+    return render_page(max(pages), (item for item in merged if item)).encode(
         "utf-8", "replace"
     )  # a header may ask for half a character
 
 
-def _by_id(version: Read) -> dict[str, ItemLine]:
+def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
     return {item.id: item for item in version.items}
 
 
-def _merged(held: ItemLine | None, one: ItemLine | None, other: ItemLine | None) -> ItemLine | None:
+def _merge_item(
+    held: ItemLine | None, one: ItemLine | None, other: ItemLine | None
+) -> ItemLine | None:
     """An item that either side may have added, changed or taken out. Taken out wins over changed: what was superseded
     on one side does not come back because the other corrected its title."""
     if other in (one, held):
@@ -163,18 +165,18 @@ def _merged(held: ItemLine | None, one: ItemLine | None, other: ItemLine | None)
         return other
     if one is None or other is None:
         return None
-    before = _parts(held) if held else (None,) * 6
+    before = _item_parts(held) if held else (None,) * 6
     parts = [
         mine if yours in (mine, was) else yours if mine == was else max(mine, yours)
-        for was, mine, yours in zip(before, _parts(one), _parts(other), strict=True)
+        for was, mine, yours in zip(before, _item_parts(one), _item_parts(other), strict=True)
     ]
     id_, section, order, *text = parts
     return ItemLine(id_, section, order, "".join(text))
 
 
-def _parts(item: ItemLine) -> tuple[str, ...]:
+def _item_parts(item: ItemLine) -> tuple[str, ...]:
     """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
-    link = _LINK.search(item.text)
+    link = _WIKILINK_RE.search(item.text)
     start, end = link.span() if link else (0, 0)
     return (
         item.id,
@@ -186,7 +188,7 @@ def _parts(item: ItemLine) -> tuple[str, ...]:
     )
 
 
-def _unquoted(scalar: str) -> str:
+def _unquote(scalar: str) -> str:
     """A scalar as `emit` wrote it, read back."""
     if not (scalar.startswith('"') and scalar.endswith('"')):
         return scalar
@@ -201,6 +203,6 @@ def _unquoted(scalar: str) -> str:
     )
 
 
-def _plain(text: str) -> str:
+def _escape_title(text: str) -> str:
     """`text` as one line that cannot be taken for an item or a comment."""
     return " ".join(text.split()).replace("<!--", "<!- -").replace("-->", "-- >")

@@ -2,56 +2,66 @@
 
 from __future__ import annotations
 
-from cortex.core.extract.candidate import KEYWORD, PROJECTED, STRUCTURAL, TAG, Candidate
-from cortex.core.model.turn_summary import MARK
-from cortex.core.normalize.changes import Phrases
-from cortex.core.text.strings import digest
+from cortex.core.extract.candidate import (
+    KEYWORD_LAYER,
+    MIN_RECORD_CONFIDENCE,
+    STRUCTURAL_LAYER,
+    TAG_LAYER,
+    Candidate,
+)
+from cortex.core.model.turn_summary import ACTIVITY_MARK
+from cortex.core.normalize.changes import LeadingPhrases
+from cortex.core.text.strings import text_digest
 
 LAYERS = {
-    TAG: "what the user or the agent marked to be remembered",
-    STRUCTURAL: "what was done, as the host told it",
-    KEYWORD: "marked lines, and phrases within sentences, of what the agent said",
+    TAG_LAYER: "what the user or the agent marked to be remembered",
+    STRUCTURAL_LAYER: "what was done, as the host told it",
+    KEYWORD_LAYER: "marked lines, and phrases within sentences, of what the agent said",
 }
 """The layers, the surest first: what two of them find is the find of the first."""
 
 
-def candidates(
-    text: str, phrases: Phrases = (), *, tags_only: bool = False
+def find_candidates(
+    text: str, phrases: LeadingPhrases = (), *, tags_only: bool = False
 ) -> tuple[Candidate, ...]:
     """What the layers find in an event's text, each claim once, in the order of its lines. `phrases` are a team's own words at the
     beginning of a line, by record type."""
     # Their patterns take 15 ms to compile, and few commands read an event.
     from cortex.core.extract import keywords, memory_tags, structural  # noqa: PLC0415
-    from cortex.core.extract.prose import prose  # noqa: PLC0415
+    from cortex.core.extract.prose import mask_code  # noqa: PLC0415
 
-    said, mark, _ = text.partition(MARK)
-    read = prose(said)
-    tagged = memory_tags.spans(read)
+    said, mark, _ = text.partition(ACTIVITY_MARK)
+    read = mask_code(said)
+    tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
     if mark:
         found += [
             one._replace(line=line)
-            for line, asked in structural.asked(text)
-            for _, _, one in memory_tags.spans(prose(asked))
+            for line, asked in structural.tagged_prompt_lines(text)
+            for _, _, one in memory_tags.find_tags(mask_code(asked))
         ]
     if not tags_only:
-        found += structural.done(text)
-        read = read.without((start, end) for start, end, _ in tagged) if tagged else read
-        lines = keywords.marked(read, phrases)
+        found += structural.find_done_work(text)
+        read = read.mask_spans((start, end) for start, end, _ in tagged) if tagged else read
+        lines = keywords.find_marked_lines(read, phrases)
         found += [one for _, _, one in lines]
-        found += keywords.said(read, lines)
+        found += keywords.find_phrases(read, lines)
     held: dict[tuple[bool, str], int] = {}
     places = list(LAYERS)
     for number, one in sorted(
         enumerate(found),
         key=lambda pair: (places.index(pair[1].layer), -pair[1].confidence, pair[0]),
     ):
-        held.setdefault((one.layer == STRUCTURAL, digest(one.text)), number)
+        held.setdefault((one.layer == STRUCTURAL_LAYER, text_digest(one.text)), number)
     return tuple(
         sorted((found[number] for number in sorted(held.values())), key=lambda one: one.line)
     )
 
 
-def is_record(one: Candidate) -> bool:
+def becomes_record(one: Candidate) -> bool:
     """Whether a candidate becomes a record. Of what was done only the plan does: the rest is told in the note of its session."""
-    return one.type == "plan" if one.layer == STRUCTURAL else one.confidence >= PROJECTED
+    return (
+        one.type == "plan"
+        if one.layer == STRUCTURAL_LAYER
+        else one.confidence >= MIN_RECORD_CONFIDENCE
+    )

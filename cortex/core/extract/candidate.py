@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-STRUCTURAL, KEYWORD, TAG = "structural", "keyword", "tag"
-PROJECTED = 0.5  # confidence from which a candidate becomes a record (seed 002's cutoff, which nothing there ever asked)
+STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
+MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record (seed 002's cutoff, which nothing there ever asked)
 
 
 class Candidate(NamedTuple):

@@ -15,21 +15,21 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from cortex.core.extract.task_parser import (
-    AND,
-    CHECKBOX,
-    LABEL,
-    NOTHING,
-    Names,
-    people_in,
-    task_of,
-    tidy,
-    valid,
+    CHECKBOX_RE,
+    LABEL_RE,
+    NAME_SEPARATOR_RE,
+    NO_TASK_WORDS,
+    NameSet,
+    parse_people,
+    parse_task,
+    tidy_task_text,
+    valid_date,
 )
 
-LIMIT = 256 * 1024  # characters
+MAX_CHARS = 256 * 1024  # characters
 
 
-class Action(NamedTuple):
+class ActionItem(NamedTuple):
     """A task somebody took on. `due` is "YYYY-MM-DD" or "", `line` counts from 1."""
 
     text: str
@@ -39,7 +39,7 @@ class Action(NamedTuple):
     line: int
 
 
-class Decision(NamedTuple):
+class DecisionItem(NamedTuple):
     """What was agreed, and why if the minutes say so. `line` counts from 1."""
 
     text: str
@@ -47,28 +47,30 @@ class Decision(NamedTuple):
     line: int
 
 
-class Meeting(NamedTuple):
+class MeetingMinutes(NamedTuple):
     """What minutes say. `date` is "YYYY-MM-DD" or ""."""
 
     title: str
     date: str
     attendees: tuple[str, ...]
-    actions: tuple[Action, ...]
-    decisions: tuple[Decision, ...]
+    actions: tuple[ActionItem, ...]
+    decisions: tuple[DecisionItem, ...]
 
 
 ACTION, DECISION, ATTENDEES, OTHER = "action", "decision", "attendees", "other"
-_SECTIONS = {
+_HEADING_WORDS = {
     ACTION: "action items|action item|actions|action|action points|next actions|todo|todos|to do|to-do|to dos|to-dos|next steps|follow-ups|follow ups"
     "|followups|follow-up|follow up|tasks|aufgaben|nächste schritte|maßnahmen|tâches|à faire|prochaines étapes|acciones|tareas|próximos pasos",
     DECISION: "decisions|decision|decisions made|key decisions|decided|resolved|resolutions|agreements|agreed|entscheidungen|beschlüsse|acuerdos",
     ATTENDEES: "attendees|participants|present|attending|teilnehmer|teilnehmende|anwesend|présents|participantes|asistentes",
     OTHER: "agenda|discussion|notes|summary|topics|minutes|background|open questions|date|time|location|place|where|when|title|tags|datum",
 }
-_SECTION = {word: kind for kind, words in _SECTIONS.items() for word in words.split("|")}
+_KIND_BY_HEADING = {
+    word: kind for kind, words in _HEADING_WORDS.items() for word in words.split("|")
+}
 _DATE_KEYS = ("date", "datum", "when")
 
-_DATES = (
+_DATE_PATTERNS = (
     r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{2})[-/](?P<d>\d{2})(?!\d)",
     r"(?<!\d)(?P<d>\d{1,2})\.[ ]?(?P<m>\d{1,2})\.[ ]?(?P<y>\d{4})(?!\d)",
     r"(?i)(?<!\d)(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ ](?:of[ ])?(?P<m>[a-z]{3,9})\.?,?[ ](?P<y>\d{4})(?!\d)",
@@ -76,15 +78,15 @@ _DATES = (
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-_BULLET = re.compile(r"(?m)^([ \t]{0,12})[•·▪◦‣–][ \t]")
+_BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})[•·▪◦‣–][ \t]")
 # `Actions:` or `**Actions**` alone on a line: markdown would take it for more of the item above it.
-_BARE_HEADING = re.compile(
+_BARE_HEADING_RE = re.compile(
     r"(?m)^(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)[ ]?:?[ \t]{0,9}\r?$|[^\W_][\w'-]{0,30}(?:[ ][\w'&/()-]{1,30}){0,2}[ ]?:[ \t]{0,9}\r?$)"
 )
-_FRONT_KEY = re.compile(r"(?m)^(?=[^\W\d_])")
-_FIELD = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}::?[*_]{0,3}(?:[ \t]+|$)")
-_OPENING = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
-_BECAUSE = re.compile(
+_FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
+_FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}::?[*_]{0,3}(?:[ \t]+|$)")
+_TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
+_REASON_RE = re.compile(
     r"(?i)(?:[,;]?[ ]|[ ][(–—-][ ]?)(?:because(?: of)?|weil|parce que|porque|since(?! (?:\d|then\b|last\b)))[ ]"
     r"|(?:^|[ (])[*_]{0,3}(?:reason|rationale|grund|raison|motivo)[*_]{0,3}[ ]?:[*_]{0,3}[ ]"
 )
@@ -92,14 +94,14 @@ _BECAUSE = re.compile(
 _PARSER = MarkdownIt("commonmark").disable(["reference"])
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
-Lines = list[tuple[str, int]]
+NumberedLines = list[tuple[str, int]]
 
 
-class _Item(NamedTuple):
+class _MinutesItem(NamedTuple):
     """A list item: its own lines with their numbers, and the items nested in it."""
 
-    lines: Lines
-    nested: list[_Item]
+    lines: NumberedLines
+    nested: list[_MinutesItem]
 
     def text(self) -> str:
         return " ".join(line for line, _ in self.lines)
@@ -109,38 +111,40 @@ class _Block(NamedTuple):
     """A heading (level 1 to 6; a bare one is 6), a paragraph (level 0), or a list (no lines)."""
 
     level: int
-    lines: Lines
-    items: list[_Item]
+    lines: NumberedLines
+    items: list[_MinutesItem]
 
 
-def read_meeting(text: str) -> Meeting:
+def parse_meeting(text: str) -> MeetingMinutes:
     """What the minutes in `text` say; at most the first 256 KB (262,144 characters) are read.
 
     Items nested under an action or a decision belong to it. Nesting deeper than 20 is not read.
     """
-    text = text[:LIMIT].removeprefix("\ufeff")
+    text = text[:MAX_CHARS].removeprefix("\ufeff")
     front = text.find("\n---", 3, 8192) + 1 if text.startswith("---") else 0
-    text = _FRONT_KEY.sub("###### ", text[:front]) + _BARE_HEADING.sub(
-        "###### ", _BULLET.sub(r"\1- ", text[front:])
+    text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + _BARE_HEADING_RE.sub(
+        "###### ", _BULLET_RE.sub(r"\1- ", text[front:])
     )
-    blocks = list(_blocks(SyntaxTreeNode(_PARSER.parse(text))))
+    blocks = list(_iter_blocks(SyntaxTreeNode(_PARSER.parse(text))))
     firsts = (
         block.lines or [item.lines[0] for item in block.items if item.lines] for block in blocks
     )
-    fields = [_field(line) for lines in firsts for line, _ in lines]
-    title = _title(fields, blocks)
-    date = next((day for key, value in fields if key in _DATE_KEYS and (day := _day(value))), "")
-    attendees = _attendees(fields, blocks)
+    fields = [_parse_field(line) for lines in firsts for line, _ in lines]
+    title = _find_title(fields, blocks)
+    date = next(
+        (day for key, value in fields if key in _DATE_KEYS and (day := _first_date(value))), ""
+    )
+    attendees = _find_attendees(fields, blocks)
     names = frozenset(
         part for name in attendees for part in (name.casefold(), *name.casefold().split())
     )
-    found = list(_found(blocks, names))
-    actions = tuple(each for each in found if isinstance(each, Action))
-    decisions = tuple(each for each in found if isinstance(each, Decision))
-    return Meeting(title, date or _day(title), attendees, actions, decisions)
+    found = list(_find_outcomes(blocks, names))
+    actions = tuple(each for each in found if isinstance(each, ActionItem))
+    decisions = tuple(each for each in found if isinstance(each, DecisionItem))
+    return MeetingMinutes(title, date or _first_date(title), attendees, actions, decisions)
 
 
-def _blocks(node: SyntaxTreeNode) -> Iterator[_Block]:
+def _iter_blocks(node: SyntaxTreeNode) -> Iterator[_Block]:
     for child in node.children:
         if child.type in ("heading", "paragraph"):
             lines = [
@@ -153,44 +157,46 @@ def _blocks(node: SyntaxTreeNode) -> Iterator[_Block]:
             plain = child.type == "paragraph" or (child.markup == "-" and len(lines) > 1)
             yield _Block(0 if plain else int(child.tag[1]), lines, [])
         elif child.type in ("bullet_list", "ordered_list"):
-            yield _Block(0, [], [_item(each) for each in child.children])
+            yield _Block(0, [], [_parse_list_item(each) for each in child.children])
         elif child.type == "blockquote":
-            yield from _blocks(child)
+            yield from _iter_blocks(child)
 
 
-def _item(node: SyntaxTreeNode) -> _Item:
-    item = _Item([], [])
-    for block in _blocks(node):
+def _parse_list_item(node: SyntaxTreeNode) -> _MinutesItem:
+    item = _MinutesItem([], [])
+    for block in _iter_blocks(node):
         item.lines.extend(block.lines)
         item.nested.extend(block.items)
     return item
 
 
-def _field(line: str) -> tuple[str, str]:
+def _parse_field(line: str) -> tuple[str, str]:
     """The key in lowercase and the value of a line such as `Date: 2026-11-20`, or two empty strings."""
-    match = _FIELD.match(line)
+    match = _FIELD_RE.match(line)
     return (match[1].strip().lower(), line[match.end() :].strip("\"'")) if match else ("", "")
 
 
-def _title(fields: list[tuple[str, str]], blocks: list[_Block]) -> str:
+def _find_title(fields: list[tuple[str, str]], blocks: list[_Block]) -> str:
     heads: list[str] = []
     plain: list[str] = []
     for block in blocks:
         line = block.lines[0][0] if block.lines else block.items[0].text()
-        if _OPENING.match(line) or not (_section(line) or _field(line)[0] in _SECTION):
+        if _TITLE_PREFIX_RE.match(line) or not (
+            _section_kind(line) or _parse_field(line)[0] in _KIND_BY_HEADING
+        ):
             (heads if 0 < block.level < 6 else plain).append(line)
-    if plain and _OPENING.match(plain[0]):
+    if plain and _TITLE_PREFIX_RE.match(plain[0]):
         heads = plain
     title = next(
         iter([*(value for key, value in fields if key == "title" and value), *heads, *plain]), ""
     )
-    title = tidy(_OPENING.sub("", CHECKBOX.sub("", title, count=1), count=1))
+    title = tidy_task_text(_TITLE_PREFIX_RE.sub("", CHECKBOX_RE.sub("", title, count=1), count=1))
     return title if len(title) <= 100 else title[:101].rpartition(" ")[0] or title[:100]
 
 
-def _day(text: str) -> str:
+def _first_date(text: str) -> str:
     """The first date in the text as "YYYY-MM-DD", or "". 11/12/2026 is two days in two countries: not read."""
-    for pattern in _DATES:
+    for pattern in _DATE_PATTERNS:
         for match in re.finditer(pattern, text[:500]):
             month = match["m"].lower()
             number = (
@@ -200,112 +206,125 @@ def _day(text: str) -> str:
                 if month.isdecimal()
                 else 0
             )
-            if day := valid(f"{match['y']}-{number:02}-{int(match['d']):02}"):
+            if day := valid_date(f"{match['y']}-{number:02}-{int(match['d']):02}"):
                 return day
     return ""
 
 
-def _attendees(fields: list[tuple[str, str]], blocks: list[_Block]) -> tuple[str, ...]:
+def _find_attendees(fields: list[tuple[str, str]], blocks: list[_Block]) -> tuple[str, ...]:
     """From `Attendees: ...`, or from the paragraph or list below such a heading."""
-    texts = [value for key, value in fields if value and _SECTION.get(key) == ATTENDEES][:1]
+    texts = [value for key, value in fields if value and _KIND_BY_HEADING.get(key) == ATTENDEES][:1]
     for block, after in pairwise(blocks):
         if (
             not texts
             and not after.level
             and block.lines
-            and _section(block.lines[-1][0]) == ATTENDEES
+            and _section_kind(block.lines[-1][0]) == ATTENDEES
         ):
             texts = [item.text() for item in after.items] or [line for line, _ in after.lines]
-    names = [re.sub(r"\([^()]{0,80}\)", "", name) for text in texts for name in AND.split(text)]
-    names = [CHECKBOX.sub("", name).strip(" .@*_[]`\"'") for name in names]
+    names = [
+        re.sub(r"\([^()]{0,80}\)", "", name)
+        for text in texts
+        for name in NAME_SEPARATOR_RE.split(text)
+    ]
+    names = [CHECKBOX_RE.sub("", name).strip(" .@*_[]`\"'") for name in names]
     return tuple(dict.fromkeys(name for name in names if 0 < len(name) <= 60))
 
 
-def _section(line: str) -> str:
+def _section_kind(line: str) -> str:
     """What a heading announces: one of the four kinds, or "" for anything else."""
     words = line.casefold().strip(" *_:#")
-    return _SECTION.get(re.sub(r"^[\W\d_]{1,9}|[ ]?\(\d{1,4}\)$", "", words), "")
+    return _KIND_BY_HEADING.get(re.sub(r"^[\W\d_]{1,9}|[ ]?\(\d{1,4}\)$", "", words), "")
 
 
-def _found(blocks: list[_Block], names: Names) -> Iterator[Action | Decision]:
+def _find_outcomes(blocks: list[_Block], names: NameSet) -> Iterator[ActionItem | DecisionItem]:
     sections: list[tuple[int, str]] = [(0, "")]
     owner = ""
     for block in blocks:
         for item in block.items:
-            yield from _of_item(item, sections[-1][1], owner, names)
+            yield from _outcomes_of_item(item, sections[-1][1], owner, names)
         if block.level:
-            owner = people_in(block.lines[-1][0].rstrip(":*_ "), names, strict=True)
+            owner = parse_people(block.lines[-1][0].rstrip(":*_ "), names, strict=True)
         if block.level and not (owner and (block.level == 6 or block.level > sections[-1][0])):
             while sections[-1][0] >= block.level:
                 sections.pop()
-            sections.append((block.level, _section(block.lines[-1][0]) or sections[-1][1]))
-        yield from _of_lines(block.lines, names)
+            sections.append((block.level, _section_kind(block.lines[-1][0]) or sections[-1][1]))
+        yield from _outcomes_of_lines(block.lines, names)
 
 
-def _of_lines(lines: Lines, names: Names) -> Iterator[Action | Decision]:
+def _outcomes_of_lines(lines: NumberedLines, names: NameSet) -> Iterator[ActionItem | DecisionItem]:
     """Lines that begin with a label, each with the lines after it that go on in lowercase."""
     at = 0
     while at < len(lines):
         text, line = lines[at]
         at += 1
-        if label := LABEL.match(text):
+        if label := LABEL_RE.match(text):
             parts = [text[label.end() :]]
-            while at < len(lines) and lines[at][0][:1].islower() and not LABEL.match(lines[at][0]):
+            while (
+                at < len(lines) and lines[at][0][:1].islower() and not LABEL_RE.match(lines[at][0])
+            ):
                 parts.append(lines[at][0])
                 at += 1
-            yield from _of_item(_Item([(label[0] + " ".join(parts), line)], []), "", "", names)
+            yield from _outcomes_of_item(
+                _MinutesItem([(label[0] + " ".join(parts), line)], []), "", "", names
+            )
 
 
-def _of_item(item: _Item, section: str, owner: str, names: Names) -> Iterator[Action | Decision]:
+def _outcomes_of_item(
+    item: _MinutesItem, section: str, owner: str, names: NameSet
+) -> Iterator[ActionItem | DecisionItem]:
     end = next(
-        (at for at, (line, _) in enumerate(item.lines) if at and LABEL.match(line)), len(item.lines)
+        (at for at, (line, _) in enumerate(item.lines) if at and LABEL_RE.match(line)),
+        len(item.lines),
     )
     text = " ".join(line for line, _ in item.lines[:end])
-    box = CHECKBOX.match(text)
+    box = CHECKBOX_RE.match(text)
     done = bool(box and box[1] != " ")
     text = text[box.end() :] if box else text
-    below = [part for each in item.nested for part in _texts(each)]
-    label = LABEL.match(text)
+    below = [part for each in item.nested for part in _iter_item_texts(each)]
+    label = LABEL_RE.match(text)
     nested = item.nested
     bare = bool(names) or not text.rstrip("*_ ").endswith(
         ":"
     )  # a heading for items is `Anna`, or `Anna:`
-    if nested and not box and (kind := _section(text)):
+    if nested and not box and (kind := _section_kind(text)):
         section = kind
-    elif nested and section == ACTION and (group := people_in(text.rstrip(":*_ "), names, bare)):
+    elif nested and section == ACTION and (group := parse_people(text.rstrip(":*_ "), names, bare)):
         owner = group
     else:
         if label:
             text = text[label.end() :]
-            owner = people_in(label["owner"] or "", names) or owner
+            owner = parse_people(label["owner"] or "", names) or owner
         kind = (ACTION if label["action"] else DECISION) if label else ACTION if box else section
         if kind == ACTION and item.lines:
-            what, said, due = task_of([text, *below], names)
+            what, said, due = parse_task([text, *below], names)
             if what:
-                yield Action(what, said or owner, due, done, item.lines[0][1])
+                yield ActionItem(what, said or owner, due, done, item.lines[0][1])
             nested = []
         elif kind == DECISION and item.lines:
-            yield from _decision(text, below, item.lines[0][1])
+            yield from _parse_decision(text, below, item.lines[0][1])
             nested = []
     for each in nested:
-        yield from _of_item(each, section, owner, names)
-    yield from _of_lines(item.lines[end:], names)
+        yield from _outcomes_of_item(each, section, owner, names)
+    yield from _outcomes_of_lines(item.lines[end:], names)
 
 
-def _texts(item: _Item) -> Iterator[str]:
-    yield CHECKBOX.sub("", item.text(), count=1)
+def _iter_item_texts(item: _MinutesItem) -> Iterator[str]:
+    yield CHECKBOX_RE.sub("", item.text(), count=1)
     for each in item.nested:
-        yield from _texts(each)
+        yield from _iter_item_texts(each)
 
 
-def _decision(text: str, below: list[str], line: int) -> Iterator[Decision]:
+def _parse_decision(text: str, below: list[str], line: int) -> Iterator[DecisionItem]:
     reasons = []
-    because = _BECAUSE.search(text)
+    because = _REASON_RE.search(text)
     if because and because.start():
         text, reasons = text[: because.start()], [text[because.end() :]]
     for each in below:
-        because = _BECAUSE.match(each)
+        because = _REASON_RE.match(each)
         reasons.append(each[because.end() :] if because else each)
-    text = tidy(text)
-    if text and text.casefold() not in NOTHING:
-        yield Decision(text, "; ".join(reason for each in reasons if (reason := tidy(each))), line)
+    text = tidy_task_text(text)
+    if text and text.casefold() not in NO_TASK_WORDS:
+        yield DecisionItem(
+            text, "; ".join(reason for each in reasons if (reason := tidy_task_text(each))), line
+        )

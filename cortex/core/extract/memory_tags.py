@@ -8,97 +8,110 @@ from __future__ import annotations
 
 import re
 
-from cortex.core.extract.candidate import TAG, Candidate
-from cortex.core.extract.prose import LEAST, PLACEHOLDER, Prose, parted, prose, tidy
-from cortex.core.model.record import RECORD_TYPES, type_named
-from cortex.core.model.turn_summary import TAG as OPENING
+from cortex.core.extract.candidate import TAG_LAYER, Candidate
+from cortex.core.extract.prose import (
+    MIN_LETTERS,
+    PLACEHOLDER_RE,
+    MaskedText,
+    clean_candidate_text,
+    mask_code,
+    split_reason,
+)
+from cortex.core.model.record import RECORD_TYPES, canonical_type
+from cortex.core.model.turn_summary import MEMORY_TAG_START as OPENING
 from cortex.core.text.strings import one_line
 
-_PERMANENT = ("permanent", "pinned", "pin")
+_PIN_WORDS = ("permanent", "pinned", "pin")
 # The inside holds brackets one deep, and lines that are not blank.
-_TAG = re.compile(
+_TAG_RE = re.compile(
     r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)|\[[^\[\]\n]{0,100}\]){0,800})\]"
 )
-_BARE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
-_LINE_BEGINS = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
-_WORDS = re.compile(r"[\s,/+&|;]+")
-_LEAD = re.compile(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[*_ ]{0,4}(?=\S)")
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_BEHIND = re.compile(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
-_MOST = 300
+_BARE_TAG_RE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
+_LINE_START_RE = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
+_WORD_SEPARATOR_RE = re.compile(r"[\s,/+&|;]+")
+_TYPE_LABEL_RE = re.compile(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[*_ ]{0,4}(?=\S)")
+_TAG_NAME_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_AFTER_TAG_RE = re.compile(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
+_MAX_TAGS = 300
 
 
-def spans(read: Prose) -> list[tuple[int, int, Candidate]]:
+def find_tags(read: MaskedText) -> list[tuple[int, int, Candidate]]:
     """Every tag that says something, and from where to where it and its text stand."""
     found: list[tuple[int, int, Candidate]] = []
-    at = read.low.find(OPENING)
-    while at >= 0 and len(found) < _MOST:
-        tag = _TAG.match(read.low, at) or _bare(read, at)
+    at = read.masked.find(OPENING)
+    while at >= 0 and len(found) < _MAX_TAGS:
+        tag = _TAG_RE.match(read.masked, at) or _match_bare_tag(read, at)
         end = tag.end() if tag else at + len(OPENING)
         if (
             tag
             and read.text[at - 1 : at] not in ("[", "\\", '"', "“", "'", "!")
             and read.text[end : end + 1] != "("
-            and not read.is_code(at)
+            and not read.is_indented_code(at)
         ):
-            stop = _stop(read, end)
-            if one := _candidate(read, at, tag, stop):
+            stop = _tag_text_end(read, end)
+            if one := _parse_tag(read, at, tag, stop):
                 used = end if one[0] else stop
                 found.append((at, used, one[1]))
                 end = used
-        at = read.low.find(OPENING, end)
+        at = read.masked.find(OPENING, end)
     return found
 
 
-def alone(text: str) -> Candidate | None:
+def parse_single_tag(text: str) -> Candidate | None:
     """The candidate of a text that is one tag with what it says, and nothing else."""
     text = text.strip()
     if text[: len(OPENING)].lower() != OPENING:
         return None
-    found = spans(prose(text))
+    found = find_tags(mask_code(text))
     return found[0][2] if len(found) == 1 and found[0][:2] == (0, len(text)) else None
 
 
-def _bare(read: Prose, at: int) -> re.Match[str] | None:
+def _match_bare_tag(read: MaskedText, at: int) -> re.Match[str] | None:
     """A tag without its colon, where it begins a line."""
-    before = read.low[max(0, at - 40) : at].rpartition("\n")
-    begins = (before[1] or at <= 40) and _LINE_BEGINS.fullmatch(before[2])
+    before = read.masked[max(0, at - 40) : at].rpartition("\n")
+    begins = (before[1] or at <= 40) and _LINE_START_RE.fullmatch(before[2])
     return (
-        _BARE.match(read.low, at) if begins and read.text.startswith(OPENING.upper(), at) else None
+        _BARE_TAG_RE.match(read.masked, at)
+        if begins and read.text.startswith(OPENING.upper(), at)
+        else None
     )
 
 
-def _stop(read: Prose, end: int) -> int:
+def _tag_text_end(read: MaskedText, end: int) -> int:
     """Where the text behind a tag ends: with its paragraph, or before the next tag."""
     start = end
-    newline = read.low.find("\n", end)
-    if newline >= 0 and not read.low[end:newline].strip(" \t:*_"):
+    newline = read.masked.find("\n", end)
+    if newline >= 0 and not read.masked[end:newline].strip(" \t:*_"):
         start = newline + 1  # the text stands on the next line
-    stop = read.end(start)
-    following = read.low.find(OPENING, end, stop)
+    stop = read.paragraph_end(start)
+    following = read.masked.find(OPENING, end, stop)
     return stop if following < 0 else following
 
 
-def _candidate(
-    read: Prose, at: int, tag: re.Match[str], stop: int
+def _parse_tag(
+    read: MaskedText, at: int, tag: re.Match[str], stop: int
 ) -> tuple[bool, Candidate] | None:
     """Whether the text stands within the tag, and the find; None for a tag that says nothing."""
-    bare = tag.re is _BARE
+    bare = tag.re is _BARE_TAG_RE
     inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
     behind = read.text[tag.end() : stop]
-    behind = tidy(behind[found.end() :] if (found := _BEHIND.match(behind)) else behind)
-    words = [word for word in _WORDS.split(inside.lower().strip()) if word]
-    known = [type_named(word) in RECORD_TYPES or word in _PERMANENT for word in words]
+    behind = clean_candidate_text(
+        behind[found.end() :] if (found := _AFTER_TAG_RE.match(behind)) else behind
+    )
+    words = [word for word in _WORD_SEPARATOR_RE.split(inside.lower().strip()) if word]
+    known = [canonical_type(word) in RECORD_TYPES or word in _PIN_WORDS for word in words]
     listed = (
         bool(words)
         and known[0]
         and len(words) <= 6
         and ("," in inside or all(known))
-        and all(map(_NAME.fullmatch, words))
+        and all(map(_TAG_NAME_RE.fullmatch, words))
     )
-    pinned = any(word in _PERMANENT for word in words)
+    pinned = any(word in _PIN_WORDS for word in words)
     if bare and (
-        not (listed or not words) or " " not in behind or sum(map(str.isalnum, behind)) < LEAST
+        not (listed or not words)
+        or " " not in behind
+        or sum(map(str.isalnum, behind)) < MIN_LETTERS
     ):
         return None
     listed = listed or bare
@@ -107,18 +120,20 @@ def _candidate(
             behind,
             tuple(word for word, is_known in zip(words, known, strict=True) if not is_known),
         )
-        type_ = next((type_named(word) for word in words if type_named(word) in RECORD_TYPES), "")
+        type_ = next(
+            (canonical_type(word) for word in words if canonical_type(word) in RECORD_TYPES), ""
+        )
     else:
-        text, tags, type_, pinned = tidy(inside), (), "", False
-    if PLACEHOLDER.fullmatch(text) or (PLACEHOLDER.fullmatch(inside) and not bare):
+        text, tags, type_, pinned = clean_candidate_text(inside), (), "", False
+    if PLACEHOLDER_RE.fullmatch(text) or (PLACEHOLDER_RE.fullmatch(inside) and not bare):
         return None
     if not type_:
-        lead = _LEAD.match(text)
-        type_ = type_named(lead[1].lower()) if lead else ""
+        lead = _TYPE_LABEL_RE.match(text)
+        type_ = canonical_type(lead[1].lower()) if lead else ""
         type_ = type_ if type_ in RECORD_TYPES else ""
         text = text[lead.end() :] if lead and type_ else text
         type_ = type_ or ("note" if pinned else "learning")
-    text, reason = parted(text, type_)
+    text, reason = split_reason(text, type_)
     return not (listed and behind), Candidate(
-        TAG, type_, text, 1.0, read.line(at), reason, pinned, tags
+        TAG_LAYER, type_, text, 1.0, read.line_number(at), reason, pinned, tags
     )

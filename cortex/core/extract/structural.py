@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from cortex.core.extract.candidate import STRUCTURAL, Candidate
+from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate
 from cortex.core.model import turn_summary as stretches
-from cortex.core.model.session import failed
-from cortex.core.model.turn_summary import MARK
+from cortex.core.model.session_note import has_failed
+from cortex.core.model.turn_summary import ACTIVITY_MARK
 
 
-def done(text: str) -> list[Candidate]:
+def find_done_work(text: str) -> list[Candidate]:
     """What the lists below the mark of an event's text tell. Only the plan is worth a record: the rest is in its session's note."""
-    if MARK not in text:
+    if ACTIVITY_MARK not in text:
         return []
-    told = stretches.read(text)
-    lines = _lines(text)
+    told = stretches.parse_turn_summary(text)
+    lines = _line_numbers(text)
     found = []
     if told.plan:
         steps = "; ".join(f"[{'x' if step.done else ' '}] {step.text}" for step in told.plan)
-        found.append(_one("plan", steps, lines.get("Plan:", 1)))
+        found.append(_new_candidate("plan", steps, lines.get("Plan:", 1)))
     found += [
-        _one("progress", f"done: {step.text}", lines.get(f"- [x] {step.text}", 1))
+        _new_candidate("progress", f"done: {step.text}", lines.get(f"- [x] {step.text}", 1))
         for step in told.plan
         if step.done
     ]
     found += [
-        _one("progress", f"changed {name}", lines.get(f"- {name}", 1)) for name in told.changed
+        _new_candidate("progress", f"changed {name}", lines.get(f"- {name}", 1))
+        for name in told.changed_files
     ]
-    failures = [one for one in told.ran if failed(one)]
+    failures = [one for one in told.commands if has_failed(one)]
     return [
         *found,
         *(
-            _one(
+            _new_candidate(
                 "progress",
                 f"failed: {one.line}: {one.outcome}",
                 lines.get(f"- `{one.line}` {one.outcome}", 1),
@@ -40,21 +41,23 @@ def done(text: str) -> list[Candidate]:
     ]
 
 
-def asked(text: str) -> list[tuple[int, str]]:
+def tagged_prompt_lines(text: str) -> list[tuple[int, str]]:
     """The lines of the user's own in which a memory tag stands, each with the number of its line."""
-    lines = _lines(text)
-    return [(lines.get(f"- {one}", 1), one) for one in stretches.read(text).asked]
+    lines = _line_numbers(text)
+    return [
+        (lines.get(f"- {one}", 1), one) for one in stretches.parse_turn_summary(text).tagged_lines
+    ]
 
 
-def _lines(text: str) -> dict[str, int]:
-    first = text.count("\n", 0, text.index(MARK))
+def _line_numbers(text: str) -> dict[str, int]:
+    first = text.count("\n", 0, text.index(ACTIVITY_MARK))
     return {
         line: number
         for number, line in reversed(
-            list(enumerate(text[text.index(MARK) :].split("\n"), start=first + 1))
+            list(enumerate(text[text.index(ACTIVITY_MARK) :].split("\n"), start=first + 1))
         )
     }
 
 
-def _one(type_: str, text: str, line: int) -> Candidate:
-    return Candidate(STRUCTURAL, type_, " ".join(text.split()), 1.0, line)
+def _new_candidate(type_: str, text: str, line: int) -> Candidate:
+    return Candidate(STRUCTURAL_LAYER, type_, " ".join(text.split()), 1.0, line)

@@ -10,20 +10,20 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cortex.core.markdown.inline import (
-    ANGLED,
-    BARE,
+    ANGLED_DESTINATION,
+    BARE_DESTINATION,
     HTML_TAG,
-    LABEL,
-    TITLE,
-    normal_label,
-    raw_html_end,
-    worth_reading,
+    LINK_LABEL,
+    LINK_TITLE,
+    may_have_markup,
+    normalize_label,
+    raw_html_closing,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Opening = Callable[["Blocks", str], str]
+    _Opening = Callable[["BlockParser", str], str]
 
 
 class Heading(NamedTuple):
@@ -55,25 +55,27 @@ class Callout(NamedTuple):
     line: int
 
 
-_NOTHING, _PARAGRAPH, _TABLE, _FENCE, _HTML, _COMMENT = range(6)
+_NO_LEAF, _PARAGRAPH, _TABLE, _FENCE, _HTML, _COMMENT = range(6)
 _QUOTE: Final = 0  # on the stack of containers; an item is the column at which its content begins
-_STARTS: Final = frozenset("#`~<%=-*_|:>+0123456789")  # a line that begins otherwise is text
-_DEEPEST: Final = 20  # containers within containers; what is nested deeper is text
+_BLOCK_START_CHARS: Final = frozenset(
+    "#`~<%=-*_|:>+0123456789"
+)  # a line that begins otherwise is text
+_MAX_NESTING: Final = 20  # containers within containers; what is nested deeper is text
 
-_LIST_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
-_TASK = re.compile(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
-_CALLOUT = re.compile(r"\[!([^\]|]+)(?:\|[^\]]*)?\][+-]?(?:[ \t]+(.*)|\Z)")
-_PREFIX = re.compile(r"[ \t>*+\-0-9.)]*")
-_DELIMITER_CELL = re.compile(r":?-+:?")
-_PIPE = re.compile(r"(?<!\\)\|")
-_WIKILINK_PIPE = re.compile(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
-_DEFINITION = re.compile(
-    rf"(?!\[\^){LABEL}:[ \t]*+\n?[ \t]*+(?:{ANGLED}|(?=\S){BARE})"
-    rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{TITLE})?[ \t]*+(?:\n|\Z)",
+_LIST_MARKER_RE = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
+_TASK_RE = re.compile(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
+_CALLOUT_RE = re.compile(r"\[!([^\]|]+)(?:\|[^\]]*)?\][+-]?(?:[ \t]+(.*)|\Z)")
+_CONTAINER_PREFIX_RE = re.compile(r"[ \t>*+\-0-9.)]*")
+_DELIMITER_CELL_RE = re.compile(r":?-+:?")
+_CELL_SEPARATOR_RE = re.compile(r"(?<!\\)\|")
+_WIKILINK_PIPE_RE = re.compile(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
+_LINK_DEFINITION_RE = re.compile(
+    rf"(?!\[\^){LINK_LABEL}:[ \t]*+\n?[ \t]*+(?:{ANGLED_DESTINATION}|(?=\S){BARE_DESTINATION})"
+    rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{LINK_TITLE})?[ \t]*+(?:\n|\Z)",
     re.DOTALL,
 )
-_HTML_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
-_HTML_ALONE = re.compile(rf"{HTML_TAG}\s*\Z")
+_HTML_NAME_RE = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
+_HTML_TAG_ALONE_RE = re.compile(rf"{HTML_TAG}\s*\Z")
 _HTML_VERBATIM: Final = ("script", "pre", "style", "textarea")
 _HTML_VERBATIM_ENDS: Final = ("</script>", "</pre>", "</style>", "</textarea>")
 _HTML_BLOCK_NAMES: Final = (
@@ -85,7 +87,7 @@ _HTML_BLOCK_NAMES: Final = (
 _HTML_BLOCKS: Final = frozenset(_HTML_BLOCK_NAMES.split())
 
 
-class Blocks:
+class BlockParser:
     """The block structure of the lines fed so far: open containers, the open leaf, and what is complete."""
 
     def __init__(self, first_line: int) -> None:
@@ -94,61 +96,61 @@ class Blocks:
         self.callouts: list[Callout] = []
         self.definitions: dict[str, str] = {}
         self.texts: list[tuple[str, int, bool]] = []
-        self._leaf = _NOTHING
+        self._open_leaf = _NO_LEAF
         self._line = first_line - 1
-        self._stack: list[int] = []
+        self._containers: list[int] = []
         self._empty_item = (
             False  # the innermost item began with its marker alone: a blank line ends it
         )
         self._paragraph: list[str] = []
-        self._begun = 0
-        self._fence = ""
+        self._paragraph_line = 0
+        self._fence_marker = ""
         self._html_ends: tuple[str, ...] = ()  # what ends the open HTML; nothing: a blank line does
-        self._columns = 0
+        self._column_count = 0
 
     @property
     def in_fence(self) -> bool:
         """Whether the line last fed is within a fenced code block, its opening fence included."""
-        return self._leaf == _FENCE
+        return self._open_leaf == _FENCE
 
     def feed(self, line: str) -> None:
         """Take in the next line, without its end."""
         self._line += 1
         if "\t" in line:
-            prefix = _PREFIX.match(line)
+            prefix = _CONTAINER_PREFIX_RE.match(line)
             if prefix and "\t" in prefix[0]:
                 line = prefix[0].expandtabs(4) + line[prefix.end() :]
-        rest, depth = self._enter(line) if self._stack else (line, 0)
-        if self._leaf >= _FENCE:
-            if depth == len(self._stack):
-                self._verbatim(rest)
+        rest, depth = self._match_containers(line) if self._containers else (line, 0)
+        if self._open_leaf >= _FENCE:
+            if depth == len(self._containers):
+                self._feed_verbatim(rest)
                 return
-            self._leave(depth)
+            self._close_to_depth(depth)
         text = rest.lstrip(" ")
         if not text:
-            if self._leaf or depth < len(self._stack):
-                self._leave(depth)
+            if self._open_leaf or depth < len(self._containers):
+                self._close_to_depth(depth)
             return
         indent = len(rest) - len(text)
-        if indent < 4 and text[0] in _STARTS:
-            self._start(text, indent, depth)
+        if indent < 4 and text[0] in _BLOCK_START_CHARS:
+            self._open_blocks(text, indent, depth)
         else:
-            self._text(text, indent, depth)
+            self._add_text_line(text, indent, depth)
 
     def end(self) -> None:
         """Complete what is still open: there are no more lines."""
-        self._leave(0)
+        self._close_to_depth(0)
 
-    def _enter(self, line: str) -> tuple[str, int]:
+    def _match_containers(self, line: str) -> tuple[str, int]:
         """What is left of `line` inside the open containers that it continues, and how many these are."""
         depth = 0
-        for column in self._stack:
+        for column in self._containers:
             if column == _QUOTE:
                 text = line.lstrip(" ")
                 if text[:1] != ">" or len(line) - len(text) > 3:
                     break
                 line = text[2:] if text[1:2] == " " else text[1:]
-            elif self._empty_item and depth == len(self._stack) - 1 and not line.strip(" "):
+            elif self._empty_item and depth == len(self._containers) - 1 and not line.strip(" "):
                 break
             elif line.startswith(" " * column):
                 line = line[column:]
@@ -158,54 +160,58 @@ class Blocks:
         self._empty_item = False
         return line, depth
 
-    def _leave(self, depth: int) -> None:
+    def _close_to_depth(self, depth: int) -> None:
         """Complete the open leaf, and close the containers deeper than `depth`."""
-        if self._leaf == _PARAGRAPH:
-            self._keep(*self._take_paragraph())
-        self._leaf = _NOTHING
-        del self._stack[depth:]
+        if self._open_leaf == _PARAGRAPH:
+            self._add_text(*self._take_paragraph())
+        self._open_leaf = _NO_LEAF
+        del self._containers[depth:]
 
-    def _keep(self, text: str, line: int, *, whole_lines: bool = True) -> None:
-        if worth_reading(text):
+    def _add_text(self, text: str, line: int, *, whole_lines: bool = True) -> None:
+        if may_have_markup(text):
             self.texts.append((text, line, whole_lines))
 
     def _take_paragraph(self) -> tuple[str, int]:
         """The text of the open paragraph and its line; definitions at its head are kept apart."""
-        text, line, start = "\n".join(self._paragraph), self._begun, 0
+        text, line, start = "\n".join(self._paragraph), self._paragraph_line, 0
         if text[0] == "[" and "]:" in text:
-            while found := _DEFINITION.match(text, start):
+            while found := _LINK_DEFINITION_RE.match(text, start):
                 label, angled, bare = found.groups()
-                if not (label := normal_label(label)):
+                if not (label := normalize_label(label)):
                     break
                 self.definitions.setdefault(label, bare if angled is None else angled)
                 start = found.end()
         return text[start:], line + text.count("\n", 0, start)
 
-    def _text(self, text: str, indent: int, depth: int, opened: _Opening | None = None) -> None:
+    def _add_text_line(
+        self, text: str, indent: int, depth: int, opened: _Opening | None = None
+    ) -> None:
         """Take in a line that starts no block: it continues a paragraph or table, or begins a paragraph."""
-        if self._leaf == _PARAGRAPH:  # though its containers may not be marked: a lazy continuation
+        if (
+            self._open_leaf == _PARAGRAPH
+        ):  # though its containers may not be marked: a lazy continuation
             self._paragraph.append(text)
-        elif self._leaf == _TABLE and indent < 4 and depth == len(self._stack):
-            self._row(text, self._line)
+        elif self._open_leaf == _TABLE and indent < 4 and depth == len(self._containers):
+            self._add_table_row(text, self._line)
         else:
-            if self._leaf or depth < len(self._stack):
-                self._leave(depth)
+            if self._open_leaf or depth < len(self._containers):
+                self._close_to_depth(depth)
             if indent < 4:
-                self._leaf, self._begun = _PARAGRAPH, self._line
+                self._open_leaf, self._paragraph_line = _PARAGRAPH, self._line
                 self._paragraph = [opened(self, text) if opened and text[0] == "[" else text]
 
-    def _start(self, text: str, indent: int, depth: int) -> None:
+    def _open_blocks(self, text: str, indent: int, depth: int) -> None:
         """Open the containers and the leaf that begin on this line, if any do."""
         opened: _Opening | None = None
-        while indent < 4 and text[0] in _STARTS and len(self._stack) < _DEEPEST:
+        while indent < 4 and text[0] in _BLOCK_START_CHARS and len(self._containers) < _MAX_NESTING:
             if text[0] == ">":
-                self._leave(depth)
-                self._stack.append(_QUOTE)
-                rest, opened = text[2 if text[1:2] == " " else 1 :], Blocks._callout
+                self._close_to_depth(depth)
+                self._containers.append(_QUOTE)
+                rest, opened = text[2 if text[1:2] == " " else 1 :], BlockParser._callout
             elif any(leaf(self, text, depth) for leaf in self._leaves.get(text[0], ())):
                 return
-            elif (item := self._item(text, indent, depth)) is not None:
-                rest, opened = item, Blocks._task
+            elif (item := self._open_list_item(text, indent, depth)) is not None:
+                rest, opened = item, BlockParser._task
             else:
                 break
             depth += 1
@@ -213,92 +219,92 @@ class Blocks:
             indent = len(rest) - len(text)
             if not text:
                 return
-        self._text(text, indent, depth, opened)
+        self._add_text_line(text, indent, depth, opened)
 
-    def _item(self, text: str, indent: int, depth: int) -> str | None:
+    def _open_list_item(self, text: str, indent: int, depth: int) -> str | None:
         """Open the list item that begins here; what stands behind its marker, or None if none begins."""
-        marker = _LIST_MARKER.match(text)
+        marker = _LIST_MARKER_RE.match(text)
         if not marker:
             return None
         behind = text[marker.end() :]
         content = behind.lstrip(" ")
-        if self._leaf == _PARAGRAPH and depth == len(self._stack):
+        if self._open_leaf == _PARAGRAPH and depth == len(self._containers):
             number = marker[1]
             if not content or (number and int(number) != 1):
                 return None
-        self._leave(depth)
+        self._close_to_depth(depth)
         spaces = len(behind) - len(content)
         self._empty_item = not content
         if not content or spaces > 4:
             spaces = 1
-        self._stack.append(indent + marker.end() + spaces)
+        self._containers.append(indent + marker.end() + spaces)
         return behind[spaces:]
 
     def _task(self, text: str) -> str:
-        if not (task := _TASK.match(text)):
+        if not (task := _TASK_RE.match(text)):
             return text
         self.tasks.append(Task(task[1], (task[2] or "").rstrip(), self._line))
         return task[2] or text
 
     def _callout(self, text: str) -> str:
-        if callout := _CALLOUT.match(text):
+        if callout := _CALLOUT_RE.match(text):
             self.callouts.append(
                 Callout(callout[1].strip().lower(), (callout[2] or "").rstrip(), self._line)
             )
         return text
 
-    def _verbatim(self, rest: str) -> None:
+    def _feed_verbatim(self, rest: str) -> None:
         """Take in a line of code, HTML or comment, and see whether it is the last."""
-        if self._leaf == _FENCE:
-            mark = self._fence
+        if self._open_leaf == _FENCE:
+            mark = self._fence_marker
             if mark in rest:
                 text = rest.strip(" \t")
                 if not text.strip(mark[0]) and len(rest) - len(rest.lstrip(" ")) < 4:
-                    self._leaf = _NOTHING
-        elif self._leaf == _HTML:
-            if _holds(rest, self._html_ends) if self._html_ends else not rest.strip():
-                self._leaf = _NOTHING
+                    self._open_leaf = _NO_LEAF
+        elif self._open_leaf == _HTML:
+            if _contains_any(rest, self._html_ends) if self._html_ends else not rest.strip():
+                self._open_leaf = _NO_LEAF
         elif "%%" in rest:
-            self._leaf = _NOTHING
+            self._open_leaf = _NO_LEAF
             text = rest.partition("%%")[2].strip()
             if text:
-                self._text(text, 0, len(self._stack))
+                self._add_text_line(text, 0, len(self._containers))
 
     def _heading(self, text: str, depth: int) -> bool:
         body = text.lstrip("#")
         level = len(text) - len(body)
         if level > 6 or (body and body[0] not in " \t"):
             return False
-        self._leave(depth)
+        self._close_to_depth(depth)
         body = body.strip(" \t")
         bare = body.rstrip("#")
         if not bare or bare[-1] in " \t":
             body = bare.rstrip(" \t")
         self.headings.append(Heading(level, body, self._line))
-        self._keep(body, self._line, whole_lines=False)
+        self._add_text(body, self._line, whole_lines=False)
         return True
 
     def _underline(self, text: str, depth: int) -> bool:
         if (
-            self._leaf != _PARAGRAPH
-            or depth < len(self._stack)
+            self._open_leaf != _PARAGRAPH
+            or depth < len(self._containers)
             or text.rstrip(" \t").strip(text[0])
         ):
             return False
         above, line = self._take_paragraph()
-        self._leaf = _NOTHING
+        self._open_leaf = _NO_LEAF
         if not above.strip():
             return False
         title = " ".join(part.strip() for part in above.split("\n"))
         self.headings.append(Heading(1 if text[0] == "=" else 2, title, line))
-        self._keep(above, line, whole_lines=False)
+        self._add_text(above, line, whole_lines=False)
         return True
 
     def _rule(self, text: str, depth: int) -> bool:
         marks = text.replace(" ", "").replace("\t", "")
         if len(marks) < 3 or marks.strip(text[0]):
             return False
-        self._leave(depth)
+        self._close_to_depth(depth)
         return True
 
     def _fenced(self, text: str, depth: int) -> bool:
@@ -306,57 +312,65 @@ class Blocks:
         length = len(text) - len(info)
         if length < 3 or (text[0] == "`" and "`" in info):
             return False
-        self._leave(depth)
-        self._leaf, self._fence = _FENCE, text[:length]
+        self._close_to_depth(depth)
+        self._open_leaf, self._fence_marker = _FENCE, text[:length]
         return True
 
     def _html(self, text: str, depth: int) -> bool:
         ends: tuple[str, ...] = ()
-        named = _HTML_NAME.match(text)
+        named = _HTML_NAME_RE.match(text)
         closing, name, closed = named.groups() if named else ("", "", "")
-        if end := raw_html_end(text, 0):
+        if end := raw_html_closing(text, 0):
             ends = (end,)
         elif name.lower() in _HTML_VERBATIM and not closing and not closed:
             ends = _HTML_VERBATIM_ENDS
         elif name.lower() in _HTML_BLOCKS:
             pass
-        elif self._leaf in (_PARAGRAPH, _TABLE) or not _HTML_ALONE.match(text):
+        elif self._open_leaf in (_PARAGRAPH, _TABLE) or not _HTML_TAG_ALONE_RE.match(text):
             return False
-        self._leave(depth)
+        self._close_to_depth(depth)
         self._html_ends = ends
-        if not _holds(text, ends):
-            self._leaf = _HTML
+        if not _contains_any(text, ends):
+            self._open_leaf = _HTML
         return True
 
     def _comment(self, text: str, depth: int) -> bool:
         """A block comment: `%%` begins the line and does not end on it."""
         if not text.startswith("%%") or "%%" in text[2:]:
             return False
-        self._leave(depth)
-        self._leaf = _COMMENT
+        self._close_to_depth(depth)
+        self._open_leaf = _COMMENT
         return True
 
     def _table(self, text: str, depth: int) -> bool:
         """Make the last line of the paragraph a table's header, if `text` is the rule under it."""
-        if self._leaf != _PARAGRAPH or depth < len(self._stack) or "|" not in self._paragraph[-1]:
+        if (
+            self._open_leaf != _PARAGRAPH
+            or depth < len(self._containers)
+            or "|" not in self._paragraph[-1]
+        ):
             return False
         rule = [cell.strip(" \t") for cell in text.split("|")]
         rule = rule[not rule[0] : len(rule) - (not rule[-1])]
-        if len(text) < 2 or text.startswith("- ") or not all(map(_DELIMITER_CELL.fullmatch, rule)):
+        if (
+            len(text) < 2
+            or text.startswith("- ")
+            or not all(map(_DELIMITER_CELL_RE.fullmatch, rule))
+        ):
             return False
-        if not rule or len(_cells(self._paragraph[-1])) != len(rule):
+        if not rule or len(_split_cells(self._paragraph[-1])) != len(rule):
             return False
         header = self._paragraph.pop()
         if self._paragraph:
-            self._keep(*self._take_paragraph())
-        self._leaf, self._columns = _TABLE, len(rule)
-        self._row(header, self._line - 1)
+            self._add_text(*self._take_paragraph())
+        self._open_leaf, self._column_count = _TABLE, len(rule)
+        self._add_table_row(header, self._line - 1)
         return True
 
-    def _row(self, text: str, line: int) -> None:
-        if worth_reading(text):
-            for cell in _cells(text)[: self._columns]:
-                self._keep(cell.replace("\\|", "|"), line, whole_lines=False)
+    def _add_table_row(self, text: str, line: int) -> None:
+        if may_have_markup(text):
+            for cell in _split_cells(text)[: self._column_count]:
+                self._add_text(cell.replace("\\|", "|"), line, whole_lines=False)
 
     # What may begin with a character, in the order in which it is tried.
     _leaves: Final = {
@@ -374,14 +388,14 @@ class Blocks:
     }
 
 
-def _holds(text: str, ends: tuple[str, ...]) -> bool:
+def _contains_any(text: str, ends: tuple[str, ...]) -> bool:
     text = text.lower()
     return any(end in text for end in ends)
 
 
-def _cells(row: str) -> list[str]:
+def _split_cells(row: str) -> list[str]:
     """The cells of a table row. The pipe of a wikilink ought to be escaped; it is understood either way."""
     if "[[" in row:
-        row = _WIKILINK_PIPE.sub(r"\\|", row)
-    cells = _PIPE.split(row.strip(" \t"))
+        row = _WIKILINK_PIPE_RE.sub(r"\\|", row)
+    cells = _CELL_SEPARATOR_RE.split(row.strip(" \t"))
     return cells[not cells[0] : len(cells) - (not cells[-1])]

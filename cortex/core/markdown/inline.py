@@ -50,15 +50,15 @@ class Field(NamedTuple):
     line: int
 
 
-_LABEL_LIMIT: Final = (
+_MAX_LABEL_CHARS: Final = (
     999  # CommonMark's bound for references; it also keeps nested labels from adding up
 )
-_VALUE_LIMIT: Final = 1000
-_KEY_LIMIT: Final = 80
-_URL_LOOKBACK: Final = 256
+_MAX_FIELD_VALUE_CHARS: Final = 1000
+_MAX_FIELD_KEY_CHARS: Final = 80
+_URL_LOOKBACK_CHARS: Final = 256
 
 
-def _destination() -> str:
+def _bare_destination_pattern() -> str:
     """A link destination without angle brackets; its parentheses balance, four deep at most."""
     plain = r"[^()\\\x00-\x20\x7f]++|\\[^\x00-\x20\x7f]?+"
     nested = f"(?:{plain})*"
@@ -68,92 +68,95 @@ def _destination() -> str:
 
 
 # A possessive quantifier stands behind single characters alone: behind groups, Python before 3.11.5 gets it wrong.
-ANGLED: Final = r"<([^<>\n\\]*+(?:\\.[^<>\n\\]*+)*)>"
-BARE: Final = rf"((?!<){_destination()})"
-TITLE: Final = (
+ANGLED_DESTINATION: Final = r"<([^<>\n\\]*+(?:\\.[^<>\n\\]*+)*)>"
+BARE_DESTINATION: Final = rf"((?!<){_bare_destination_pattern()})"
+LINK_TITLE: Final = (
     r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*"|'[^'\\]*+(?:\\.[^'\\]*+)*'|\([^()\\]*+(?:\\.[^()\\]*+)*\))"""
 )
-LABEL: Final = r"\[([^\[\]\\]*+(?:\\.[^\[\]\\]*+)*)\]"
+LINK_LABEL: Final = r"\[([^\[\]\\]*+(?:\\.[^\[\]\\]*+)*)\]"
 
-_ATTRIBUTE = (
+_HTML_ATTRIBUTE = (
     r"""\s++[A-Za-z_:][A-Za-z0-9:._-]*+(?:\s*+=\s*+(?:[^"'=<>`\x00-\x20]++|'[^']*+'|"[^"]*+"))?"""
 )
 HTML_TAG: Final = (
-    rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
+    rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_HTML_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
 )
 
-_TOKEN = re.compile(r"[\\`\[\]<#^%]")
-_TOKEN_WITH_FIELDS = re.compile(r"[\\`\[\]<#^%:(]")
-_TICKS = re.compile(r"`+")
-_COLONS = re.compile(r":+")
-_NEWLINE = re.compile(r"\n")
-_WIKILINK = re.compile(r"\[\[(?!\[)((?:[^\[\]\n]++|\[[^\[\]\n]*+\])+)\]\]")
-_INLINE = re.compile(rf"\([ \t\n]*+(?:{ANGLED}|{BARE})(?:[ \t\n]++{TITLE})?[ \t\n]*+\)", re.DOTALL)
-_LABEL = re.compile(LABEL, re.DOTALL)
-_ANGLE = re.compile(
+_TOKEN_RE = re.compile(r"[\\`\[\]<#^%]")
+_TOKEN_WITH_FIELDS_RE = re.compile(r"[\\`\[\]<#^%:(]")
+_BACKTICKS_RE = re.compile(r"`+")
+_COLONS_RE = re.compile(r":+")
+_NEWLINE_RE = re.compile(r"\n")
+_WIKILINK_RE = re.compile(r"\[\[(?!\[)((?:[^\[\]\n]++|\[[^\[\]\n]*+\])+)\]\]")
+_INLINE_DESTINATION_RE = re.compile(
+    rf"\([ \t\n]*+(?:{ANGLED_DESTINATION}|{BARE_DESTINATION})(?:[ \t\n]++{LINK_TITLE})?[ \t\n]*+\)",
+    re.DOTALL,
+)
+_LINK_LABEL_RE = re.compile(LINK_LABEL, re.DOTALL)
+_AUTOLINK_OR_TAG_RE = re.compile(
     r"<(?:(?P<url>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]*+)"
     r"|(?P<mail>[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*))>"
     rf"|{HTML_TAG}"
 )
-_RAW_HTML: Final = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"))
+_RAW_HTML_DELIMITERS: Final = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"))
 # Obsidian's own set: all but white space, ASCII punctuation and two blocks of Unicode punctuation.
-_TAG = re.compile(r"[^\s!-,.:-@\[-^`{-~\x00-\x1f\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
-_BLOCK_ID = re.compile(r"([A-Za-z0-9-]++)[ \t]*+(?=\n|\Z)")
-_KEY = rf"(?![ \t/-])[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{{-~]{{1,{_KEY_LIMIT}}}"
-_WHOLE_KEY = re.compile(_KEY)
-_BRACKET_KEY = re.compile(rf"({_KEY})::[ \t]")
-_PAREN_FIELD = re.compile(rf"\(({_KEY})::[ \t]++([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*)\)")
-_EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
-_BACKSLASH = re.compile(r"\\[!-/:-@\[-`{-~]")
-_ENTITY = re.compile(
+_TAG_RE = re.compile(r"[^\s!-,.:-@\[-^`{-~\x00-\x1f\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
+_BLOCK_ID_RE = re.compile(r"([A-Za-z0-9-]++)[ \t]*+(?=\n|\Z)")
+_FIELD_KEY = rf"(?![ \t/-])[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{{-~]{{1,{_MAX_FIELD_KEY_CHARS}}}"
+_FIELD_KEY_RE = re.compile(_FIELD_KEY)
+_BRACKET_FIELD_RE = re.compile(rf"({_FIELD_KEY})::[ \t]")
+_PAREN_FIELD_RE = re.compile(rf"\(({_FIELD_KEY})::[ \t]++([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*)\)")
+_URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_BACKSLASH_ESCAPE_RE = re.compile(r"\\[!-/:-@\[-`{-~]")
+_ENTITY_RE = re.compile(
     r"&(?:amp|lt|gt|quot);"
 )  # what addresses need; the full table costs 2 ms to import
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"'}
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_PERCENT_ESCAPES_RE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
-def worth_reading(text: str) -> bool:
+def may_have_markup(text: str) -> bool:
     """Whether `text` can hold anything that `Inline` reports: a cheap look before the careful one."""
     return "[" in text or "#" in text or "<" in text or "^" in text or "::" in text
 
 
-def normal_label(label: str) -> str:
+def normalize_label(label: str) -> str:
     """The form in which two reference labels are compared."""
     return " ".join(label.split()).casefold()
 
 
-def raw_html_end(text: str, at: int) -> str | None:
+def raw_html_closing(text: str, at: int) -> str | None:
     """What ends the comment, instruction, declaration or CDATA section that begins at `at`, if one does."""
-    for opening, closing in _RAW_HTML:
+    for opening, closing in _RAW_HTML_DELIMITERS:
         if text.startswith(opening, at) and (opening != "<!" or text[at + 2 : at + 3].isalpha()):
             return closing
     return None
 
 
-def _percent_decoded(text: str) -> str:
+def _percent_decode(text: str) -> str:
     def decode(run: re.Match[str]) -> str:
         try:
             return bytes.fromhex(run[0].replace("%", "")).decode()
         except UnicodeDecodeError:
             return run[0]
 
-    return _PERCENT.sub(decode, text) if "%" in text else text
+    return _PERCENT_ESCAPES_RE.sub(decode, text) if "%" in text else text
 
 
-def _place(raw: str) -> tuple[str, str]:
+def _parse_destination(raw: str) -> tuple[str, str]:
     """The target and anchor that a markdown destination means."""
     if "\\" in raw:
-        raw = _BACKSLASH.sub(lambda escape: escape[0][1], raw)
+        raw = _BACKSLASH_ESCAPE_RE.sub(lambda escape: escape[0][1], raw)
     if "&" in raw:
-        raw = _ENTITY.sub(lambda entity: _ENTITIES[entity[0]], raw)
-    if _EXTERNAL.match(raw):
+        raw = _ENTITY_RE.sub(lambda entity: _ENTITIES[entity[0]], raw)
+    if _URL_SCHEME_RE.match(raw):
         return raw, ""
     path, _, anchor = raw.partition("#")
-    return _percent_decoded(path), _percent_decoded(anchor)
+    return _percent_decode(path), _percent_decode(anchor)
 
 
-class Inline:
+class InlineParser:
     """Reads the texts of a note one after the other and gathers what they hold, in the order of the note."""
 
     def __init__(self, definitions: Mapping[str, str]) -> None:
@@ -168,33 +171,33 @@ class Inline:
         """Take in `text`, which begins on `line`; `whole_lines` allows fields that are lines of their own."""
         self._text, self._line, self._whole_lines = text, line, whole_lines
         self._openers: list[tuple[int, bool]] = []
-        self._dead = 0
-        self._pending: list[tuple[int, str]] = []
-        self._absent: set[str] = set()
-        self._runs: dict[int, list[int]] | None = None
-        self._breaks: list[int] | None = None
+        self._inactive_openers = 0
+        self._pending_tags: list[tuple[int, str]] = []
+        self._absent_closings: set[str] = set()
+        self._backtick_runs: dict[int, list[int]] | None = None
+        self._newline_positions: list[int] | None = None
         self._has_fields = "::" in text
-        search = (_TOKEN_WITH_FIELDS if self._has_fields else _TOKEN).search
+        search = (_TOKEN_WITH_FIELDS_RE if self._has_fields else _TOKEN_RE).search
         handlers = self._handlers
         position = 0
         while found := search(text, position):
             at = found.start()
             position = handlers[text[at]](self, at, position)
-        for at, name in self._pending:
+        for at, name in self._pending_tags:
             self.tags.setdefault(name.casefold(), Tag(name, self._line_of(at)))
 
     def _line_of(self, at: int) -> int:
-        if self._breaks is None:
-            self._breaks = [found.start() for found in _NEWLINE.finditer(self._text)]
-        return self._line + bisect_left(self._breaks, at)
+        if self._newline_positions is None:
+            self._newline_positions = [found.start() for found in _NEWLINE_RE.finditer(self._text)]
+        return self._line + bisect_left(self._newline_positions, at)
 
-    def _find(self, closing: str, start: int) -> int:
+    def _find_closing(self, closing: str, start: int) -> int:
         """The end of the next `closing`, or -1. Absence is remembered: else each opening costs a scan."""
-        if closing in self._absent:
+        if closing in self._absent_closings:
             return -1
         at = self._text.find(closing, start)
         if at < 0:
-            self._absent.add(closing)
+            self._absent_closings.add(closing)
             return -1
         return at + len(closing)
 
@@ -202,30 +205,32 @@ class Inline:
         return at + 2
 
     def _code(self, at: int, _resumed: int) -> int:
-        if self._runs is None:
-            self._runs = {}
-            for run in _TICKS.finditer(self._text):
-                self._runs.setdefault(run.end() - run.start(), []).append(run.start())
+        if self._backtick_runs is None:
+            self._backtick_runs = {}
+            for run in _BACKTICKS_RE.finditer(self._text):
+                self._backtick_runs.setdefault(run.end() - run.start(), []).append(run.start())
         end = at + 1
         while self._text.startswith("`", end):
             end += 1
-        closers = self._runs.get(end - at, [])
+        closers = self._backtick_runs.get(end - at, [])
         following = bisect_left(closers, end)
         return closers[following] + end - at if following < len(closers) else end
 
     def _open(self, at: int, resumed: int) -> int:
         text = self._text
         image = at > resumed and text[at - 1] == "!"
-        if text.startswith("[", at + 1) and (wikilink := _WIKILINK.match(text, at)):
+        if text.startswith("[", at + 1) and (wikilink := _WIKILINK_RE.match(text, at)):
             return self._wikilink(wikilink, image=image)
         self._openers.append((at, image))
         return at + 1
 
     def _wikilink(self, found: re.Match[str], *, image: bool) -> int:
         end = found.end()
-        if self._text.startswith("(", end) and (inline := _INLINE.match(self._text, end)):
+        if self._text.startswith("(", end) and (
+            inline := _INLINE_DESTINATION_RE.match(self._text, end)
+        ):
             label = self._text[found.start() + 1 : end - 1]
-            self._report(inline[1] or inline[2] or "", label, found.start(), image=image)
+            self._add_link(inline[1] or inline[2] or "", label, found.start(), image=image)
             return inline.end()
         name, _, alias = found[1].replace("\\|", "|").partition("|")
         target, _, anchor = name.partition("#")
@@ -241,87 +246,89 @@ class Inline:
         if not self._openers:
             return at + 1
         start, image = self._openers.pop()
-        alive = image or len(self._openers) >= self._dead
-        self._dead = min(self._dead, len(self._openers))
-        place = self._destination(start, at) if alive else None
+        alive = image or len(self._openers) >= self._inactive_openers
+        self._inactive_openers = min(self._inactive_openers, len(self._openers))
+        place = self._resolve_destination(start, at) if alive else None
         if place is None:
             if self._has_fields and not image:
                 self._bracket_field(start, at)
             return at + 1
         raw, end = place
-        label_end = min(at, start + 1 + _LABEL_LIMIT)
-        self._report(raw, self._text[start + 1 : label_end], start, image=image)
-        while self._pending and self._pending[-1][0] > start:
-            self._pending.pop()
+        label_end = min(at, start + 1 + _MAX_LABEL_CHARS)
+        self._add_link(raw, self._text[start + 1 : label_end], start, image=image)
+        while self._pending_tags and self._pending_tags[-1][0] > start:
+            self._pending_tags.pop()
         if not image:
-            self._dead = len(self._openers)  # a link holds no link: every "[" still open is text
+            self._inactive_openers = len(
+                self._openers
+            )  # a link holds no link: every "[" still open is text
         return end
 
-    def _destination(self, start: int, at: int) -> tuple[str, int] | None:
+    def _resolve_destination(self, start: int, at: int) -> tuple[str, int] | None:
         """The raw destination of the bracket from `start` to `at`, and where the whole link ends."""
         text = self._text
-        if text.startswith("(", at + 1) and (inline := _INLINE.match(text, at + 1)):
+        if text.startswith("(", at + 1) and (inline := _INLINE_DESTINATION_RE.match(text, at + 1)):
             return inline[1] or inline[2] or "", inline.end()
         if not self.definitions:
             return None
         label, end = "", at + 1
-        if text.startswith("[", end) and (reference := _LABEL.match(text, end)):
+        if text.startswith("[", end) and (reference := _LINK_LABEL_RE.match(text, end)):
             label, end = reference[1], reference.end()
-        if not label and at - start <= _LABEL_LIMIT:
+        if not label and at - start <= _MAX_LABEL_CHARS:
             label = text[start + 1 : at]
-        raw = self.definitions.get(normal_label(label))
+        raw = self.definitions.get(normalize_label(label))
         return None if raw is None else (raw, end)
 
-    def _report(self, raw: str, label: str, at: int, *, image: bool) -> None:
-        target, anchor = _place(raw)
+    def _add_link(self, raw: str, label: str, at: int, *, image: bool) -> None:
+        target, anchor = _parse_destination(raw)
         self.links.append(
             Link("embed" if image else "markdown", target, anchor, label, self._line_of(at))
         )
 
     def _angle(self, at: int, _resumed: int) -> int:
         text = self._text
-        if found := _ANGLE.match(text, at):
+        if found := _AUTOLINK_OR_TAG_RE.match(text, at):
             if url := found["url"]:
                 self.links.append(Link("markdown", url, "", url, self._line_of(at)))
             elif mail := found["mail"]:
                 self.links.append(Link("markdown", f"mailto:{mail}", "", mail, self._line_of(at)))
             return found.end()
-        closing = raw_html_end(text, at)
-        end = self._find(closing, at + 2) if closing else -1
+        closing = raw_html_closing(text, at)
+        end = self._find_closing(closing, at + 2) if closing else -1
         return end if end > 0 else at + 1
 
     def _comment(self, at: int, _resumed: int) -> int:
         if not self._text.startswith("%%", at):
             return at + 1
-        end = self._find("%%", at + 2)
+        end = self._find_closing("%%", at + 2)
         return end if end > 0 and "\n" not in self._text[at:end] else at + 2
 
     def _tag(self, at: int, _resumed: int) -> int:
         text = self._text
         before = text[at - 1] if at else " "
-        if not (before.isspace() or before == "(") or not (found := _TAG.match(text, at + 1)):
+        if not (before.isspace() or before == "(") or not (found := _TAG_RE.match(text, at + 1)):
             return at + 1
         name = found[0].rstrip("/")
         if name and not name.isdigit() and not (before == "(" and self._in_url(at)):
-            self._pending.append((at, name))
+            self._pending_tags.append((at, name))
         return found.end()
 
     def _in_url(self, at: int) -> bool:
-        words = self._text[max(0, at - _URL_LOOKBACK) : at].split()
+        words = self._text[max(0, at - _URL_LOOKBACK_CHARS) : at].split()
         return bool(words) and "://" in words[-1]
 
     def _block_id(self, at: int, _resumed: int) -> int:
         text = self._text
         if at and text[at - 1] not in " \t\n":
             return at + 1
-        if found := _BLOCK_ID.match(text, at + 1):
+        if found := _BLOCK_ID_RE.match(text, at + 1):
             self.block_ids.append(BlockId(found[1], self._line_of(at)))
             return found.end()
         return at + 1
 
     def _line_field(self, at: int, _resumed: int) -> int:
         text = self._text
-        run = _COLONS.match(text, at)
+        run = _COLONS_RE.match(text, at)
         end = run.end() if run else at + 1
         if (
             end - at != 2
@@ -329,24 +336,26 @@ class Inline:
             or text[end : end + 1] not in ("", " ", "\t", "\n")
         ):
             return end
-        furthest = max(0, at - _KEY_LIMIT - 8)
+        furthest = max(0, at - _MAX_FIELD_KEY_CHARS - 8)
         begin = text.rfind("\n", furthest, at) + 1
         if begin or not furthest:
             key = text[begin:at].strip(" \t*_~=")
-            if _WHOLE_KEY.fullmatch(key):
+            if _FIELD_KEY_RE.fullmatch(key):
                 stop = text.find("\n", end)
                 value = text[end : stop if stop >= 0 else len(text)]
                 self.fields.append(Field(key, value.strip(), self._line_of(at)))
         return end
 
     def _bracket_field(self, start: int, at: int) -> None:
-        if at - start <= _VALUE_LIMIT and (key := _BRACKET_KEY.match(self._text, start + 1)):
+        if at - start <= _MAX_FIELD_VALUE_CHARS and (
+            key := _BRACKET_FIELD_RE.match(self._text, start + 1)
+        ):
             value = self._text[key.end() : at]
             if "\n" not in value:
                 self.fields.append(Field(key[1].strip(), value.strip(), self._line_of(start)))
 
     def _paren_field(self, at: int, _resumed: int) -> int:
-        if found := _PAREN_FIELD.match(self._text, at):
+        if found := _PAREN_FIELD_RE.match(self._text, at):
             self.fields.append(Field(found[1].strip(), found[2].strip(), self._line_of(at)))
         return at + 1
 

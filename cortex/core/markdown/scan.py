@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.markdown.blocks import Blocks, Callout, Heading, Task
-from cortex.core.markdown.inline import BlockId, Field, Inline, Link, Tag
+from cortex.core.markdown.blocks import BlockParser, Callout, Heading, Task
+from cortex.core.markdown.inline import BlockId, Field, InlineParser, Link, Tag
 
 __all__ = [
     "BlockId",
@@ -16,16 +16,16 @@ __all__ = [
     "Field",
     "Heading",
     "Link",
-    "Scanned",
+    "MarkdownScan",
     "Tag",
     "Task",
-    "conflict_line",
+    "conflict_marker_line",
     "scan",
     "title_of",
 ]
 
 
-class Scanned(NamedTuple):
+class MarkdownScan(NamedTuple):
     """Everything found in one note. A tag stands once, where it was first written."""
 
     headings: tuple[Heading, ...]
@@ -37,16 +37,16 @@ class Scanned(NamedTuple):
     fields: tuple[Field, ...]
 
 
-def scan(body: str, first_line: int = 1) -> Scanned:
+def scan(body: str, first_line: int = 1) -> MarkdownScan:
     """What stands in `body`, a note without its frontmatter, beginning on line `first_line` of the file."""
-    blocks = Blocks(first_line)
-    for line in _lines(body):
+    blocks = BlockParser(first_line)
+    for line in _split_lines(body):
         blocks.feed(line)
     blocks.end()
-    inline = Inline(blocks.definitions)
+    inline = InlineParser(blocks.definitions)
     for text, line_number, whole_lines in blocks.texts:
         inline.read(text, line_number, whole_lines=whole_lines)
-    return Scanned(
+    return MarkdownScan(
         tuple(blocks.headings),
         tuple(inline.links),
         tuple(inline.tags.values()),
@@ -57,7 +57,7 @@ def scan(body: str, first_line: int = 1) -> Scanned:
     )
 
 
-def title_of(scanned: Scanned, path: str) -> str:
+def title_of(scanned: MarkdownScan, path: str) -> str:
     """The first heading of level 1, else the name of the file."""
     for heading in scanned.headings:
         if heading.level == 1 and heading.text:
@@ -67,14 +67,14 @@ def title_of(scanned: Scanned, path: str) -> str:
     return stem or name
 
 
-def conflict_line(text: str) -> int | None:
+def conflict_marker_line(text: str) -> int | None:
     """The line on which an unresolved git conflict begins, or None. An example in a fence is none."""
     if "<<<<<<< " not in text or "\n=======" not in text or "\n>>>>>>>" not in text:
         return None
-    blocks = Blocks(1)
+    blocks = BlockParser(1)
     begun: int | None = None
     parted = False
-    for number, line in enumerate(_lines(text), 1):
+    for number, line in enumerate(_split_lines(text), 1):
         blocks.feed(line)
         if begun is None:
             if line.startswith("<<<<<<< ") and not blocks.in_fence:
@@ -86,7 +86,7 @@ def conflict_line(text: str) -> int | None:
     return None
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.split("\n")

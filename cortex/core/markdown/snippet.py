@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex.core.model.status import MARK, UNMARK
+from cortex.core.model.note_status import MATCH_END, MATCH_START
 
-WIDTH = 300  # characters: enough to tell whether the note is worth opening
-_FRONTMATTER = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
-_CONTROL = re.compile("[\x00-\x1f\ue000\ue001]")
+MAX_CHARS = 300  # characters: enough to tell whether the note is worth opening
+_FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
+_CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):
@@ -20,7 +20,7 @@ class Snippet(NamedTuple):
     text: str
 
 
-def pattern_of(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
+def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
     """What to look for in the text: words that begin with a stem, and phrases as they were typed."""
     words = sorted({re.escape(stem) for stem in stems if stem}, key=len, reverse=True)
     whole = [r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases if phrase.split()]
@@ -31,7 +31,7 @@ def pattern_of(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[
 
 def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
     """The line with the most different matches, the first of several; the first line of prose when there is none."""
-    head = _FRONTMATTER.match(text)
+    head = _FRONTMATTER_RE.match(text)
     start = head.end() if head else 0
     first = text.count("\n", 0, start) + 1
     best, most = None, 0
@@ -46,18 +46,21 @@ def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
         ):
             best, most = (number, line), len(found)
     number, line = best or opening or (first, "")
-    return _cut(number, line, pattern)
+    return _build_snippet(number, line, pattern)
 
 
-def _cut(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
-    line = _CONTROL.sub(" ", line).strip()
+def _build_snippet(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
+    line = _CONTROL_CHARS_RE.sub(" ", line).strip()
     match = pattern.search(line) if pattern else None
-    if len(line) > WIDTH:
-        start = max(0, match.start() - WIDTH // 3) if match else 0
+    if len(line) > MAX_CHARS:
+        start = max(0, match.start() - MAX_CHARS // 3) if match else 0
         if start:
             start = line.rfind(" ", 0, start) + 1
-        piece = line[start : start + WIDTH]
-        line = ("…" if start else "") + piece.rstrip() + ("…" if start + WIDTH < len(line) else "")
+        piece = line[start : start + MAX_CHARS]
+        line = (
+            ("…" if start else "") + piece.rstrip() + ("…" if start + MAX_CHARS < len(line) else "")
+        )
     return Snippet(
-        number, pattern.sub(lambda found: f"{MARK}{found[0]}{UNMARK}", line) if pattern else line
+        number,
+        pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", line) if pattern else line,
     )

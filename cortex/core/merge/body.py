@@ -11,81 +11,87 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 # (base, one, other, marker size) -> what `git merge-file -p --diff3 --marker-size=N` prints.
-TextMerge: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
+MergeFile: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
 
-_FURTHEST = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
-_MOST_COMPARED = (
-    20 * _FURTHEST**2
+_MAX_EDIT_DISTANCE = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
+_MAX_COMPARISONS = (
+    20 * _MAX_EDIT_DISTANCE**2
 )  # of all the places of a body together: where there are many, each is compared less far
-_MOST_REPEATED = 200  # lines that both sides may have added where their changes touch, and that are then kept once
-_TURN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize/handlers.py` writes them; compiled only when lines meet
-_MARKERS = (b"<", b"|", b"=", b">")
+_MAX_REPEATED_LINES = 200  # lines that both sides may have added where their changes touch, and that are then kept once
+_SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize/handlers.py` writes them; compiled only when lines meet
+_MARKER_CHARACTERS = (b"<", b"|", b"=", b">")
 
-_ITEMS = (b"- ", b"* ", b"+ ", b"|")
-_Around: TypeAlias = tuple[
+_LIST_ITEM_PREFIXES = (b"- ", b"* ", b"+ ", b"|")
+_SurroundingLines: TypeAlias = tuple[
     list[bytes], list[bytes]
 ]  # the line above and the line below; none at an end of the body
 
 
-class Text(NamedTuple):
+class MergedBody(NamedTuple):
     """A merged body."""
 
     data: bytes
-    conflicts: int
+    conflict_count: int
 
 
-class Style(NamedTuple):
+class MarkerStyle(NamedTuple):
     """How conflict markers are written."""
 
-    newer: bytes  # the label of the newer side
-    older: bytes
-    size: int
+    newer_label: bytes  # the label of the newer side
+    older_label: bytes
+    marker_size: int
 
 
 class _Hunk(NamedTuple):
     """Lines that stand in the place of base's lines `low` to `high`."""
 
-    low: int
-    high: int
+    start: int
+    end: int
     lines: list[bytes]
 
 
-def merge_text(
-    base: bytes, newer: bytes, older: bytes, text_merge: TextMerge, style: Style, *, added: bool
-) -> Text:
+def merge_body(
+    base: bytes,
+    newer: bytes,
+    older: bytes,
+    text_merge: MergeFile,
+    style: MarkerStyle,
+    *,
+    added: bool,
+) -> MergedBody:
     """The merged body. `added` when the two notes have no common ancestor: then the lines they share are the base."""
     if older in (newer, base):
-        return Text(newer, 0)
+        return MergedBody(newer, 0)
     if newer == base:
-        return Text(older, 0)
-    was, one, two = (_lines(text) for text in (base, newer, older))
-    taken = {_run(line) for line in (*was, *one, *two)}
+        return MergedBody(older, 0)
+    was, one, two = (_split_lines(text) for text in (base, newer, older))
+    taken = {_marker_run_length(line) for line in (*was, *one, *two)}
     size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
-    if _run_of_markers(one) or _run_of_markers(two):
+    if _marker_lines(one) or _marker_lines(two):
         style = style._replace(
-            size=style.size + 1
+            marker_size=style.marker_size + 1
         )  # markers around text with markers must not look like these
     if added and not was:
-        merged, conflicts = _refined(
-            _shared(one, two), one, two, style, ([], []), furthest=_FURTHEST
+        merged, conflicts = _merge_hunks(
+            _common_lines(one, two), one, two, style, ([], []), furthest=_MAX_EDIT_DISTANCE
         )
     else:
         output = text_merge(b"".join(was), b"".join(one), b"".join(two), size)
-        merged, conflicts = _settled(_lines(output), size, style)
+        merged, conflicts = _refine_git_merge(_split_lines(output), size, style)
     data = b"".join(merged)
     ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
-    return Text(
+    return MergedBody(
         data if (ends[2] if ends[1] == ends[0] else ends[1]) else data.removesuffix(b"\n"),
         conflicts,
     )
 
 
-def marker_lines(body: bytes) -> list[bytes]:
+def conflict_marker_lines(body: bytes) -> list[bytes]:
     """The lines that begin or end a conflict, when there are both kinds."""
-    return _run_of_markers(_lines(body)) if b"<<<<<<< " in body and b">>>>>>> " in body else []
+    return _marker_lines(_split_lines(body)) if b"<<<<<<< " in body and b">>>>>>> " in body else []
 
 
-def _run_of_markers(lines: Sequence[bytes]) -> list[bytes]:
+def _marker_lines(lines: Sequence[bytes]) -> list[bytes]:
     found = [
         line for line in lines if line.lstrip(b"<")[:1] == b" " and line.startswith(b"<<<<<<<")
     ]
@@ -93,22 +99,22 @@ def _run_of_markers(lines: Sequence[bytes]) -> list[bytes]:
     return [*found, *ends] if found and ends else []
 
 
-def _lines(text: bytes) -> list[bytes]:
+def _split_lines(text: bytes) -> list[bytes]:
     """The lines, each with a line feed at its end."""
     return [line + b"\n" for line in text.removesuffix(b"\n").split(b"\n")] if text else []
 
 
-def _run(line: bytes) -> int:
+def _marker_run_length(line: bytes) -> int:
     """How many marker characters a line begins with."""
-    return len(line) - len(line.lstrip(line[:1])) if line.startswith(_MARKERS) else 0
+    return len(line) - len(line.lstrip(line[:1])) if line.startswith(_MARKER_CHARACTERS) else 0
 
 
-def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], int]:
+def _refine_git_merge(lines: list[bytes], size: int, style: MarkerStyle) -> tuple[list[bytes], int]:
     """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers, which
     alone begin with `size` characters of one kind."""
-    begin, middle, half, end = _MARKERS
-    marks = [line[:1] if _run(line) == size else b"" for line in lines]
-    furthest = min(_FURTHEST, int((_MOST_COMPARED / (marks.count(begin) or 1)) ** 0.5))
+    begin, middle, half, end = _MARKER_CHARACTERS
+    marks = [line[:1] if _marker_run_length(line) == size else b"" for line in lines]
+    furthest = min(_MAX_EDIT_DISTANCE, int((_MAX_COMPARISONS / (marks.count(begin) or 1)) ** 0.5))
     merged: list[bytes] = []
     one: list[bytes] = []
     was: list[bytes] = []
@@ -123,7 +129,7 @@ def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], 
         elif mark == half:
             into = two
         elif mark == end:
-            settled, conflicts = _refined(
+            settled, conflicts = _merge_hunks(
                 was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest
             )
             merged += settled
@@ -134,12 +140,12 @@ def _settled(lines: list[bytes], size: int, style: Style) -> tuple[list[bytes], 
     return merged, left
 
 
-def _refined(
+def _merge_hunks(
     was: list[bytes],
     one: list[bytes],
     two: list[bytes],
-    style: Style,
-    around: _Around,
+    style: MarkerStyle,
+    around: _SurroundingLines,
     *,
     furthest: int,
 ) -> tuple[list[bytes], int]:
@@ -147,29 +153,31 @@ def _refined(
     sides = [
         (hunk, side)
         for side, lines in enumerate((one, two))
-        for hunk in _hunks(was, lines, furthest)
+        for hunk in _diff_hunks(was, lines, furthest)
     ]
-    sides.sort(key=lambda pair: (pair[0].low, pair[0].high, pair[1]))
+    sides.sort(key=lambda pair: (pair[0].start, pair[0].end, pair[1]))
     merged: list[bytes] = []
     conflicts = at = start = 0
     while start < len(sides):
         low, high = sides[start][0][:2]
         stop = start + 1
         while stop < len(sides) and (
-            sides[stop][0].low < high or sides[stop][0][:2] == (low, high)
+            sides[stop][0].start < high or sides[stop][0][:2] == (low, high)
         ):
-            high = max(high, sides[stop][0].high)
+            high = max(high, sides[stop][0].end)
             stop += 1
         group = sides[start:stop]
         merged += was[at:low]
         if len({side for _, side in group}) == 1:
-            merged += _once(merged, group[0][0].lines, sides[start - 1][0] if start else None, low)
+            merged += _without_repeated_lines(
+                merged, group[0][0].lines, sides[start - 1][0] if start else None, low
+            )
         else:
             ours, theirs = (
-                _applied(was, low, high, [hunk for hunk, of in group if of == side])
+                _apply_hunks(was, low, high, [hunk for hunk, of in group if of == side])
                 for side in (0, 1)
             )
-            both, left = _meeting(
+            both, left = _merge_overlapping(
                 was[low:high],
                 ours,
                 theirs,
@@ -182,18 +190,24 @@ def _refined(
     return merged + was[at:], conflicts
 
 
-def _once(before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: int) -> list[bytes]:
+def _without_repeated_lines(
+    before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: int
+) -> list[bytes]:
     """The lines, less those at their beginning that the touching change before them has just added as well."""
-    if previous is None or previous.high != low or not previous.lines:
+    if previous is None or previous.end != low or not previous.lines:
         return lines
-    most = min(len(lines), len(previous.lines), _MOST_REPEATED)
+    most = min(len(lines), len(previous.lines), _MAX_REPEATED_LINES)
     return lines[
         next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :
     ]
 
 
-def _meeting(
-    was: list[bytes], one: list[bytes], two: list[bytes], style: Style, around: _Around
+def _merge_overlapping(
+    was: list[bytes],
+    one: list[bytes],
+    two: list[bytes],
+    style: MarkerStyle,
+    around: _SurroundingLines,
 ) -> tuple[list[bytes], int]:
     """Two changes of the same lines: what they agree on once, then what both added, or a conflict."""
     if one == two:
@@ -206,69 +220,75 @@ def _meeting(
     above, below = one[:head], one[len(one) - tail :]
     ours, theirs = one[head : len(one) - tail], two[head : len(two) - tail]
     if head + tail >= len(was):
-        alone = not above and not below and all(_blank(line) or not line for line in around)
+        alone = not above and not below and all(_starts_blank(line) or not line for line in around)
         return [
             *above,
-            *_additions(ours, theirs, spaced=alone or _blank(above[-1:]) or _blank(below[:1])),
+            *_join_additions(
+                ours, theirs, spaced=alone or _starts_blank(above[-1:]) or _starts_blank(below[:1])
+            ),
             *below,
         ], 0
-    begin, _, half, end = (marker * style.size for marker in _MARKERS)
+    begin, _, half, end = (marker * style.marker_size for marker in _MARKER_CHARACTERS)
     marked = [
-        begin + b" " + style.newer + b"\n",
+        begin + b" " + style.newer_label + b"\n",
         *ours,
         half + b"\n",
         *theirs,
-        end + b" " + style.older + b"\n",
+        end + b" " + style.older_label + b"\n",
     ]
     return [*above, *marked, *below], 1
 
 
-def _additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[bytes]:
+def _join_additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[bytes]:
     """What both sides added at one place, in an order that does not depend on the side: turns of a session by their
     events' ids, else the block that goes on from the line above first."""
-    turns = {line: found[1] for line in (*one, *two) if (found := re.fullmatch(_TURN, line))}
+    turns = {
+        line: found[1]
+        for line in (*one, *two)
+        if (found := re.fullmatch(_SESSION_TURN_PATTERN, line))
+    }
     if all(line in turns for line in (*one, *two)):
         return sorted(turns, key=lambda line: (turns[line], line))
-    blocks = sorted(filter(None, (one, two)), key=lambda block: (_blank(block[:1]), block))
+    blocks = sorted(filter(None, (one, two)), key=lambda block: (_starts_blank(block[:1]), block))
     meeting = [block[place] for block, place in zip(blocks, (-1, 0), strict=False)]
     if (
         len(blocks) == 2
         and spaced
         and all(line.strip() for line in meeting)
-        and not all(line.lstrip().startswith(_ITEMS) for line in meeting)
+        and not all(line.lstrip().startswith(_LIST_ITEM_PREFIXES) for line in meeting)
     ):
         return [*blocks[0], b"\n", *blocks[1]]
     return [line for block in blocks for line in block]
 
 
-def _blank(lines: list[bytes]) -> bool:
+def _starts_blank(lines: list[bytes]) -> bool:
     return bool(lines) and not lines[0].strip()
 
 
-def _applied(was: list[bytes], low: int, high: int, hunks: list[_Hunk]) -> list[bytes]:
+def _apply_hunks(was: list[bytes], low: int, high: int, hunks: list[_Hunk]) -> list[bytes]:
     """Base's lines `low` to `high` with one side's changes made."""
     lines: list[bytes] = []
     for hunk in hunks:
-        lines += [*was[low : hunk.low], *hunk.lines]
-        low = hunk.high
+        lines += [*was[low : hunk.start], *hunk.lines]
+        low = hunk.end
     return lines + was[low:high]
 
 
-def _hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hunk]:
+def _diff_hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hunk]:
     """What turns `was` into `lines`."""
     hunks: list[_Hunk] = []
     low = begin = 0
-    for left, right in [*_matches(was, lines, furthest), (len(was), len(lines))]:
+    for left, right in [*_match_lines(was, lines, furthest), (len(was), len(lines))]:
         if left > low or right > begin:
             hunks.append(_Hunk(low, left, lines[begin:right]))
         low, begin = left + 1, right + 1
     return hunks
 
 
-def _shared(one: list[bytes], two: list[bytes]) -> list[bytes]:
+def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
     """The lines that two texts share, in order. A blank line counts only beside another shared line: blank lines are
     everywhere, and would tear two paragraphs into one another."""
-    pairs = _matches(one, two, _FURTHEST)
+    pairs = _match_lines(one, two, _MAX_EDIT_DISTANCE)
     shared = set(pairs)
     return [
         one[left] for left, right in pairs
@@ -276,7 +296,7 @@ def _shared(one: list[bytes], two: list[bytes]) -> list[bytes]:
     ]  # fmt: skip
 
 
-def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
+def _match_lines(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
     """Places of equal lines, ascending: a longest common row of them, or only those at both ends of texts that differ
     in more than `furthest` lines."""
     most = min(len(one), len(two))
@@ -284,7 +304,7 @@ def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[in
     tail = next(
         (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
     )
-    middle = _common(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
+    middle = _myers_matches(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
     ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
     return [
         *((place, place) for place in range(head)),
@@ -293,7 +313,7 @@ def _matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[in
     ]
 
 
-def _common(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
+def _myers_matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
     """Myers' O(ND) comparison."""
     reach = {1: 0}
     trace: list[dict[int, int]] = []
@@ -306,11 +326,11 @@ def _common(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int
                 left += 1
             reach[line] = left
             if left >= len(one) and left - line >= len(two):
-                return _traced(trace, len(one), len(two))
+                return _backtrack(trace, len(one), len(two))
     return []
 
 
-def _traced(trace: list[dict[int, int]], left: int, right: int) -> list[tuple[int, int]]:
+def _backtrack(trace: list[dict[int, int]], left: int, right: int) -> list[tuple[int, int]]:
     """The matches on the way that the comparison took."""
     pairs: list[tuple[int, int]] = []
     for steps in range(len(trace) - 1, -1, -1):

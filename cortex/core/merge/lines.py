@@ -11,8 +11,8 @@ def merge_lines(
     base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
 ) -> list[bytes]:
     """The lines of `base` that both kept, and what each of them put in between: ours first, the same lines once."""
-    kept_by_us, added_by_us = _changes(base, ours)
-    kept_by_them, added_by_them = _changes(base, theirs)
+    kept_by_us, added_by_us = _diff_from_base(base, ours)
+    kept_by_them, added_by_them = _diff_from_base(base, theirs)
     kept = kept_by_us & kept_by_them
     merged: list[bytes] = []
     for at in range(len(base) + 1):
@@ -22,7 +22,7 @@ def merge_lines(
     return merged
 
 
-def _changes(
+def _diff_from_base(
     base: Sequence[bytes], side: Sequence[bytes]
 ) -> tuple[set[int], defaultdict[int, list[bytes]]]:
     """The indices of the base's lines that a side kept, and what it added before each index."""

@@ -1,6 +1,6 @@
 """The summaries of a session that ended on two clones: the later one stands on both before their lines are merged.
 
-As in `core/model/session.py`, whose marks these are: each tells which event gave the summary, how many lines it has, and how
+As in `core/model/session_note.py`, whose marks these are: each tells which event gave the summary, how many lines it has, and how
 these read. What a person has changed since is theirs, and merged by lines.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_OPENING = b"<!-- summary "
-_MARK = rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->[ \t]*"  # compiled only where there is one
+_MARK_PREFIX = b"<!-- summary "
+_MARK_PATTERN = rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->[ \t]*"  # compiled only where there is one
 
 
-class _Summary(NamedTuple):
+class _SummaryLines(NamedTuple):
     """The summary of a body: its lines from `start` to the mark at `end`."""
 
     event: bytes
@@ -21,11 +21,11 @@ class _Summary(NamedTuple):
     end: int
 
 
-def with_one_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes, bytes, bytes]:
+def keep_latest_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes, bytes, bytes]:
     """The three bodies with the later of two untouched summaries in the place of the others."""
     bodies = (base, newer, older)
     lines = [body.split(b"\n") for body in bodies]
-    found = [_found(some) for some in lines]
+    found = [_find_summary(some) for some in lines]
     _, one, two = found
     if not one or not two or one.event == two.event:
         return bodies
@@ -41,12 +41,12 @@ def with_one_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes, by
     return before, first, second
 
 
-def _found(lines: list[bytes]) -> _Summary | None:
+def _find_summary(lines: list[bytes]) -> _SummaryLines | None:
     """The one summary of a body; None where a person has changed it, or there are several."""
     marks = [
         (number, mark)
         for number, line in enumerate(lines)
-        if line.startswith(_OPENING) and (mark := re.fullmatch(_MARK, line))
+        if line.startswith(_MARK_PREFIX) and (mark := re.fullmatch(_MARK_PATTERN, line))
     ]
     if len(marks) != 1:
         return None
@@ -56,7 +56,7 @@ def _found(lines: list[bytes]) -> _Summary | None:
     start = end - int(mark[2])
     text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
     return (
-        _Summary(mark[1], start, end)
+        _SummaryLines(mark[1], start, end)
         if start >= 0 and short_hash(text, 10) == mark[3].decode()
         else None
     )

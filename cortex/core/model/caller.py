@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 # Called with what is being done, how much of it is done, and how much there is.
-Progress: TypeAlias = Callable[[str, int, int], None]
+ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 
 
 class Caller(NamedTuple):
@@ -20,8 +20,8 @@ class Caller(NamedTuple):
     now: str  # UTC, `2026-11-20T16:45:12Z`
     random: Callable[[int], bytes]
     source: str  # the interface: cli, hook, mcp
-    progress: Progress
+    progress: ProgressCallback
 
 
-def silent(_what: str, _done: int, _total: int) -> None:
+def no_progress(_what: str, _done: int, _total: int) -> None:
     """Progress for callers that show none."""

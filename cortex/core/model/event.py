@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import base32
+from cortex.core.text.strings import encode_base32
 from cortex.core.text.value import NamedTuple
 
 # The words a capture may give as its type. A new one is a word here and a handler in `core/normalize/handlers.py`.
@@ -14,20 +14,22 @@ EVENT_TYPES = (
     "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt", "session_start", "session_end", "subagent_stop",
     "post_compact",
 )  # fmt: skip
-UNSAID = {
+PLACEHOLDER_TEXTS = {
     "session_start": "(no goal)",
     "session_end": "(no summary)",
 }  # the text of an event that may come without one
 RAW_HEADING = "## Raw Content"
-MAX_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
-NAMED = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
-MOST_NAMED = 20_000 * 35  # bytes of such lines in one note
+MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
+PROVENANCE_LINE_PATTERN = (
+    rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
+)
+MAX_PROVENANCE_BYTES = 20_000 * 35  # bytes of such lines in one note
 
-_IN_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
-_DIGITS, _SIGNS = frozenset("0123456789"), frozenset(_IN_ORDER)
-_OF_PROJECTS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_NOT_IN_TAGS = frozenset(",#[]{}\"'")
-_LONGEST_PROJECT, _LONGEST_TAG = 64, 100
+_BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
+_DIGITS, _BASE32_CHARS = frozenset("0123456789"), frozenset(_BASE32_IN_SORT_ORDER)
+_PROJECT_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_FORBIDDEN_IN_TAGS = frozenset(",#[]{}\"'")
+_MAX_PROJECT_CHARS, _MAX_TAG_CHARS = 64, 100
 
 
 class Event(NamedTuple):
@@ -53,9 +55,9 @@ class Event(NamedTuple):
     supersedes: tuple[str, ...] = ()
 
 
-def event_id(stamp: str, random: bytes) -> str:
+def make_id(stamp: str, random: bytes) -> str:
     """An id from `YYYYMMDDtHHMMSSz` and at least 7 random bytes, of which 50 bits are used."""
-    return f"{stamp}-{base32(int.from_bytes(random, 'big'), 10)}"
+    return f"{stamp}-{encode_base32(int.from_bytes(random, 'big'), 10)}"
 
 
 def id_after(id_: str, random: bytes) -> str:
@@ -63,18 +65,20 @@ def id_after(id_: str, random: bytes) -> str:
     that is behind another, or two saves in one second, must not make the later text the earlier one."""
     number = 0
     for sign in id_[17:]:
-        number = number * 32 + _IN_ORDER.index(sign)
+        number = number * 32 + _BASE32_IN_SORT_ORDER.index(sign)
     number += 1 + int.from_bytes(random, "big")
     stamp = id_[:16] if number < 32**10 else _next_second(id_)
     return f"{stamp}-" + "".join(
-        _IN_ORDER[number >> 5 * place & 31] for place in reversed(range(10))
+        _BASE32_IN_SORT_ORDER[number >> 5 * place & 31] for place in reversed(range(10))
     )
 
 
 def _next_second(id_: str) -> str:
     from datetime import datetime, timedelta  # noqa: PLC0415  hardly ever
 
-    return (datetime.fromisoformat(time_of(id_)) + timedelta(seconds=1)).strftime("%Y%m%dt%H%M%Sz")
+    return (datetime.fromisoformat(time_of_id(id_)) + timedelta(seconds=1)).strftime(
+        "%Y%m%dt%H%M%Sz"
+    )
 
 
 def is_event_id(text: str) -> bool:
@@ -85,7 +89,7 @@ def is_event_id(text: str) -> bool:
         or text[8] != "t"
         or text[15:17] != "z-"
         or not _DIGITS.issuperset(text[:8] + text[9:15])
-        or not _SIGNS.issuperset(text[17:])
+        or not _BASE32_CHARS.issuperset(text[17:])
     ):
         return False
     year, month, day = int(text[:4]), int(text[4:6]), int(text[6:8])
@@ -100,68 +104,72 @@ def is_event_id(text: str) -> bool:
     )
 
 
-def is_project(name: str) -> bool:
+def is_project_name(name: str) -> bool:
     """Whether a capture may have this as its project."""
     return (
-        0 < len(name) <= _LONGEST_PROJECT and name[0] not in "._-" and _OF_PROJECTS.issuperset(name)
+        0 < len(name) <= _MAX_PROJECT_CHARS
+        and name[0] not in "._-"
+        and _PROJECT_CHARS.issuperset(name)
     )
 
 
 def is_tag(word: str) -> bool:
     """Whether a capture may have this as a tag: one word without commas, quotes and brackets."""
     return (
-        0 < len(word) <= _LONGEST_TAG
-        and _NOT_IN_TAGS.isdisjoint(word)
+        0 < len(word) <= _MAX_TAG_CHARS
+        and _FORBIDDEN_IN_TAGS.isdisjoint(word)
         and len(word.split()) == 1
         and not word[0].isspace()
         and not word[-1].isspace()
     )
 
 
-def latest(ids: Iterable[str]) -> str:
+def latest_event_id(ids: Iterable[str]) -> str:
     """The greatest event id among what a note names as where it came from; empty when there is none. A hand may have
     written other names there, which would count as later than every event."""
     return max(filter(is_event_id, ids), default="")
 
 
-def time_of(id_: str) -> str:
+def time_of_id(id_: str) -> str:
     """The time that stands in an event id, as it stands in the event's `at`."""
     d = id_
     return f"{d[:4]}-{d[4:6]}-{d[6:8]}T{d[9:11]}:{d[11:13]}:{d[13:15]}Z"
 
 
-def path_of(id_: str) -> str:
+def event_path(id_: str) -> str:
     """Where the normalized event lies in the vault: one folder a month."""
     return f"events/{id_[:4]}/{id_[4:6]}/{id_}.md"
 
 
-def check(event: Event) -> None:
+def validate(event: Event) -> None:
     """Raise `Invalid` when the event may not be written."""
     if event.type not in EVENT_TYPES:
-        raise Invalid(f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}")
+        raise InvalidInputError(
+            f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}"
+        )
     if not event.text.strip():
-        raise Invalid(
+        raise InvalidInputError(
             "there is nothing to capture",
             'cortex capture "Decision: …", or pipe text into cortex capture -',
         )
     size = len(event.text.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
-        raise Invalid(
-            f"the content is {size:,} bytes; a capture holds at most {MAX_BYTES:,}",
+    if size > MAX_CONTENT_BYTES:
+        raise InvalidInputError(
+            f"the content is {size:,} bytes; a capture holds at most {MAX_CONTENT_BYTES:,}",
             "capture a summary, and keep the whole text as a note of its own in the vault",
         )
     if not is_event_id(event.id):
-        raise Invalid(
+        raise InvalidInputError(
             f"{event.id!r} is not an event id", "an id looks like 20261120t164512z-k3f7q2abcd"
         )
-    if event.project and not is_project(event.project):
-        raise Invalid(
+    if event.project and not is_project_name(event.project):
+        raise InvalidInputError(
             f"{event.project!r} is not a project name",
             "use lower-case letters, digits, `.`, `_`, `-`; at most 64 characters",
         )
     for tag in event.tags:
         if not is_tag(tag):
-            raise Invalid(
+            raise InvalidInputError(
                 f"{tag!r} is not a tag",
                 "tags hold no blanks, commas, quotes or brackets: --tags auth,area/db",
             )
@@ -169,7 +177,7 @@ def check(event: Event) -> None:
 
 def compose(event: Event) -> str:
     """The event as a note: frontmatter, then the text as it came below its heading."""
-    fields: dict[str, yaml_writer.Value] = {
+    fields: dict[str, yaml_writer.YamlValue] = {
         "id": event.id,
         "type": event.type,
         "at": event.at,

@@ -5,24 +5,33 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.briefing.item_lines import Source, items_of
-from cortex.core.briefing.pages import FOLDER, ItemLine, Page
-from cortex.core.extract.entities import Entity, entities_of
-from cortex.core.markdown.scan import Scanned, conflict_line, scan, title_of
-from cortex.core.markdown.tasks import ticked
+from cortex.core.briefing.item_lines import ItemSource, item_lines_of
+from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
+from cortex.core.extract.named_entities import Entity, find_entities
+from cortex.core.extract.ticked_tasks import done_action_ids
+from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
+from cortex.core.model.note_status import (
+    SET_ASIDE_STATUSES,
+    TIER_CURRENT,
+    TIER_SET_ASIDE,
+    TIER_TRAIL,
+)
 from cortex.core.model.problem import Problem
-from cortex.core.model.relation import Edge, edges_of, names_of
-from cortex.core.model.status import ASIDE, CURRENT, SET_ASIDE, TRAIL
+from cortex.core.model.relation import Edge, edges_of, link_names_of
 from cortex.core.notes import note as notes
 from cortex.core.text import iso_time
-from cortex.core.text.strings import digest, one_line, shorten
+from cortex.core.text.strings import one_line, shorten, text_digest
 
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
-_DATE_IN_NAME = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
-_INBOX_STATUS = {"inbox/pending/": "pending", "inbox/failed/": "failed", "events/": "normalized"}
+_DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
+_STATUS_BY_FOLDER = {
+    "inbox/pending/": "pending",
+    "inbox/failed/": "failed",
+    "events/": "normalized",
+}
 
 
-class Card(NamedTuple):
+class NoteSummary(NamedTuple):
     """A note as the catalogue knows it. `body` is its text for the index and is not kept."""
 
     path: str
@@ -41,7 +50,7 @@ class Card(NamedTuple):
     digest: str  # of a record's body, to recognise a twin
     body: str
     problems: tuple[Problem, ...]
-    items: tuple[tuple[Page, ItemLine], ...]  # its lines in briefings
+    briefing_items: tuple[tuple[BriefingPage, ItemLine], ...]  # its lines in briefings
     scope: str
     topic: str
     session: str
@@ -51,28 +60,28 @@ class Card(NamedTuple):
     pinned: bool
     confidence: float | None  # 0 to 1; None when the note does not say
     priority: int | None  # 1 to 10; the same
-    names: tuple[
+    link_names: tuple[
         tuple[str, int], ...
     ]  # what links call it, folded, each with its rank: 0 id, 1 path, 2 file name
     edges: tuple[Edge, ...]
     entities: tuple[Entity, ...]
-    ticks: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
+    done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
 
 
-def card_of(path: str, data: bytes, mtime: int) -> Card:
+def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     """The card of a note from its bytes (its first megabyte) and its file's modification time in seconds."""
     note = notes.read(data, path)
     body = note.text
-    problems = (*note.problems, *_left_by_a_merge(note, path, body))
-    scanned = scan(body, note.body_line)
+    problems = (*note.problems, *_merge_problems(note, path, body))
+    scanned = scan(body, note.body_start_line)
     status = one_line(note.get("status")).lower()
-    tier = SET_ASIDE if status in ASIDE else CURRENT
-    for prefix, inbox_status in _INBOX_STATUS.items():
+    tier = TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
+    for prefix, inbox_status in _STATUS_BY_FOLDER.items():
         if path.startswith(prefix):
-            status, tier = inbox_status, TRAIL
+            status, tier = inbox_status, TIER_TRAIL
     tasks = scanned.tasks
-    if path.startswith(f"{FOLDER}/"):
-        tier = TRAIL
+    if path.startswith(f"{BRIEFINGS_FOLDER}/"):
+        tier = TIER_TRAIL
         if note.get("type") == "briefing":  # what it says is found where it came from
             body, scanned = "", scan("")
     from_events, _ = note.provenance()
@@ -81,15 +90,17 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
     title = one_line(note.get("title")) or one_line(title_of(scanned, path))
     project, branch = one_line(note.get("project")), one_line(note.get("branch"))
     created = note.get("created")
-    ticks = ticked(note, scanned, current=tier == CURRENT) if tier != TRAIL else ()
+    ticks = (
+        done_action_ids(note, scanned, current=tier == TIER_CURRENT) if tier != TIER_TRAIL else ()
+    )
     said = (
         "done" if status == "open" and type_ == "action" and id_ in ticks else status or "active"
     )  # a person ticked the last of its own tasks
-    source = Source(
+    source = ItemSource(
         path, id_, type_, title, said, project, branch, created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
     )  # fmt: skip
-    return Card(
+    return NoteSummary(
         path=path,
         id=id_,
         type=type_,
@@ -98,15 +109,15 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         project=project,
         branch=branch,
         tags=_tags(note, scanned),
-        aliases=(*note.texts("aliases"), *note.texts("alias")),
-        date=_date(note, path, mtime),
+        aliases=(*note.get_list("aliases"), *note.get_list("alias")),
+        date=_change_timestamp(note, path, mtime),
         tier=tier,
         created=created,
         events=from_events,
-        digest=digest(body) if from_events else "",
+        digest=text_digest(body) if from_events else "",
         body=body,
         problems=problems,
-        items=tuple(items_of(source)) if tier != TRAIL else (),
+        briefing_items=tuple(item_lines_of(source)) if tier != TIER_TRAIL else (),
         scope=one_line(note.get("scope")).lower(),
         topic=one_line(note.get("topic")),
         session=_session_of(note),
@@ -114,26 +125,26 @@ def card_of(path: str, data: bytes, mtime: int) -> Card:
         due=source.due,
         owner=source.owner,
         pinned=note.fields.get("pinned") is True,
-        confidence=_confidence(note.get("confidence")),
-        priority=_priority(note.get("priority")),
-        names=names_of(id_, path),
-        edges=edges_of(note, scanned) if tier != TRAIL else (),
-        entities=entities_of(body, scanned, note.body_line) if tier != TRAIL else (),
-        ticks=ticks,
+        confidence=_clamp_confidence(note.get("confidence")),
+        priority=_clamp_priority(note.get("priority")),
+        link_names=link_names_of(id_, path),
+        edges=edges_of(note, scanned) if tier != TIER_TRAIL else (),
+        entities=find_entities(body, scanned, note.body_start_line) if tier != TIER_TRAIL else (),
+        done_action_ids=ticks,
     )
 
 
-def _tags(note: notes.Note, scanned: Scanned) -> tuple[str, ...]:
-    tags = (*note.texts("tags"), *note.texts("tag"), *(tag.name for tag in scanned.tags))
+def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:
+    tags = (*note.get_list("tags"), *note.get_list("tag"), *(tag.name for tag in scanned.tags))
     return tuple(dict.fromkeys(tag.lstrip("#").lower() for tag in tags if tag.strip("# ")))
 
 
-def _left_by_a_merge(note: notes.Note, path: str, body: str) -> list[Problem]:
-    if line := conflict_line(body):
+def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
+    if line := conflict_marker_line(body):
         message = "conflict markers: git could not merge the two versions"
         return [
             Problem(
-                f"{path}:{line + note.body_line - 1}",
+                f"{path}:{line + note.body_start_line - 1}",
                 message,
                 "keep the lines you want, delete the markers",
             )
@@ -151,14 +162,14 @@ def _session_of(note: notes.Note) -> str:
     return one_line(session if isinstance(session, str) else note.get("session"))
 
 
-def _confidence(text: str) -> float | None:
+def _clamp_confidence(text: str) -> float | None:
     try:
         return min(max(float(text), 0.0), 1.0)
     except ValueError:
         return None
 
 
-def _priority(text: str) -> int | None:
+def _clamp_priority(text: str) -> int | None:
     return (
         min(max(int(text), 1), 10)
         if text.isascii() and text.isdecimal() and len(text) < 4
@@ -166,17 +177,17 @@ def _priority(text: str) -> int | None:
     )
 
 
-def _date(note: notes.Note, path: str, mtime: int) -> int:
-    named = _DATE_IN_NAME.search(path)
+def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
+    named = _DATE_IN_NAME_RE.search(path)
     for text in (*(note.get(key) for key in _DATE_KEYS), named[1] if named else ""):
-        if text and (seconds := _seconds(text)) is not None:
+        if text and (seconds := _timestamp_of(text)) is not None:
             return seconds
     return mtime
 
 
-def _seconds(text: str) -> int | None:
+def _timestamp_of(text: str) -> int | None:
     """A date, or a time with or without a zone (UTC is taken then), as seconds since the epoch."""
     try:
-        return int(iso_time.in_utc(text.strip()).timestamp())
+        return int(iso_time.parse_utc(text.strip()).timestamp())
     except ValueError:
         return None

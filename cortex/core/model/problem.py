@@ -22,13 +22,13 @@ class CortexError(Exception):
         self.hint = hint
 
 
-class NotFound(CortexError):
+class NotFoundError(CortexError):
     """The named vault, note or event does not exist."""
 
 
-class Conflict(CortexError):
+class ConflictError(CortexError):
     """What was asked contradicts what is there: a name is taken, a lock is held, a file changed meanwhile."""
 
 
-class Invalid(CortexError):
+class InvalidInputError(CortexError):
     """The input cannot be used as it is."""

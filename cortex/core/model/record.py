@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import short_hash, shorten, slug
+from cortex.core.text.strings import short_hash, shorten, slugify
 
 SCOPES = ("project", "personal", "global")
 
@@ -61,80 +61,81 @@ class Record(NamedTuple):
 
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
     """The id of the `ordinal`-th record of an event: the same on every clone, unlike a counter."""
-    return f"{slug(title)}-{short_hash(f'{event}/{ordinal}')}"
+    return f"{slugify(title)}-{short_hash(f'{event}/{ordinal}')}"
 
 
-def type_named(word: str) -> str:
+def canonical_type(word: str) -> str:
     """The type that a word names, as `rejected` names the rejection; a word that nobody knows is a type of its own."""
     return _TYPE_WORDS.get(word, word)
 
 
-def is_type(word: str) -> bool:
+def is_record_type(word: str) -> bool:
     """Whether a record may be of this type, also one that a person invented: it names a folder, and nothing that Cortex
     makes in other places."""
-    return slug(word, 40) == word and word not in ("session", "briefing")
+    return slugify(word, 40) == word and word not in ("session", "briefing")
 
 
-def scope_of(project: str) -> str:
+def default_scope(project: str) -> str:
     """The scope of what nobody has given one."""
     return "project" if project else "personal"
 
 
-def confidence_of(text: str) -> str:
+def parse_confidence(text: str) -> str:
     """A confidence as it is kept; empty for none. `Invalid` when it is no number from 0 to 1."""
     try:
         value = float(text) if text else 0.0
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:  # nor is `nan`
-        raise Invalid(
-            f"{_shown(text)} is no confidence", "give a number from 0 to 1: --confidence 0.8"
+        raise InvalidInputError(
+            f"{_quote_for_message(text)} is no confidence",
+            "give a number from 0 to 1: --confidence 0.8",
         )
     return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
 
 
-def priority_of(text: str) -> str:
+def parse_priority(text: str) -> str:
     """A priority as it is kept; empty for none. `Invalid` when it is no whole number from 1 to 10."""
     if text and not (
         text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
     ):
-        raise Invalid(
-            f"{_shown(text)} is no priority",
+        raise InvalidInputError(
+            f"{_quote_for_message(text)} is no priority",
             "give a whole number from 1 to 10, where 10 matters most",
         )
     return str(int(text)) if text else ""
 
 
-def _shown(text: str) -> str:
-    from cortex.core.redact.secrets import clean  # noqa: PLC0415  its patterns cost 8 ms
+def _quote_for_message(text: str) -> str:
+    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms
 
-    return repr(shorten(clean(text), 50))
+    return repr(shorten(sanitize_text(text), 50))
 
 
-def begun_as(type_: str) -> str:
+def initial_status(type_: str) -> str:
     """The status with which a record of a type begins."""
     return "open" if type_ == "action" else "active"
 
 
-def provenance(
+def provenance_block(
     events: tuple[str, ...], session: str, layer: str = ""
-) -> dict[str, yaml_writer.Value]:
+) -> dict[str, yaml_writer.YamlValue]:
     """The block that says which events a record came from; oldest first, so that its lines merge."""
-    block: dict[str, yaml_writer.Value] = {"events": sorted(events)}
+    block: dict[str, yaml_writer.YamlValue] = {"events": sorted(events)}
     return block | ({"session": session} if session else {}) | ({"layer": layer} if layer else {})
 
 
-def relation_fields(relations: tuple[tuple[str, str], ...]) -> list[yaml_writer.Value]:
+def relations_as_yaml(relations: tuple[tuple[str, str], ...]) -> list[yaml_writer.YamlValue]:
     return [{"kind": kind, "to": f"[[{to}]]"} for kind, to in relations]
 
 
-def compose(record: Record) -> str:
-    fields: dict[str, yaml_writer.Value] = {
+def compose_record(record: Record) -> str:
+    fields: dict[str, yaml_writer.YamlValue] = {
         "id": record.id,
         "type": record.type,
         "title": record.title,
         "status": record.status,
-        "scope": record.scope or scope_of(record.project),
+        "scope": record.scope or default_scope(record.project),
         "project": record.project,
         "branch": record.branch,
         "topic": record.topic,
@@ -147,7 +148,7 @@ def compose(record: Record) -> str:
         "priority": record.priority,
         "pinned": record.pinned or None,
         "supersedes": record.supersedes,
-        "relations": relation_fields(record.relations),
-        "provenance": provenance(record.events, record.session, record.layer),
+        "relations": relations_as_yaml(record.relations),
+        "provenance": provenance_block(record.events, record.session, record.layer),
     }
     return f"{yaml_writer.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"

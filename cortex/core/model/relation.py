@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # who asks what a name means reads no note: YAML costs 25 ms
-    from cortex.core.markdown.scan import Link, Scanned
-    from cortex.core.notes.frontmatter import Value
+    from cortex.core.markdown.scan import Link, MarkdownScan
+    from cortex.core.notes.frontmatter import FieldValue
     from cortex.core.notes.note import Note
 
 # kind -> what the other end calls it
-KINDS = {
+RELATION_KINDS = {
     "references": "referenced_by",
     "relates_to": "relates_to",
     "follows": "followed_by",
@@ -28,21 +28,23 @@ KINDS = {
     "refines": "refined_by",
     "source_of": "derived_from",
 }
-LINK = "links"  # a wikilink, an embed or a markdown link in the text, or a wikilink in a field of a person's own
+LINK_KIND = "links"  # a wikilink, an embed or a markdown link in the text, or a wikilink in a field of a person's own
 # `source_of` is a kind that people write, and says the same as `derived_from` at the other end: one edge, whoever says it.
-_TURNED = {inverse: kind for kind, inverse in KINDS.items() if kind not in (inverse, "source_of")}
-_NAMES = {**KINDS, **_TURNED, LINK: "linked_from"}
-_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name
-_WIKILINK = re.compile(r"\[\[([^\[\]]{1,400})\]\]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_KIND_OF_INVERSE = {
+    inverse: kind for kind, inverse in RELATION_KINDS.items() if kind not in (inverse, "source_of")
+}
+_INVERSE_OF_KIND = {**RELATION_KINDS, **_KIND_OF_INVERSE, LINK_KIND: "linked_from"}
+_RELATION_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name
+_WIKILINK_RE = re.compile(r"\[\[([^\[\]]{1,400})\]\]")
+_URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 # What no file can be called everywhere, or what stands in double brackets in a shell.
-_NO_NAME = re.compile(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
-_ENDINGS = (
+_NOT_A_NOTE_NAME_RE = re.compile(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
+_MEDIA_SUFFIX_LIST = (
     "png jpg jpeg gif svg webp bmp avif heic ico tif tiff mp3 wav m4a ogg oga opus flac 3gp mp4 m4v mov mkv ogv webm avi pdf canvas base epub"
     " doc docx xls xlsx ppt pptx odt ods odp zip gz tgz tar 7z csv tsv"
 )
-_MEDIA = frozenset(_ENDINGS.split())  # of attachments, which are no notes
-_LONGEST = 400  # characters of a target
+_MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
+_MAX_TARGET_CHARS = 400  # characters of a target
 
 
 class Edge(NamedTuple):
@@ -55,7 +57,7 @@ class Edge(NamedTuple):
     line: int  # of the file; 0 when it cannot be told
 
 
-class Called(NamedTuple):
+class LinkCandidate(NamedTuple):
     """A note that a name may mean."""
 
     number: int
@@ -63,59 +65,62 @@ class Called(NamedTuple):
     id: str
 
 
-class Bearers:
+class NameResolver:
     """All notes whose file name, or whose id, ends in one key: those among which a name chooses."""
 
-    def __init__(self, called: Iterable[Called]) -> None:
+    def __init__(self, called: Iterable[LinkCandidate]) -> None:
         nearest = sorted(called, key=lambda one: (len(one.path), one.path))
-        self._by_id = {key_of(one.id): one for one in reversed(nearest) if one.id != one.path}
-        self._by_place = {key_of(one.path): one for one in reversed(nearest)}
-        self._by_ending: dict[
-            str, Called
+        self._by_id = {link_key(one.id): one for one in reversed(nearest) if one.id != one.path}
+        self._by_path = {link_key(one.path): one for one in reversed(nearest)}
+        self._by_path_suffix: dict[
+            str, LinkCandidate
         ] = {}  # every end of a path: a folder of thousands may have an `index` each
         for one in nearest:
-            ending = key_of(one.path)
+            ending = link_key(one.path)
             while ending:
-                self._by_ending.setdefault(ending, one)
+                self._by_path_suffix.setdefault(ending, one)
                 ending = ending.partition("/")[2]
 
-    def choose(self, name: str, folder: str) -> Called | None:
+    def resolve(self, name: str, folder: str) -> LinkCandidate | None:
         """The note that `name` means in a note of `folder`. Ids beat everything; then the place seen from the folder, then
         the shortest path that ends so, then the alphabet."""
-        asked = key_of(name.strip())
+        asked = link_key(name.strip())
         if asked in self._by_id:
             return self._by_id[asked]
         if asked.startswith("/"):
-            return self._by_place.get(asked.lstrip("/"))
-        here = key_of(folder)
+            return self._by_path.get(asked.lstrip("/"))
+        here = link_key(folder)
         if asked.startswith(("./", "../")) or "/../" in asked or "/./" in asked:
-            return self._by_place.get(posixpath.normpath(posixpath.join(here, asked)))
-        return self._by_place.get(f"{here}/{asked}" if here else asked) or self._by_ending.get(
+            return self._by_path.get(posixpath.normpath(posixpath.join(here, asked)))
+        return self._by_path.get(f"{here}/{asked}" if here else asked) or self._by_path_suffix.get(
             asked
         )
 
 
-def edges_of(note: Note, scanned: Scanned) -> tuple[Edge, ...]:
+def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:
     """The edges that a note says, relations first: a relation once, however often it is said, a link once a line."""
     found: dict[tuple[str, str, int], Edge] = {}
-    for kind, target, line in _said(note) if note.fields else ():
-        if key := end_of(target):
+    for kind, target, line in _iter_frontmatter_edges(note) if note.fields else ():
+        if key := basename_key(target):
             found.setdefault(
-                (kind, key_of(target), 0 if kind != LINK else line), Edge(kind, target, key, line)
+                (kind, link_key(target), 0 if kind != LINK_KIND else line),
+                Edge(kind, target, key, line),
             )
     for link in scanned.links:
-        target = _linked(link)
-        if target and (key := end_of(target)):
-            found.setdefault((LINK, key_of(target), link.line), Edge(LINK, target, key, link.line))
+        target = _note_target_of_link(link)
+        if target and (key := basename_key(target)):
+            found.setdefault(
+                (LINK_KIND, link_key(target), link.line), Edge(LINK_KIND, target, key, link.line)
+            )
     return tuple(found.values())
 
 
-def names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
+def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
     """What a link may call the note, with the rank of each: 0 its id, 1 its path, 2 its file name."""
-    whole = key_of(path)
+    whole = link_key(path)
     names = [(whole, 1), (whole.rpartition("/")[2], 2)]
     if id_ != path:
-        names.insert(0, (key_of(id_), 0))
+        names.insert(0, (link_key(id_), 0))
     found: dict[str, int] = {}
     for key, rank in names:
         if key:
@@ -123,60 +128,60 @@ def names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
     return tuple(found.items())
 
 
-def key_of(name: str) -> str:
+def link_key(name: str) -> str:
     """A name as it is compared: case, `.md` and how an accent is encoded do not matter."""
     folded = name.casefold().removesuffix(".md")
     return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
 
 
-def end_of(name: str) -> str:
+def basename_key(name: str) -> str:
     """The last part of a name's path, as it is compared."""
-    return key_of(name).rpartition("/")[2]
+    return link_key(name).rpartition("/")[2]
 
 
-def kind_of(text: str) -> str:
+def normalize_kind(text: str) -> str:
     """A kind as it is compared: `Relates to` and `relates-to` are `relates_to`."""
     return "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
 
 
-def turned(kind: str) -> str:
+def kind_of_inverse(kind: str) -> str:
     """The kind that an inverse name turns round (`superseded_by`: supersedes, `source_of`: derived_from); empty when it is none."""
-    return _TURNED.get(kind, "")
+    return _KIND_OF_INVERSE.get(kind, "")
 
 
 def inverse_of(kind: str) -> str:
     """What the other end calls a kind; empty for one that a person invented."""
-    return _NAMES.get(kind, "")
+    return _INVERSE_OF_KIND.get(kind, "")
 
 
-def target_in(text: str) -> str:
+def parse_link_target(text: str) -> str:
     """The name in the value of a relation: a wikilink, a markdown link, or the name itself."""
     if "](" in text:
         from cortex.core.markdown.scan import scan  # noqa: PLC0415  see above; and hardly anybody writes it so
 
         for link in scan(text).links:
             return link.target
-    found = _WIKILINK.search(text)
+    found = _WIKILINK_RE.search(text)
     name = found[1] if found else text
     return name.partition("|")[0].partition("#")[0].strip()
 
 
-def _linked(link: Link) -> str:
+def _note_target_of_link(link: Link) -> str:
     """The note that a link of the text names; empty when it is no link to a note."""
     target = link.target
     if link.kind == "markdown":
         # To a note is to its file: `guide` is a folder of a site, and `main.py` is no note.
-        plain = target[-3:].lower() == ".md" and not _SCHEME.match(target)
-        return target if plain and len(target) <= _LONGEST else ""
-    return _named(target)
+        plain = target[-3:].lower() == ".md" and not _URL_SCHEME_RE.match(target)
+        return target if plain and len(target) <= _MAX_TARGET_CHARS else ""
+    return _note_target_of_wikilink(target)
 
 
-def _named(target: str) -> str:
+def _note_target_of_wikilink(target: str) -> str:
     """A wikilink's target when it can be that of a note."""
     if (
         not target
-        or len(target) > _LONGEST
-        or _NO_NAME.search(target)
+        or len(target) > _MAX_TARGET_CHARS
+        or _NOT_A_NOTE_NAME_RE.search(target)
         or "://" in target
         or target.startswith(("mailto:", "//"))
     ):
@@ -184,64 +189,68 @@ def _named(target: str) -> str:
     name, dot, ending = target.rpartition(".")
     if dot and ending.isalnum():
         ending = ending.lower()
-        return name if ending == "md" else "" if ending in _MEDIA else target
+        return name if ending == "md" else "" if ending in _MEDIA_SUFFIXES else target
     return target
 
 
-def _said(note: Note) -> Iterator[tuple[str, str, int]]:
+def _iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
     """Kind, target and line of everything that the frontmatter relates the note to."""
     for field, value in note.fields.items():
         if field == "relations":
-            pairs: Iterable[tuple[str, str]] = relations_in(value)
-        elif field in _FIELDS:
-            pairs = ((field, text) for text in _texts(value))
+            pairs: Iterable[tuple[str, str]] = iter_relations(value)
+        elif field in _RELATION_FIELDS:
+            pairs = ((field, text) for text in _flatten_texts(value))
         elif field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
             continue
         else:
             pairs = (
-                (LINK, f"[[{name}]]")
-                for text in _texts(value)
+                (LINK_KIND, f"[[{name}]]")
+                for text in _flatten_texts(value)
                 if "[[" in text
-                for name in _WIKILINK.findall(text)
+                for name in _WIKILINK_RE.findall(text)
             )
         for kind, text in pairs:
-            target = _related(kind, text)
+            target = _relation_target(kind, text)
             if target:
-                yield kind, target, _line_of(note, field, target)
+                yield kind, target, _line_of_target(note, field, target)
 
 
-def _related(kind: str, text: str) -> str:
-    target = target_in(text)
-    if kind == LINK:
-        return _named(target)
-    return "" if len(target) > _LONGEST or _SCHEME.match(target) else target
+def _relation_target(kind: str, text: str) -> str:
+    target = parse_link_target(text)
+    if kind == LINK_KIND:
+        return _note_target_of_wikilink(target)
+    return "" if len(target) > _MAX_TARGET_CHARS or _URL_SCHEME_RE.match(target) else target
 
 
-def relations_in(value: Value) -> Iterator[tuple[str, str]]:
+def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
     """Kind and value of each relation, in every form that hands give them: `{kind, to}`, `kind: target`, a target alone."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, str):
             yield "relates_to", one
         elif isinstance(one, dict) and isinstance(one.get("kind"), str):
-            yield from ((kind_of(str(one["kind"])), text) for text in _texts(one.get("to")))
+            yield from (
+                (normalize_kind(str(one["kind"])), text) for text in _flatten_texts(one.get("to"))
+            )
         elif isinstance(one, dict):
             yield from (
-                (kind_of(kind), text)
+                (normalize_kind(kind), text)
                 for kind, held in one.items()
                 if kind != "to"
-                for text in _texts(held)
+                for text in _flatten_texts(held)
             )
 
 
-def _texts(value: Value) -> Sequence[str]:
+def _flatten_texts(value: FieldValue) -> Sequence[str]:
     if isinstance(value, str):
         return (value,)
-    return [text for one in value for text in _texts(one)] if isinstance(value, list) else ()
+    return (
+        [text for one in value for text in _flatten_texts(one)] if isinstance(value, list) else ()
+    )
 
 
-def _line_of(note: Note, field: str, target: str) -> int:
+def _line_of_target(note: Note, field: str, target: str) -> int:
     """The line of the file on which a field names a target; the field's own where it is written in another way."""
-    block = note.block
+    block = note.frontmatter
     start = max(block.find(b"\n" + field.encode()), 0)
     found = re.compile(
         rb"(?<![\w-])" + re.escape(target.encode("utf-8", "replace")) + rb"(?![\w-])"

@@ -10,54 +10,59 @@ from collections.abc import Iterable
 
 from cortex.core.text.value import NamedTuple
 
-MARK = "<!-- cortex: what was done -->"
-TAG = "[memory"  # how a memory tag begins, in lower case
-_ASKED, _CHANGED, _RAN, _PLAN = "Asked to remember:", "Files changed:", "Commands:", "Plan:"
-_BROKEN_MARK = MARK.replace("<!--", "<!- -")
+ACTIVITY_MARK = "<!-- cortex: what was done -->"
+MEMORY_TAG_START = "[memory"  # how a memory tag begins, in lower case
+_ASKED_HEADING, _CHANGED_HEADING, _RAN_HEADING, _PLAN_HEADING = (
+    "Asked to remember:",
+    "Files changed:",
+    "Commands:",
+    "Plan:",
+)
+_ESCAPED_MARK = ACTIVITY_MARK.replace("<!--", "<!- -")
 
 
-class Command(NamedTuple):
+class CommandRun(NamedTuple):
     """A command that was run: its line, and as `outcome` `ok`, or `failed` with the first words of why."""
 
     line: str
     outcome: str = "ok"
 
 
-class Step(NamedTuple):
+class PlannedStep(NamedTuple):
     """A step of the agent's plan."""
 
     text: str
     done: bool
 
 
-class Stretch(NamedTuple):
+class TurnSummary(NamedTuple):
     """What was said, and what was done. Every text but `said` is one line; files are relative to the project."""
 
-    said: str = ""
-    asked: tuple[str, ...] = ()  # lines of the user's own that hold a memory tag
-    changed: tuple[str, ...] = ()
-    ran: tuple[Command, ...] = ()
-    plan: tuple[Step, ...] = ()  # the latest
+    message: str = ""
+    tagged_lines: tuple[str, ...] = ()  # lines of the user's own that hold a memory tag
+    changed_files: tuple[str, ...] = ()
+    commands: tuple[CommandRun, ...] = ()
+    plan: tuple[PlannedStep, ...] = ()  # the latest
 
     def __bool__(self) -> bool:
-        return bool(self.said.strip() or any(self[1:]))
+        return bool(self.message.strip() or any(self[1:]))
 
 
-def is_tagged(text: str) -> bool:
+def may_hold_memory_tag(text: str) -> bool:
     """Whether a memory tag may stand in a text; what is one, `core/extract/memory_tags.py` says."""
-    return TAG in text.lower()
+    return MEMORY_TAG_START in text.lower()
 
 
-def compose(stretch: Stretch) -> str:
+def compose_text(stretch: TurnSummary) -> str:
     """The text of an event. `read` gives the stretch back; blanks at the ends of what was said are lost, and backticks in commands."""
     stretch = stretch._replace(
-        ran=tuple(one._replace(line=one.line.replace("`", "'")) for one in stretch.ran)
+        commands=tuple(one._replace(line=one.line.replace("`", "'")) for one in stretch.commands)
     )
     lists = (
-        (_ASKED, stretch.asked),
-        (_CHANGED, stretch.changed),
-        (_RAN, [f"`{line}` {outcome}" for line, outcome in stretch.ran]),
-        (_PLAN, [f"[{'x' if step.done else ' '}] {step.text}" for step in stretch.plan]),
+        (_ASKED_HEADING, stretch.tagged_lines),
+        (_CHANGED_HEADING, stretch.changed_files),
+        (_RAN_HEADING, [f"`{line}` {outcome}" for line, outcome in stretch.commands]),
+        (_PLAN_HEADING, [f"[{'x' if step.done else ' '}] {step.text}" for step in stretch.plan]),
     )
     done = [
         part
@@ -65,45 +70,50 @@ def compose(stretch: Stretch) -> str:
         if items
         for part in (heading, "\n".join(f"- {_one_line(item)}" for item in items))
     ]
-    said = stretch.said.strip().replace(MARK, _BROKEN_MARK)
-    return "\n\n".join([*([said] if said else []), *([MARK, *done] if done else [])])
+    said = stretch.message.strip().replace(ACTIVITY_MARK, _ESCAPED_MARK)
+    return "\n\n".join([*([said] if said else []), *([ACTIVITY_MARK, *done] if done else [])])
 
 
-def read(text: str) -> Stretch:
+def parse_turn_summary(text: str) -> TurnSummary:
     """The stretch that an event's text tells. A text without the mark is all said."""
-    said, _, done = text.partition(MARK)
-    held: dict[str, list[str]] = {_ASKED: [], _CHANGED: [], _RAN: [], _PLAN: []}
+    said, _, done = text.partition(ACTIVITY_MARK)
+    held: dict[str, list[str]] = {
+        _ASKED_HEADING: [],
+        _CHANGED_HEADING: [],
+        _RAN_HEADING: [],
+        _PLAN_HEADING: [],
+    }
     here: list[str] = []
     for line in done.splitlines():
         if line in held:
             here = held[line]
         elif line.startswith("- "):
             here.append(line[2:])
-    ran = (item.removeprefix("`").partition("` ") for item in held[_RAN])
-    return Stretch(
-        said.strip(), tuple(held[_ASKED]), tuple(held[_CHANGED]), tuple(Command(line, outcome) for line, _, outcome in ran),
-        tuple(Step(item[4:], item.startswith("[x]")) for item in held[_PLAN]),
+    ran = (item.removeprefix("`").partition("` ") for item in held[_RAN_HEADING])
+    return TurnSummary(
+        said.strip(), tuple(held[_ASKED_HEADING]), tuple(held[_CHANGED_HEADING]), tuple(CommandRun(line, outcome) for line, _, outcome in ran),
+        tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in held[_PLAN_HEADING]),
     )  # fmt: skip
 
 
-def joined(stretches: Iterable[Stretch]) -> Stretch:
+def joined(stretches: Iterable[TurnSummary]) -> TurnSummary:
     """Several stretches as one: all that was said, each thing done once, the last plan."""
     all_ = list(stretches)
-    return Stretch(
-        "\n\n".join(one.said.strip() for one in all_ if one.said.strip()),
-        tuple(dict.fromkeys(line for one in all_ for line in one.asked)),
-        tuple(dict.fromkeys(path for one in all_ for path in one.changed)),
-        tuple(dict.fromkeys(command for one in all_ for command in one.ran)),
+    return TurnSummary(
+        "\n\n".join(one.message.strip() for one in all_ if one.message.strip()),
+        tuple(dict.fromkeys(line for one in all_ for line in one.tagged_lines)),
+        tuple(dict.fromkeys(path for one in all_ for path in one.changed_files)),
+        tuple(dict.fromkeys(command for one in all_ for command in one.commands)),
         next((one.plan for one in reversed(all_) if one.plan), ()),
     )
 
 
-def together(messages: Iterable[str]) -> str:
+def join_messages(messages: Iterable[str]) -> str:
     """Messages as one text: what one has opened, a code block or `<private>`, ends with it, and swallows no later one."""
-    return "\n\n".join(_closed(message) for message in messages)
+    return "\n\n".join(_close_open_blocks(message) for message in messages)
 
 
-def _closed(message: str) -> str:
+def _close_open_blocks(message: str) -> str:
     fence = ""
     for line in message.splitlines() if "```" in message or "~~~" in message else ():
         mark = line.lstrip(" ")

@@ -9,64 +9,81 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple, TypeVar
 
-from cortex.core.model.event import Event, id_after, latest, time_of
-from cortex.core.model.record import Record, begun_as, compose, provenance, relation_fields
-from cortex.core.model.relation import key_of, relations_in, target_in
-from cortex.core.model.status import ASIDE
-from cortex.core.normalize.changes import Upsert
+from cortex.core.model.event import Event, id_after, latest_event_id, time_of_id
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.record import (
+    Record,
+    compose_record,
+    initial_status,
+    provenance_block,
+    relations_as_yaml,
+)
+from cortex.core.model.relation import iter_relations, link_key, parse_link_target
+from cortex.core.normalize.changes import UpsertTopic
 from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.edit import body_of, brought_back, with_body, with_fields, with_relation
+from cortex.core.notes.edit import (
+    normalized_body,
+    restore_active_status,
+    with_body,
+    with_fields,
+    with_relation,
+)
 from cortex.core.notes.note import Note
-from cortex.core.redact.secrets import clean
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import hash_bytes
 
-EDIT = "edit"  # the source of an event that keeps what a hand had written
+EDIT_SOURCE = "edit"  # the source of an event that keeps what a hand had written
 
 T = TypeVar("T", str, tuple[str, str])
 
 # What was said in the event with an id; nothing when it cannot be read.
-Said = Callable[[str], Iterable[Record]]
+ReadRecords = Callable[[str], Iterable[Record]]
 
 
-class Upserted(NamedTuple):
+class UpsertResult(NamedTuple):
     """The record's bytes afterwards."""
 
     data: bytes
-    edit: (
+    preserved_event: (
         Event | None
     )  # has to be kept before the record is replaced: it holds what would be lost otherwise
     changed: bool  # False when the event said what the record said already
 
 
-def upserted(data: bytes, change: Upsert, said: Said, *, instead: bool = False) -> Upserted:
+def upsert_record(
+    data: bytes, change: UpsertTopic, said: ReadRecords, *, instead: bool = False
+) -> UpsertResult:
     """A topic's record after one more event. `Invalid` when a person's edit left it unreadable. `instead` when it is to hold
     `instead` of all that holds in its place (see `replaced`)."""
-    note = notes.parse(data, change.path)
+    note = notes.read_strict(data, change.path)
     before, _ = note.provenance()
     event = change.event
     if event.id in before:
-        return Upserted(data, None, changed=False)
-    wins = event.id > latest(before)
+        return UpsertResult(data, None, changed=False)
+    wins = event.id > latest_event_id(before)
     # Who says anew what had been put away wants it back. What was superseded stays so: another record holds in its place, and
     # which of the two is right is for a person to say, as one does who saves it in place of that one. An event from before it
     # was put away changes nothing.
     back = (
         wins
-        and note.get("status").lower() in (ASIDE if instead else ("archived", "deleted"))
+        and note.get("status").lower()
+        in (SET_ASIDE_STATUSES if instead else ("archived", "deleted"))
         and event.at >= note.get("updated")
     )
     if back:
-        note = brought_back(note)
-    held = record_of(note)
-    joined = _joined(held, change.record)
+        note = restore_active_status(note)
+    held = record_from_note(note)
+    joined = _merge_collections(held, change.record)
     edit = None
-    if wins and _text(held) != _text(change.record):
+    if wins and _text_fields(held) != _text_fields(change.record):
         if not any(
-            _text(one) == _text(held) for id_ in sorted(before, reverse=True) for one in said(id_)
+            _text_fields(one) == _text_fields(held)
+            for id_ in sorted(before, reverse=True)
+            for one in said(id_)
         ):
-            edit = kept(held, event)
+            edit = event_of_manual_edit(held, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, edit.id})))
-        stands = held.status == begun_as(held.type) or (
+        stands = held.status == initial_status(held.type) or (
             change.record.layer and held.status in ("active", "done")
         )  # a plan is done by its steps
         status = change.record.status if stands else held.status
@@ -75,23 +92,27 @@ def upserted(data: bytes, change: Upsert, said: Said, *, instead: bool = False) 
         joined = joined._replace(
             session=change.record.session
         )  # all that the latest event alone says and that is no text
-    return Upserted(
-        _written(note, held, joined),
+    return UpsertResult(
+        _write_record(note, held, joined),
         edit,
-        back or _text(joined) != _text(held) or not says(joined, change.record),
+        back
+        or _text_fields(joined) != _text_fields(held)
+        or not has_same_text(joined, change.record),
     )
 
 
-def says(held: Record, said: Record) -> bool:
+def has_same_text(held: Record, said: Record) -> bool:
     """Whether a record says what was said."""
-    return _text(held) == _text(said)
+    return _text_fields(held) == _text_fields(said)
 
 
-def replaced(note: Note, find: Callable[[str], Note | None], gone: Collection[str]) -> bool | None:
+def has_current_replacement(
+    note: Note, find: Callable[[str], Note | None], gone: Collection[str]
+) -> bool | None:
     """Whether another record holds in the place of a superseded one, when those that are `gone` do no more: the one that it
     names, or that which holds in the place of this one. None where that cannot be told."""
-    passed = {key_of(id_) for id_ in gone}
-    while name := key_of(target_in(note.get("superseded_by"))):
+    passed = {link_key(id_) for id_ in gone}
+    while name := link_key(parse_link_target(note.get("superseded_by"))):
         if name in passed:
             return False
         passed.add(name)
@@ -100,23 +121,24 @@ def replaced(note: Note, find: Callable[[str], Note | None], gone: Collection[st
             return None
         note = found
         if (status := note.get("status").lower()) != "superseded":
-            return status not in ASIDE
+            return status not in SET_ASIDE_STATUSES
     return False
 
 
-def record_of(note: Note) -> Record:
+def record_from_note(note: Note) -> Record:
     """What a note says, as far as a record can."""
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
     relations = (
-        (kind, target_in(text)) for kind, text in relations_in(note.fields.get("relations") or [])
+        (kind, parse_link_target(text))
+        for kind, text in iter_relations(note.fields.get("relations") or [])
     )
     return Record(
-        id=note.get("id"), type=note.get("type"), title=note.get("title"), body=body_of(note),
+        id=note.get("id"), type=note.get("type"), title=note.get("title"), body=normalized_body(note),
         created=note.get("created"), events=events, status=note.get("status"), scope=note.get("scope"), project=note.get("project"),
-        branch=note.get("branch"), topic=note.get("topic"), session=session if isinstance(session, str) else "", tags=note.texts("tags"),
+        branch=note.get("branch"), topic=note.get("topic"), session=session if isinstance(session, str) else "", tags=note.get_list("tags"),
         owner=note.get("owner"), due=note.get("due"), updated=note.get("updated"), confidence=note.get("confidence"),
-        priority=note.get("priority"), supersedes=note.texts("supersedes"), relations=tuple(relations),
+        priority=note.get("priority"), supersedes=note.get_list("supersedes"), relations=tuple(relations),
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
     )  # fmt: skip
 
@@ -133,7 +155,7 @@ def _with_text_of(record: Record, said: Record) -> Record:
     )
 
 
-def _text(record: Record) -> tuple[str, ...]:
+def _text_fields(record: Record) -> tuple[str, ...]:
     """What an upsert would overwrite."""
     return (
         record.type,
@@ -145,31 +167,31 @@ def _text(record: Record) -> tuple[str, ...]:
     )
 
 
-def _joined(held: Record, said: Record) -> Record:
+def _merge_collections(held: Record, said: Record) -> Record:
     """What two events say together, whichever is the later."""
     return held._replace(
-        tags=_united(held.tags, said.tags),
-        supersedes=_united(held.supersedes, said.supersedes),
-        relations=_united(held.relations, said.relations),
+        tags=_union(held.tags, said.tags),
+        supersedes=_union(held.supersedes, said.supersedes),
+        relations=_union(held.relations, said.relations),
         events=tuple(sorted({*held.events, *said.events})),
         created=min(held.created, said.created) if held.created[-1:] == "Z" else held.created,
         updated=max(held.updated, said.created),
     )
 
 
-def _united(held: tuple[T, ...], said: tuple[T, ...]) -> tuple[T, ...]:
+def _union(held: tuple[T, ...], said: tuple[T, ...]) -> tuple[T, ...]:
     """Both, in an order that does not tell which came first. What adds nothing leaves the order in which somebody wrote them."""
     return tuple(sorted(set(held) | set(said))) if set(said) - set(held) else held
 
 
-def _written(note: Note, held: Record, joined: Record) -> bytes:
+def _write_record(note: Note, held: Record, joined: Record) -> bytes:
     """A note that is as Cortex writes it is written so again, whatever it says now. In one that somebody has touched only
     the lines that change do."""
-    if compose(held).encode("utf-8", "surrogatepass") == notes.write(note):
-        return compose(joined).encode()
+    if compose_record(held).encode("utf-8", "surrogatepass") == notes.write(note):
+        return compose_record(joined).encode()
     _, rest = note.provenance()
     rest.pop("session", None)
-    fields: dict[str, yaml_writer.Value] = {}
+    fields: dict[str, yaml_writer.YamlValue] = {}
     for key in (
         "type",
         "title",
@@ -184,34 +206,34 @@ def _written(note: Note, held: Record, joined: Record) -> bytes:
     ):
         if getattr(joined, key) != getattr(held, key):
             fields[key] = getattr(joined, key)
-    if joined.relations != held.relations and _as_lines(note, held.relations):
-        fields["relations"] = relation_fields(joined.relations)
+    if joined.relations != held.relations and _has_generated_relations(note, held.relations):
+        fields["relations"] = relations_as_yaml(joined.relations)
     else:
         for kind, to in joined.relations:
             note = with_relation(note, kind, to) if (kind, to) not in held.relations else note
     note = with_fields(
-        note, fields | {"provenance": provenance(joined.events, joined.session) | rest}
+        note, fields | {"provenance": provenance_block(joined.events, joined.session) | rest}
     )
     return notes.write(with_body(note, joined.body))
 
 
-def _as_lines(note: Note, relations: tuple[tuple[str, str], ...]) -> bool:
+def _has_generated_relations(note: Note, relations: tuple[tuple[str, str], ...]) -> bool:
     """Whether the relations stand as Cortex writes them. Only then may they be sorted: other forms are a hand's, and stay."""
-    held, wanted = note.fields.get("relations"), relation_fields(relations)
+    held, wanted = note.fields.get("relations"), relations_as_yaml(relations)
     return not held or (
         held == wanted
-        and note.eol.join(yaml_writer.field("relations", wanted)).encode() in note.block
+        and note.eol.join(yaml_writer.field_lines("relations", wanted)).encode() in note.frontmatter
     )
 
 
-def kept(held: Record, event: Event) -> Event:
+def event_of_manual_edit(held: Record, event: Event) -> Event:
     """What stands in the record and in none of its events, as an event of its own. Its time is that of the latest event that
     the record names: it is the same one whoever overwrites the text, also when somebody dies over it and another goes on. It
     sorts close behind that event, before what a save comes to stand behind it, so that it never passes for the latest."""
-    after = latest(held.events) or event.id
-    id_ = id_after(after, hash_bytes("/".join((held.id, *_text(held))), 4))
+    after = latest_event_id(held.events) or event.id
+    id_ = id_after(after, hash_bytes("/".join((held.id, *_text_fields(held))), 4))
     return Event(
-        id=id_, type="observation", at=time_of(id_), text=clean(held.body) if held.body.strip() else clean(held.title) or "(empty)",
-        project=event.project, branch=clean(held.branch), source=EDIT, title=clean(held.title), record=held.type, topic=held.topic,
-        scope=held.scope, confidence=clean(held.confidence), priority=clean(held.priority),
+        id=id_, type="observation", at=time_of_id(id_), text=sanitize_text(held.body) if held.body.strip() else sanitize_text(held.title) or "(empty)",
+        project=event.project, branch=sanitize_text(held.branch), source=EDIT_SOURCE, title=sanitize_text(held.title), record=held.type, topic=held.topic,
+        scope=held.scope, confidence=sanitize_text(held.confidence), priority=sanitize_text(held.priority),
     )  # fmt: skip

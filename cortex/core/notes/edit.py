@@ -6,35 +6,35 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from cortex.core.model.problem import Invalid
-from cortex.core.model.record import begun_as
-from cortex.core.model.relation import key_of, kind_of, relations_in, target_in
-from cortex.core.model.status import ASIDE
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.record import initial_status
+from cortex.core.model.relation import iter_relations, link_key, normalize_kind, parse_link_target
 from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.frontmatter import Value
+from cortex.core.notes.frontmatter import FieldValue
 from cortex.core.notes.note import Note
 
 # What stands in a record while it has such a status, and goes with it.
-_ASIDE_FIELDS = {
+_FIELDS_OF_STATUS = {
     "archived": ("promoted_to", "archived_at", "archived_because"),
     "deleted": ("deleted_at",),
     "superseded": ("superseded_by", "superseded_at", "superseded_because"),
 }
-_BEFORE = "status_before"
-_AS_LINES = 'write them as `- {kind: references, to: "[[id]]"}` lines'
+_STATUS_BEFORE = "status_before"
+_RELATIONS_HINT = 'write them as `- {kind: references, to: "[[id]]"}` lines'
 
 
-def with_fields(note: Note, fields: Mapping[str, yaml_writer.Value]) -> Note:
+def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
     """The note with these fields; those that hold nothing are taken out."""
     for key, value in fields.items():
-        lines = yaml_writer.field(key, value) if value or value is False else []
+        lines = yaml_writer.field_lines(key, value) if value or value is False else []
         if lines or key in note.fields:
             note = notes.set_field(note, key, lines)
     return note
 
 
-def with_fields_in(
-    order: Sequence[str], note: Note, fields: Mapping[str, yaml_writer.Value]
+def with_fields_in_order(
+    order: Sequence[str], note: Note, fields: Mapping[str, yaml_writer.YamlValue]
 ) -> Note:
     """As `with_fields`; a field that is new stands behind the last of those that come before it in this order."""
     for key, value in fields.items():
@@ -44,10 +44,16 @@ def with_fields_in(
             else []
         )
         if value and above:
-            _, end = notes.span(note.block, above[-1])
-            lines = "".join(line + note.eol for line in yaml_writer.field(key, value)).encode()
+            _, end = notes.key_span(note.frontmatter, above[-1])
+            lines = "".join(
+                line + note.eol for line in yaml_writer.field_lines(key, value)
+            ).encode()
             changed = notes.read(
-                notes.write(note._replace(block=note.block[:end] + lines + note.block[end:]))
+                notes.write(
+                    note._replace(
+                        frontmatter=note.frontmatter[:end] + lines + note.frontmatter[end:]
+                    )
+                )
             )
             if (
                 {**changed.fields, key: ""} == {**note.fields, key: ""}
@@ -60,12 +66,12 @@ def with_fields_in(
     return note
 
 
-def touched(note: Note, now: str) -> Note:
+def with_updated(note: Note, now: str) -> Note:
     """The note with `updated` moved on to `now`; a later time that somebody wrote there stays."""
     return with_fields(note, {"updated": now}) if now > note.get("updated") else note
 
 
-def relations_of(note: Note) -> list[dict[str, str]]:
+def list_relations(note: Note) -> list[dict[str, str]]:
     """The relations as they stand. `Invalid` where a hand has written them in a form that an edit would lose."""
     held = note.fields.get("relations")
     found: list[dict[str, str]] = []
@@ -76,7 +82,7 @@ def relations_of(note: Note) -> list[dict[str, str]]:
             else {}
         )
         if not isinstance(one, dict) or texts != one:
-            raise Invalid("its relations are not a list of {kind, to}", _AS_LINES)
+            raise InvalidInputError("its relations are not a list of {kind, to}", _RELATIONS_HINT)
         found.append(texts)
     return found
 
@@ -85,28 +91,30 @@ def with_relation(note: Note, kind: str, to: str) -> Note:
     """The note with one more relation below those it has, in whatever form a hand has written these; itself when it has it."""
     held = note.fields.get("relations")
     if held and any(
-        said == kind_of(kind) and key_of(target_in(text)) == key_of(to)
-        for said, text in relations_in(held)
+        said == normalize_kind(kind) and link_key(parse_link_target(text)) == link_key(to)
+        for said, text in iter_relations(held)
     ):
         return note
-    more: dict[str, Value] = {"kind": kind, "to": f"[[{to}]]"}
+    more: dict[str, FieldValue] = {"kind": kind, "to": f"[[{to}]]"}
     if not held:
         return with_fields(note, {"relations": [more]})
     if not isinstance(held, list):
-        raise Invalid("its relations are not a list of {kind, to}", _AS_LINES)
-    return _appended(note, held, more)
+        raise InvalidInputError("its relations are not a list of {kind, to}", _RELATIONS_HINT)
+    return _append_relation(note, held, more)
 
 
-def _appended(note: Note, held: list[Value], more: dict[str, Value]) -> Note:
+def _append_relation(note: Note, held: list[FieldValue], more: dict[str, FieldValue]) -> Note:
     """The note with one more item in its list of relations: a line below the last one, else the list written anew."""
-    (line,) = yaml_writer.field("relations", [more])[1:]
-    start, end = notes.span(note.block, "relations")
-    lines = note.block[start:end].splitlines(keepends=True)
+    (line,) = yaml_writer.field_lines("relations", [more])[1:]
+    start, end = notes.key_span(note.frontmatter, "relations")
+    lines = note.frontmatter[start:end].splitlines(keepends=True)
     dashes = [found[0] for one in lines[1:] if (found := re.match(rb"[ ]*(?=- )", one))]
     if dashes:
         written = dashes[0] + line.strip().encode() + note.eol.encode()
         changed = notes.read(
-            notes.write(note._replace(block=note.block[:end] + written + note.block[end:]))
+            notes.write(
+                note._replace(frontmatter=note.frontmatter[:end] + written + note.frontmatter[end:])
+            )
         )
         if changed.fields == {**note.fields, "relations": [*held, more]} and len(
             changed.problems
@@ -114,86 +122,97 @@ def _appended(note: Note, held: list[Value], more: dict[str, Value]) -> Note:
             return changed
     anew = with_fields(note, {"relations": [*held, more]})
     if anew.fields.get("relations") != [*held, more]:
-        raise Invalid("its relations are not a list of {kind, to}", _AS_LINES)
+        raise InvalidInputError("its relations are not a list of {kind, to}", _RELATIONS_HINT)
     return anew
 
 
 def without_relation(note: Note, kind: str, to: str) -> Note:
     """The note without a relation (of any kind when `kind` is empty); itself when it has none such."""
-    held = relations_of(note)
+    held = list_relations(note)
     kept = [
-        one for one in held if target_of(one) != key_of(to) or (kind and one.get("kind") != kind)
+        one
+        for one in held
+        if _target_key(one) != link_key(to) or (kind and one.get("kind") != kind)
     ]
     return note if kept == held else with_fields(note, {"relations": kept})
 
 
-def target_of(relation: Mapping[str, str]) -> str:
+def _target_key(relation: Mapping[str, str]) -> str:
     """The name at the other end of a relation, as names are compared."""
-    return key_of(target_in(relation.get("to", "")))
+    return link_key(parse_link_target(relation.get("to", "")))
 
 
-def letting_go(note: Note, old: str) -> Note:
+def without_supersedes(note: Note, old: str) -> Note:
     """The note without saying that it holds in the place of `old`."""
-    named = note.texts("supersedes")
-    if len(rest := tuple(one for one in named if key_of(target_in(one)) != key_of(old))) < len(
-        named
-    ):
+    named = note.get_list("supersedes")
+    if len(
+        rest := tuple(one for one in named if link_key(parse_link_target(one)) != link_key(old))
+    ) < len(named):
         note = with_fields(note, {"supersedes": rest})
-    with suppress(Invalid):  # in a form of a hand, which stays
+    with suppress(InvalidInputError):  # in a form of a hand, which stays
         note = without_relation(note, "supersedes", old)
     return note
 
 
-def set_aside(note: Note, status: str, said: Mapping[str, str]) -> Note:
+def set_inactive_status(note: Note, status: str, said: Mapping[str, str]) -> Note:
     """The note as superseded, archived or deleted, with what is `said` of that. Where it was set aside already, it keeps that too:
     `status_before` is then `archived, open`, the latest first."""
-    held, before = note.get("status"), note.get(_BEFORE)
-    if held.lower() not in ASIDE:
+    held, before = note.get("status"), note.get(_STATUS_BEFORE)
+    if held.lower() not in SET_ASIDE_STATUSES:
         before = held
     elif held.lower() != status:
         before = f"{held.lower()}, {before}" if before else held.lower()
-    return with_fields(note, {"status": status, _BEFORE: before, **said})
+    return with_fields(note, {"status": status, _STATUS_BEFORE: before, **said})
 
 
-def back_a_step(note: Note) -> Note:
+def restore_previous_status(note: Note) -> Note:
     """The note as it was before it was last set aside: current, or set aside in another way."""
-    before, rest = note.get(_BEFORE), ""
+    before, rest = note.get(_STATUS_BEFORE), ""
     head, _, below = before.partition(",")
-    if head.strip().lower() in ASIDE:
+    if head.strip().lower() in SET_ASIDE_STATUSES:
         before, rest = head.strip().lower(), below.strip()
     left = {before, *(one.strip().lower() for one in rest.split(","))}
-    gone = [key for status, keys in _ASIDE_FIELDS.items() if status not in left for key in keys]
-    return with_fields(
-        note,
-        {"status": before or begun_as(note.get("type")), _BEFORE: rest, **dict.fromkeys(gone, "")},
-    )
-
-
-def brought_back(note: Note) -> Note:
-    """The note as it was before it was first set aside."""
-    before = note.get(_BEFORE).split(",")
-    first = next(
-        (place for place, one in enumerate(before) if one.strip().lower() not in ASIDE), len(before)
-    )
-    status = ",".join(before[first:]).strip() or begun_as(note.get("type"))
+    gone = [key for status, keys in _FIELDS_OF_STATUS.items() if status not in left for key in keys]
     return with_fields(
         note,
         {
-            "status": status,
-            _BEFORE: "",
-            **{key: "" for keys in _ASIDE_FIELDS.values() for key in keys},
+            "status": before or initial_status(note.get("type")),
+            _STATUS_BEFORE: rest,
+            **dict.fromkeys(gone, ""),
         },
     )
 
 
-def body_of(note: Note) -> str:
+def restore_active_status(note: Note) -> Note:
+    """The note as it was before it was first set aside."""
+    before = note.get(_STATUS_BEFORE).split(",")
+    first = next(
+        (
+            place
+            for place, one in enumerate(before)
+            if one.strip().lower() not in SET_ASIDE_STATUSES
+        ),
+        len(before),
+    )
+    status = ",".join(before[first:]).strip() or initial_status(note.get("type"))
+    return with_fields(
+        note,
+        {
+            "status": status,
+            _STATUS_BEFORE: "",
+            **{key: "" for keys in _FIELDS_OF_STATUS.values() for key in keys},
+        },
+    )
+
+
+def normalized_body(note: Note) -> str:
     """The text of a note as it is compared and kept: line ends as `\n`, no blank lines around it."""
     return note.text.replace("\r\n", "\n").strip("\n")
 
 
 def with_body(note: Note, text: str) -> Note:
     """The note with another text below its frontmatter, in its own line ends."""
-    if text.strip("\n") == body_of(note):
+    if text.strip("\n") == normalized_body(note):
         return note
     body = "\n{}\n".format(text.strip("\n")).replace("\n", note.eol)
     return note._replace(body=body.encode("utf-8", "surrogatepass"))

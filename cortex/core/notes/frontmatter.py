@@ -14,17 +14,24 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-Value: TypeAlias = "str | bool | list[Value] | dict[str, Value] | None"
-Fields: TypeAlias = dict[str, Value]
+FieldValue: TypeAlias = "str | bool | list[FieldValue] | dict[str, FieldValue] | None"
+Fields: TypeAlias = dict[str, FieldValue]
 
 MAX_DEPTH = 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NULL = frozenset(["", "~", "null", "Null", "NULL"])
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_HASH_TAGS = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
+_NULL_WORDS = frozenset(["", "~", "null", "Null", "NULL"])
+_BOOL_WORDS = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
+_HASH_TAGS_RE = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 
 
-class Unreadable(Exception):
+class FrontmatterError(Exception):
     """Frontmatter that is not a mapping of readable values. `line` counts from 1 within the block."""
 
     def __init__(self, message: str, line: int) -> None:
@@ -33,24 +40,24 @@ class Unreadable(Exception):
         self.line = line
 
 
-class _Handler(YAMLHandler):
+class _FrontmatterHandler(YAMLHandler):
     """Gives python-frontmatter our reading of the block between the fences, which are known already."""
 
     def split(self, text: str) -> tuple[str, str]:
         return text.removeprefix("---\n").removesuffix("---").removesuffix("\n"), ""
 
     def load(self, fm: str, **_: object) -> Fields:
-        return _load(fm)
+        return _load_yaml(fm)
 
 
-_HANDLER = _Handler()
+_HANDLER = _FrontmatterHandler()
 
 
-def load(block: str) -> tuple[Fields, list[tuple[int, str]]]:
+def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     """The fields of a frontmatter block (without its fences) and the complaints about it as (line, message).
     Raises `Unreadable` when nothing can be had from it."""
     problems: list[tuple[int, str]] = []
-    if hashed := _HASH_TAGS.search(block):
+    if hashed := _HASH_TAGS_RE.search(block):
         line = block.count("\n", 0, hashed.start()) + 1
         problems.append(
             (
@@ -60,7 +67,7 @@ def load(block: str) -> tuple[Fields, list[tuple[int, str]]]:
         )
     parsed, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=_HANDLER)
     fields = cast("Fields", parsed)
-    repeated = fields.pop(_REPEATED, None)
+    repeated = fields.pop(_REPEATED_LINES_KEY, None)
     if isinstance(repeated, list):
         problems += [
             (int(str(line)), "a key stands twice; the last one counts") for line in repeated
@@ -68,19 +75,19 @@ def load(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     return fields, problems
 
 
-_REPEATED = "\0repeated"  # no YAML key can hold a NUL
+_REPEATED_LINES_KEY = "\0repeated"  # no YAML key can hold a NUL
 
 
-def _load(block: str) -> Fields:
+def _load_yaml(block: str) -> Fields:
     if block.count("[") + block.count("{") > 2000:
-        raise Unreadable("too many brackets", 1)
+        raise FrontmatterError("too many brackets", 1)
     try:
-        value, repeated = _build(block)
+        value, repeated = _build_from_events(block)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Unreadable(error.problem or "not YAML", mark.line + 1 if mark else 1) from error
+        raise FrontmatterError(error.problem or "not YAML", mark.line + 1 if mark else 1) from error
     except yaml.reader.ReaderError as error:
-        raise Unreadable(
+        raise FrontmatterError(
             f"a character that YAML forbids: U+{ord(error.character):04X}"
             if isinstance(error.character, str)
             else "a character that YAML forbids",
@@ -89,22 +96,22 @@ def _load(block: str) -> Fields:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise Unreadable("a list or a single value, not `key: value` lines", 1)
+        raise FrontmatterError("a list or a single value, not `key: value` lines", 1)
     if repeated:
-        value[_REPEATED] = [str(line) for line in repeated]
+        value[_REPEATED_LINES_KEY] = [str(line) for line in repeated]
     return value
 
 
-def _build(block: str) -> tuple[Value, list[int]]:
+def _build_from_events(block: str) -> tuple[FieldValue, list[int]]:
     """One pass over the parser's events with a stack of our own: no recursion for hostile depth to exhaust."""
-    stack: list[list[Value] | dict[str, Value]] = []
+    stack: list[list[FieldValue] | dict[str, FieldValue]] = []
     keys: list[str | None] = []  # the key that waits for its value, for each open container
     flow: list[bool] = []
     repeated: list[int] = []
-    result: Value = None
+    result: FieldValue = None
     begun = 0
 
-    def put(value: Value, line: int) -> None:
+    def put(value: FieldValue, line: int) -> None:
         nonlocal result
         if not stack:
             result = value
@@ -112,7 +119,7 @@ def _build(block: str) -> tuple[Value, list[int]]:
             parent.append(value)
         elif (key := keys[-1]) is None:
             if not isinstance(value, str):
-                raise Unreadable("a key that is not plain text", line)
+                raise FrontmatterError("a key that is not plain text", line)
             if value in parent:
                 repeated.append(line)
             keys[-1] = value
@@ -122,29 +129,29 @@ def _build(block: str) -> tuple[Value, list[int]]:
 
     for event in yaml.parse(block, Loader=_LOADER):
         line = event.start_mark.line + 1 if event.start_mark else 1
-        if refusal := _refusal(event):
-            raise Unreadable(refusal, line)
+        if refusal := _refusal_reason(event):
+            raise FrontmatterError(refusal, line)
         if isinstance(event, yaml.ScalarEvent):
             is_key = bool(stack) and isinstance(stack[-1], dict) and keys[-1] is None
-            put(event.value if is_key else _scalar(event), line)
+            put(event.value if is_key else _scalar_value(event), line)
         elif isinstance(event, yaml.CollectionStartEvent):
             if len(stack) >= MAX_DEPTH:
-                raise Unreadable(f"nested deeper than {MAX_DEPTH} levels", line)
+                raise FrontmatterError(f"nested deeper than {MAX_DEPTH} levels", line)
             if stack and isinstance(stack[-1], dict) and keys[-1] is None:
-                raise Unreadable("a key that is not plain text", line)
+                raise FrontmatterError("a key that is not plain text", line)
             stack.append([] if isinstance(event, yaml.SequenceStartEvent) else {})
             keys.append(None)
             flow.append(bool(event.flow_style))
         elif isinstance(event, yaml.CollectionEndEvent):
-            value: Value = stack.pop()
+            value: FieldValue = stack.pop()
             keys.pop()
-            put(_wikilink(value) if flow.pop() else value, line)
+            put(_join_wikilink(value) if flow.pop() else value, line)
         elif isinstance(event, yaml.DocumentStartEvent) and (begun := begun + 1) > 1:
-            raise Unreadable("a second document", line)
+            raise FrontmatterError("a second document", line)
     return result, repeated
 
 
-def _refusal(event: yaml.Event) -> str:
+def _refusal_reason(event: yaml.Event) -> str:
     """Why Cortex does not read what this event of the parser stands for; empty when it does."""
     if isinstance(event, yaml.AliasEvent):
         return "an alias (`*name`), which Cortex does not follow"
@@ -154,16 +161,16 @@ def _refusal(event: yaml.Event) -> str:
     return f"a tag ({tag}), which Cortex does not read" if tag is not None else ""
 
 
-def _scalar(event: yaml.ScalarEvent) -> Value:
+def _scalar_value(event: yaml.ScalarEvent) -> FieldValue:
     text: str = event.value
     if not event.style:  # plain: only here does YAML give a word another type
-        if text in _NULL:
+        if text in _NULL_WORDS:
             return None
-        return _BOOL.get(text, text)
+        return _BOOL_WORDS.get(text, text)
     return text
 
 
-def _wikilink(value: Value) -> Value:
+def _join_wikilink(value: FieldValue) -> FieldValue:
     """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
     if (
         isinstance(value, list)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ", "|||||||")
-_NEVER_FIRST = "@`%}],*!"  # an alias and a tag, which Cortex does not read, among them
-_SPANNING = ("'", '"', "[", "{", "|", ">")
-_PAIRS = {"]": "[", "}": "{"}
+_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ", "|||||||")
+_FORBIDDEN_FIRST_CHARACTERS = (
+    "@`%}],*!"  # an alias and a tag, which Cortex does not read, among them
+)
+_MULTILINE_OPENERS = ("'", '"', "[", "{", "|", ">")
+_OPENING_BRACKETS = {"]": "[", "}": "{"}
 
 
-def is_broken(text: str) -> bool:
+def is_invalid_yaml(text: str) -> bool:
     """Whether the lines of one top-level key are surely no YAML, or hold what Cortex refuses to read."""
     lines = [
         line for line in text.split("\n") if line.strip() and not line.lstrip(" ").startswith("#")
     ]
     marked = any(
-        line.startswith(_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
+        line.startswith(_CONFLICT_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
         for line in lines
     )
     # What belongs to a key is indented, but for the items of a list and a bracket that closes.
     if marked or any(line[0] not in " -]}" for line in lines[1:]):
         return True
     first, _, more = text.partition("\n")
-    value = _after_colon(first)
+    value = _value_after_colon(first)
     if value and any(
         line[0] == "-" or (line[0] != " " and value[0] not in "[{") for line in lines[1:]
     ):
@@ -29,56 +31,56 @@ def is_broken(text: str) -> bool:
     if value[:1] in ("|", ">"):
         return False
     if value[:1] in ("'", '"', "[", "{"):
-        return value.startswith("{{") or _unclosed(f"{value}\n{more}")
+        return value.startswith("{{") or _is_unclosed(f"{value}\n{more}")
     if value:
-        return value.startswith(("- ", *_NEVER_FIRST)) or any(
-            _two_values(line) for line in (value, *more.split("\n"))
+        return value.startswith(("- ", *_FORBIDDEN_FIRST_CHARACTERS)) or any(
+            _contains_key(line) for line in (value, *more.split("\n"))
         )
     below = [line.strip() for line in lines[1:]]
     # What spans lines is not followed here: then nothing is sure.
     spans = any(
-        part[:1] in _SPANNING
+        part[:1] in _MULTILINE_OPENERS
         for line in below
-        for part in (line.removeprefix("- ").strip(), _after_colon(line))
+        for part in (line.removeprefix("- ").strip(), _value_after_colon(line))
     )
-    return not spans and any(_is_broken_item(line) for line in below)
+    return not spans and any(_is_invalid_item(line) for line in below)
 
 
-def _is_broken_item(line: str) -> bool:
+def _is_invalid_item(line: str) -> bool:
     """A line below its key: an item of a list, or a key of its own with a value."""
     value = line[2:].strip() if line.startswith("- ") else line
     if value.endswith(":") and ": " not in value:
         return False
-    inner = _after_colon(value) if ": " in value else value
-    return inner.startswith(tuple(_NEVER_FIRST)) or (
-        not inner.startswith("&") and _two_values(inner)
+    inner = _value_after_colon(value) if ": " in value else value
+    return inner.startswith(tuple(_FORBIDDEN_FIRST_CHARACTERS)) or (
+        not inner.startswith("&") and _contains_key(inner)
     )
 
 
-def _after_colon(line: str) -> str:
+def _value_after_colon(line: str) -> str:
     value = line.partition(":")[2].strip()
     return "" if value.startswith("#") else value
 
 
-def _two_values(plain: str) -> bool:
+def _contains_key(plain: str) -> bool:
     """Whether a plain scalar holds what ends a key: then it would be a map inside a value."""
     bare = plain.partition(" #")[0].strip()
     return ": " in bare or bare.endswith(":")
 
 
-def _unclosed(value: str) -> bool:
+def _is_unclosed(value: str) -> bool:
     """Whether quotes or brackets do not close, or something stands behind them that is no comment."""
     open_: list[str] = []
     at = 0
     while at < len(value):
         sign = value[at]
         if sign in "'\"" and (open_ or at == 0 or not value[:at].strip()):
-            at = _end_of_quote(value, at)
+            at = _find_closing_quote(value, at)
             if at < 0:
                 return True
         elif sign in "[{":
             open_.append(sign)
-        elif sign in "]}" and (not open_ or open_.pop() != _PAIRS[sign]):
+        elif sign in "]}" and (not open_ or open_.pop() != _OPENING_BRACKETS[sign]):
             return True
         at += 1
         if not open_:
@@ -89,7 +91,7 @@ def _unclosed(value: str) -> bool:
     return bool(open_)
 
 
-def _end_of_quote(value: str, start: int) -> int:
+def _find_closing_quote(value: str, start: int) -> int:
     """Where the quote that opens at `start` closes; below 0 when it does not."""
     at = start + 1
     while at < len(value):

@@ -9,35 +9,35 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.event import MOST_NAMED, NAMED
-from cortex.core.model.problem import Invalid, Problem
-from cortex.core.model.status import UTF16_MARKS, decoded
-from cortex.core.notes.frontmatter import Fields, Unreadable, load
+from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN
+from cortex.core.model.note_status import UTF16_BOMS, decode_text
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
 
 BOM = b"\xef\xbb\xbf"
 # Lines that name events come on top: a topic gets one with every save, a session with every prompt.
-MAX_OWN_BYTES = 64 * 1024
+MAX_BYTES_WITHOUT_EVENTS = 64 * 1024
 MAX_FRONTMATTER_LINES = 1000
-MAX_FRONTMATTER_BYTES = MAX_OWN_BYTES + MOST_NAMED
-_NAMED = re.compile(NAMED)
-_FENCE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
-_CLOSING = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
-_EOL = re.compile(rb"\r\n|\n|\r")
-_MARKER = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
-_SIMPLE = re.compile(
+MAX_FRONTMATTER_BYTES = MAX_BYTES_WITHOUT_EVENTS + MAX_PROVENANCE_BYTES
+_EVENT_LINES_RE = re.compile(PROVENANCE_LINE_PATTERN)
+_OPENING_FENCE_RE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
+_CLOSING_FENCE_RE = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
+_EOL_RE = re.compile(rb"\r\n|\n|\r")
+_CONFLICT_MARKER_RE = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_SIMPLE_FIELD_RE = re.compile(
     r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
     re.MULTILINE,
 )
-_KEY = re.compile(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)")
+_FIRST_KEY_RE = re.compile(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)")
 
 
 class Note(NamedTuple):
     """A note as it stands in its file: `bom + opening + block + closing + body` are its bytes."""
 
     bom: bytes
-    opening: bytes  # the first fence line; empty when the note has no frontmatter
-    block: bytes  # the lines between the fences
-    closing: bytes
+    opening_fence: bytes  # the first fence line; empty when the note has no frontmatter
+    frontmatter: bytes  # the lines between the fences
+    closing_fence: bytes
     body: bytes
     fields: Fields
     problems: tuple[Problem, ...]
@@ -45,17 +45,17 @@ class Note(NamedTuple):
     @property
     def text(self) -> str:
         """The body as text; bytes that are not UTF-8 become U+FFFD here and stay as they are in the file."""
-        return decoded(self.body)
+        return decode_text(self.body)
 
     @property
-    def body_line(self) -> int:
+    def body_start_line(self) -> int:
         """The 1-based line of the file on which the body begins."""
-        return len(_EOL.findall(self.opening + self.block + self.closing)) + 1
+        return len(_EOL_RE.findall(self.opening_fence + self.frontmatter + self.closing_fence)) + 1
 
     @property
     def eol(self) -> str:
         """The line ending of the file's first line; `\\n` when it has none."""
-        found = _EOL.search(self.opening or self.body)
+        found = _EOL_RE.search(self.opening_fence or self.body)
         return found[0].decode() if found else "\n"
 
     def get(self, key: str) -> str:
@@ -63,7 +63,7 @@ class Note(NamedTuple):
         value = self.fields.get(key)
         return value if isinstance(value, str) else ""
 
-    def texts(self, key: str) -> tuple[str, ...]:
+    def get_list(self, key: str) -> tuple[str, ...]:
         """The field as texts: a list, or one text with commas between, as people write both."""
         value = self.fields.get(key)
         if isinstance(value, str):
@@ -90,9 +90,9 @@ def read(data: bytes, where: str = "") -> Note:
     bom = BOM if data.startswith(BOM) else b""
     rest = data[len(bom) :]
     problems: list[Problem] = []
-    opening, block, closing, body = _split(rest, where, problems)
-    fields = _fields(block, where, problems) if opening else {}
-    if data.startswith(UTF16_MARKS):
+    opening, block, closing, body = _split_frontmatter(rest, where, problems)
+    fields = _parse_fields(block, where, problems) if opening else {}
+    if data.startswith(UTF16_BOMS):
         problems.append(
             Problem(
                 where,
@@ -109,20 +109,20 @@ def read(data: bytes, where: str = "") -> Note:
             )
         )
     else:
-        problems += _encoding_problem(data, where)
+        problems += _encoding_problems(data, where)
     return Note(bom, opening, block, closing, body, fields, tuple(problems))
 
 
 def write(note: Note) -> bytes:
-    return note.bom + note.opening + note.block + note.closing + note.body
+    return note.bom + note.opening_fence + note.frontmatter + note.closing_fence + note.body
 
 
-def parse(data: bytes, where: str) -> Note:
+def read_strict(data: bytes, where: str) -> Note:
     """A note that is about to be used or edited by its fields: raises `Invalid` with its first problem."""
     note = read(data, where)
     if note.problems:
         problem = note.problems[0]
-        raise Invalid(f"{problem.where}: {problem.message}", problem.hint)
+        raise InvalidInputError(f"{problem.where}: {problem.message}", problem.hint)
     return note
 
 
@@ -130,21 +130,21 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
     """The note with the top-level `key` written as `lines`: in the place of its old lines, else at the end of the
     frontmatter (a new one when there is none). Every other byte stays. The fields of the result are read anew."""
     written = "".join(line + note.eol for line in lines).encode()
-    if not note.opening:
+    if not note.opening_fence:
         fence = f"---{note.eol}".encode()
         return read(note.bom + fence + written + fence + note.body)
-    start, end = span(note.block, key)
+    start, end = key_span(note.frontmatter, key)
     changed = read(
         note.bom
-        + note.opening
-        + note.block[:start]
+        + note.opening_fence
+        + note.frontmatter[:start]
         + written
-        + note.block[end:]
-        + note.closing
+        + note.frontmatter[end:]
+        + note.closing_fence
         + note.body
     )
-    if not changed.opening and changed.problems:
-        raise Invalid(
+    if not changed.opening_fence and changed.problems:
+        raise InvalidInputError(
             f"with {key!r} it could not be read any more: {changed.problems[0].message}",
             "take lines out of its frontmatter",
         )
@@ -154,7 +154,7 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
         for fields in (note.fields, changed.fields)
     )
     if next(others) != next(others) or len(changed.problems) > len(note.problems):
-        raise Invalid(
+        raise InvalidInputError(
             f"its frontmatter is written in a way in which {key!r} cannot be changed alone",
             "write it as `key: value` lines",
         )
@@ -170,30 +170,31 @@ def insert_body_line(note: Note, line: str, before: int) -> Note:
     return note._replace(body=b"".join(lines))
 
 
-def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, bytes, bytes, bytes]:
-    fence = _FENCE.match(rest)
+def _split_frontmatter(
+    rest: bytes, where: str, problems: list[Problem]
+) -> tuple[bytes, bytes, bytes, bytes]:
+    fence = _OPENING_FENCE_RE.match(rest)
     if not fence or not fence[1]:
         return b"", b"", b"", rest
-    closing = _CLOSING.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
+    closing = _CLOSING_FENCE_RE.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
     own = block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
     if closing and (
-        len(block) + len(closing[0]) > MAX_OWN_BYTES or block.count(b"\n") > MAX_FRONTMATTER_LINES
+        len(block) + len(closing[0]) > MAX_BYTES_WITHOUT_EVENTS
+        or block.count(b"\n") > MAX_FRONTMATTER_LINES
     ):
-        own = _NAMED.sub(b"", block)
-        if len(own) + len(closing[0]) > MAX_OWN_BYTES:
+        own = _EVENT_LINES_RE.sub(b"", block)
+        if len(own) + len(closing[0]) > MAX_BYTES_WITHOUT_EVENTS:
             closing, block = None, block[:4096]
     lines = block.decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     if not closing:
-        if _KEY.match(first):
-            message = (
-                f"the frontmatter has no closing ---, or is larger than {MAX_OWN_BYTES // 1024} KB"
-            )
+        if _FIRST_KEY_RE.match(first):
+            message = f"the frontmatter has no closing ---, or is larger than {MAX_BYTES_WITHOUT_EVENTS // 1024} KB"
             problems.append(Problem(f"{where}:1", message, "end it with a line of three dashes"))
         return b"", b"", b"", rest
-    if lines and not lines[0].strip() and first and not _KEY.match(first):
+    if lines and not lines[0].strip() and first and not _FIRST_KEY_RE.match(first):
         return b"", b"", b"", rest  # a thematic break at the top of a note that has no frontmatter
-    if len(_EOL.findall(own)) > MAX_FRONTMATTER_LINES:
+    if len(_EOL_RE.findall(own)) > MAX_FRONTMATTER_LINES:
         problems.append(
             Problem(
                 f"{where}:1",
@@ -205,12 +206,12 @@ def _split(rest: bytes, where: str, problems: list[Problem]) -> tuple[bytes, byt
     return rest[: fence.end()], block, rest[closing.start() : closing.end()], rest[closing.end() :]
 
 
-def _fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
+def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
     try:
         text = block.decode()
     except UnicodeDecodeError:
         return {}  # named as an encoding problem of the whole note
-    if marker := _MARKER.search(text):
+    if marker := _CONFLICT_MARKER_RE.search(text):
         line = text.count("\n", 0, marker.start()) + 2
         problems.append(
             Problem(
@@ -219,10 +220,10 @@ def _fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
                 "choose the lines to keep and delete the markers",
             )
         )
-        return _salvaged(text)
+        return _salvage_fields(text)
     try:
-        fields, complaints = load(text)
-    except Unreadable as error:
+        fields, complaints = load_fields(text)
+    except FrontmatterError as error:
         hint = (
             "put the value in quotes"
             if "mapping values" in error.message
@@ -235,28 +236,28 @@ def _fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
                 hint,
             )
         )
-        return _salvaged(text)
+        return _salvage_fields(text)
     problems += [
         Problem(f"{where}:{line + 1}", message, "edit the line") for line, message in complaints
     ]
     return fields
 
 
-def _salvaged(text: str) -> Fields:
+def _salvage_fields(text: str) -> Fields:
     """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its id, its title and
     its status still hold. Only for showing and finding; `parse` refuses such a note."""
     found: Fields = {}
-    for key, value in _SIMPLE.findall(text):
+    for key, value in _SIMPLE_FIELD_RE.findall(text):
         if value[0] not in "[{&*!|>%@`\"'":
             found.setdefault(key, value)
     return found
 
 
-def _encoding_problem(data: bytes, where: str) -> list[Problem]:
+def _encoding_problems(data: bytes, where: str) -> list[Problem]:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        line = len(_EOL.findall(data[: error.start])) + 1
+        line = len(_EOL_RE.findall(data[: error.start])) + 1
         return [
             Problem(
                 f"{where}:{line}",
@@ -267,7 +268,7 @@ def _encoding_problem(data: bytes, where: str) -> list[Problem]:
     return []
 
 
-def span(block: bytes, key: str) -> tuple[int, int]:
+def key_span(block: bytes, key: str) -> tuple[int, int]:
     """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
     follow, comments among these included. Both ends are the block's end when it has no such key."""
     head = re.compile(

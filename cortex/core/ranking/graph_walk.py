@@ -9,14 +9,14 @@ from typing import NamedTuple, TypeAlias
 Neighbours: TypeAlias = Callable[[Sequence[int]], Mapping[int, Sequence[int]]]
 
 
-class Reached(NamedTuple):
+class ReachedNodes(NamedTuple):
     """Places with their distance from the start, nearest first."""
 
     depths: dict[int, int]
-    cut: bool  # there are more within the depth than were asked for
+    is_truncated: bool  # there are more within the depth than were asked for
 
 
-def around(start: int, depth: int, most: int, neighbours: Neighbours) -> Reached:
+def breadth_first(start: int, depth: int, most: int, neighbours: Neighbours) -> ReachedNodes:
     """Breadth first from `start` to `depth` steps, at most `most` places with the start."""
     depths = {start: 0}
     level = [start]
@@ -28,16 +28,16 @@ def around(start: int, depth: int, most: int, neighbours: Neighbours) -> Reached
                 if other in depths:
                     continue
                 if len(depths) >= most:
-                    return Reached(depths, True)
+                    return ReachedNodes(depths, True)
                 depths[other] = distance
                 fresh.append(other)
         if not fresh:
             break
         level = fresh
-    return Reached(depths, False)
+    return ReachedNodes(depths, False)
 
 
-def path(start: int, goal: int, depth: int, neighbours: Neighbours) -> tuple[int, ...]:
+def shortest_path(start: int, goal: int, depth: int, neighbours: Neighbours) -> tuple[int, ...]:
     """A shortest way of at most `depth` steps, both ends included; empty when there is none.
 
     Searched from both ends, the smaller front first. Every level is taken whole, so the first meeting is a shortest way:
@@ -59,14 +59,14 @@ def path(start: int, goal: int, depth: int, neighbours: Neighbours) -> tuple[int
                     fresh.append(one)
         met = next((one for one in fresh if one in other), None)
         if met is not None:
-            return (*reversed(_back(met, before)), *_back(met, behind)[1:])
+            return (*reversed(_trace_back(met, before)), *_trace_back(met, behind)[1:])
         if not fresh:
             break
         fronts[0 if forth else 1] = fresh
     return ()
 
 
-def _back(place: int, came: Mapping[int, int]) -> list[int]:
+def _trace_back(place: int, came: Mapping[int, int]) -> list[int]:
     found = [place]
     while came[place] != place:
         place = came[place]

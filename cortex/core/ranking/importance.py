@@ -10,14 +10,16 @@ from __future__ import annotations
 from math import log, log2
 from typing import NamedTuple
 
-DAY, HOUR = 86_400, 3_600  # seconds
+DAY_SECONDS, HOUR = 86_400, 3_600  # seconds
 
 # Seed 003 lets architecture, decisions and code not decay, seed 002 decisions and rejections.
-IMMORTAL = frozenset({"decision", "rejection", "architecture", "code_description", "code"})
+NON_DECAYING_TYPES = frozenset(
+    {"decision", "rejection", "architecture", "code_description", "code"}
+)
 
 # Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed 003's; the others are
 # ours, each as the one of these that it is most like. A kind that does not stand here does not fade.
-HALF_LIVES = {
+HALF_LIFE_DAYS = {
     "pattern": 60.0, "gotcha": 45.0, "context": 30.0, "progress": 7.0,
     "learning": 60.0, "discovery": 60.0, "config": 60.0, "reference": 60.0, "bugfix": 45.0, "note": 30.0, "question": 30.0,
 }  # fmt: skip
@@ -34,21 +36,21 @@ TYPE_WEIGHTS = {
 
 # How much stands out at first, by kind: seed 002's events, under our names; the second line is ours, by likeness. The
 # same numbers are the confidence of what says none.
-SALIENCE = {
+TYPE_SALIENCE = {
     "decision": 0.9, "rejection": 0.9, "plan": 0.85, "preference": 0.8, "bugfix": 0.75, "progress": 0.7, "learning": 0.7, "action": 0.6,
     "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
 }  # fmt: skip
-OTHER_SALIENCE = 0.5
-FADING, FADING_OF_KNOWLEDGE = (
+DEFAULT_SALIENCE = 0.5
+HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = (
     0.995,
     0.998,
 )  # what an hour leaves of it: seed 002, and its own later correction for knowledge
-KNOWLEDGE = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
-REINFORCED = 1.2  # by each use, up to 1: seed 002
+KNOWLEDGE_TYPES = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
+USE_GAIN = 1.2  # by each use, up to 1: seed 002
 
 DEFAULT_PRIORITY = 5  # of 1 to 10, for what says none
-RECENCY = 14.0  # days after which a rank is halved: seed 003
-MOST_USES = 10**9  # more is a fault of the counting
+RECENCY_DAYS = 14.0  # days after which a rank is halved: seed 003
+MAX_USES = 10**9  # more is a fault of the counting
 
 
 class Signals(NamedTuple):
@@ -68,25 +70,25 @@ class Signals(NamedTuple):
     most_uses: int = 0  # the same
 
 
-class Score(NamedTuple):
+class ScoreBreakdown(NamedTuple):
     """The one number by which lists are ordered, 0 to 5, and all that it and its companions consist of."""
 
     score: float
     parts: dict[str, float]
 
 
-def score(signals: Signals, now: float) -> Score:
+def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
     """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and effective confidence, each
     with what it is made of: a person can do the sums again."""
     added = dict(
         zip(
             ("base", "access", "recent", "incoming", "type", "age"),
-            _addends(signals, now),
+            _score_terms(signals, now),
             strict=True,
         )
     )
-    total = _within(sum(added.values()), 0.0, 5.0)
-    base, gain, left = _salience(signals, now)
+    total = _clamp(sum(added.values()), 0.0, 5.0)
+    base, gain, left = _salience_factors(signals, now)
     salient = {
         "salience_base": base,
         "salience_gain": gain,
@@ -105,32 +107,32 @@ def score(signals: Signals, now: float) -> Score:
     fading = {"half_life": life} if life is not None else {}
     fading |= {
         "days": _days_since_touch(signals, now),
-        "confidence": _confidence(signals),
-        "effective_confidence": decayed(signals, now),
+        "confidence": _confidence_or_default(signals),
+        "effective_confidence": effective_confidence(signals, now),
     }
-    return Score(total, added | salient | ranked | fading)
+    return ScoreBreakdown(total, added | salient | ranked | fading)
 
 
-def importance(signals: Signals, now: float) -> float:
+def total_score(signals: Signals, now: float) -> float:
     """`score` as one number, without its parts."""
-    return _within(sum(_addends(signals, now)), 0.0, 5.0)
+    return _clamp(sum(_score_terms(signals, now)), 0.0, 5.0)
 
 
 def salience(signals: Signals, now: float) -> float:
     """How much it stands out now, 0 to 1: seed 002. Halves in under six days, of knowledge in fourteen."""
-    base, gain, left = _salience(signals, now)
+    base, gain, left = _salience_factors(signals, now)
     return min(base * gain, 1.0) * left
 
 
 def rank(signals: Signals, now: float) -> float:
     """Its place among what a session is given, 0 to 1: seed 003."""
     *terms, recency = _rank_terms(signals, now)
-    return _within(sum(terms) * recency, 0.0, 1.0)
+    return _clamp(sum(terms) * recency, 0.0, 1.0)
 
 
-def decayed(signals: Signals, now: float) -> float:
+def effective_confidence(signals: Signals, now: float) -> float:
     """The effective confidence, 0 to 1: what was said once, less what time has taken since the last touch. Seed 003."""
-    life, confidence = half_life(signals), _confidence(signals)
+    life, confidence = half_life(signals), _confidence_or_default(signals)
     return (
         confidence if life is None else confidence * 0.5 ** (_days_since_touch(signals, now) / life)
     )
@@ -138,11 +140,13 @@ def decayed(signals: Signals, now: float) -> float:
 
 def half_life(signals: Signals) -> float | None:
     """Days after which half of the confidence is left, longer with every use and with centrality; None: it does not fade."""
-    days = None if endures(signals) else HALF_LIVES.get(signals.type or "note")
+    days = None if is_non_decaying(signals) else HALF_LIFE_DAYS.get(signals.type or "note")
     return (
         None
         if days is None
-        else days * (1.0 + log2(1.0 + _count(signals.uses)) * 0.3) * (1.0 + centrality(signals))
+        else days
+        * (1.0 + log2(1.0 + _clamp_count(signals.uses)) * 0.3)
+        * (1.0 + centrality(signals))
     )
 
 
@@ -152,28 +156,28 @@ def centrality(signals: Signals) -> float:
     return 0.0 if incoming <= 0 else 1.0 if incoming >= most else incoming / most
 
 
-def endures(signals: Signals) -> bool:
+def is_non_decaying(signals: Signals) -> bool:
     """Whether time takes nothing from it: decisions, rejections, architecture, and what a person has pinned."""
-    return signals.pinned or signals.type in IMMORTAL
+    return signals.pinned or signals.type in NON_DECAYING_TYPES
 
 
-def touched(signals: Signals) -> float:
+def last_touched(signals: Signals) -> float:
     """When it was last changed or used."""
     used, changed = signals.used, signals.changed
     return changed if used is None or not used > changed else used
 
 
-def age(since: float, now: float) -> float:
+def age_seconds(since: float, now: float) -> float:
     """Seconds from a time to now; none when the time is to come or is no number."""
     passed = now - since
     return passed if passed > 0 else 0.0
 
 
-def _addends(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
+def _score_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
     """Seed 001: base, uses, use in the last day, incoming edges, kind, and days since the last touch."""
-    uses, incoming = _count(signals.uses), _count(signals.incoming)
-    recent = uses > 0 and signals.used is not None and age(signals.used, now) <= DAY
-    faded = 0.0 if endures(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
+    uses, incoming = _clamp_count(signals.uses), _clamp_count(signals.incoming)
+    recent = uses > 0 and signals.used is not None and age_seconds(signals.used, now) <= DAY_SECONDS
+    faded = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
     return (
         0.5,
         min(0.1 * uses, 1.0),
@@ -184,14 +188,14 @@ def _addends(signals: Signals, now: float) -> tuple[float, float, float, float, 
     )
 
 
-def _salience(signals: Signals, now: float) -> tuple[float, float, float]:
+def _salience_factors(signals: Signals, now: float) -> tuple[float, float, float]:
     """What it began with, by how much its uses raise that, and what the hours since the last touch leave of it."""
-    gain = REINFORCED ** min(_count(signals.uses), 50)  # 1.2 to the 50 raises anything above 1
-    if endures(signals):
-        return SALIENCE.get(signals.type, OTHER_SALIENCE), gain, 1.0
-    rate = FADING_OF_KNOWLEDGE if signals.type in KNOWLEDGE else FADING
+    gain = USE_GAIN ** min(_clamp_count(signals.uses), 50)  # 1.2 to the 50 raises anything above 1
+    if is_non_decaying(signals):
+        return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE), gain, 1.0
+    rate = HOURLY_DECAY_OF_KNOWLEDGE if signals.type in KNOWLEDGE_TYPES else HOURLY_DECAY
     return (
-        SALIENCE.get(signals.type, OTHER_SALIENCE),
+        TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE),
         gain,
         rate ** (_days_since_touch(signals, now) * 24),
     )
@@ -201,35 +205,37 @@ def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, floa
     """Seed 003: five addends, and the factor for recency. Ten thousand notes are ranked at a time, so it hurries."""
     uses, priority = signals.uses, signals.priority
     return (
-        0.5 * _confidence(signals),
-        0.2 * DEFAULT_PRIORITY / 10 if priority is None else 0.02 * _within(priority, 1, 10),
+        0.5 * _confidence_or_default(signals),
+        0.2 * DEFAULT_PRIORITY / 10 if priority is None else 0.02 * _clamp(priority, 1, 10),
         0.15 * centrality(signals) if signals.incoming else 0.0,
-        0.15 * _share_of_use(uses, signals.most_uses) if uses else 0.0,
+        0.15 * _use_share(uses, signals.most_uses) if uses else 0.0,
         0.1 if signals.same_branch else 0.0,
-        1.0 if signals.pinned else 1.0 / (1.0 + age(touched(signals), now) / (RECENCY * DAY)),
+        1.0
+        if signals.pinned
+        else 1.0 / (1.0 + age_seconds(last_touched(signals), now) / (RECENCY_DAYS * DAY_SECONDS)),
     )
 
 
-def _share_of_use(uses: int, most: int) -> float:
-    uses = _count(uses)
-    return log(uses + 1) / log(max(uses, _count(most), 1) + 1)
+def _use_share(uses: int, most: int) -> float:
+    uses = _clamp_count(uses)
+    return log(uses + 1) / log(max(uses, _clamp_count(most), 1) + 1)
 
 
-def _confidence(signals: Signals) -> float:
+def _confidence_or_default(signals: Signals) -> float:
     """What somebody said, else what is usual for its kind."""
     said = signals.confidence
     if said is None or said != said:  # noqa: PLR0124  no number
-        return SALIENCE.get(signals.type, OTHER_SALIENCE)
-    return _within(said, 0.0, 1.0)
+        return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE)
+    return _clamp(said, 0.0, 1.0)
 
 
 def _days_since_touch(signals: Signals, now: float) -> float:
-    return age(touched(signals), now) / DAY
+    return age_seconds(last_touched(signals), now) / DAY_SECONDS
 
 
-def _count(number: int) -> int:
-    return min(max(number, 0), MOST_USES)
+def _clamp_count(number: int) -> int:
+    return min(max(number, 0), MAX_USES)
 
 
-def _within(value: float, low: float, high: float) -> float:
+def _clamp(value: float, low: float, high: float) -> float:
     return low if value < low else min(value, high)

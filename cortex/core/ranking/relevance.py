@@ -12,53 +12,57 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
-from cortex.core.text.prompt import bounded
-from cortex.core.text.tokenizer import STOP, Stem, analyse, chunks
+from cortex.core.text.prompt import truncate_prompt
+from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
-MOST_SAID = 48  # words that are looked up
-PROSE, CODE, ASKING = (
+MAX_TERMS = 48  # words that are looked up
+PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = (
     1.0,
     0.35,
     0.8,
 )  # weights by where a word stands; `ASKING` is of words that ask for anything: they count beside others only
-NAMED = 1.5  # of a file name or an identifier, beside where it stands
-_ERRORS = 5  # lines with the message of an error that weigh like prose
-_LONGEST_LINE, _LONGEST_CHUNK = (
+NAME_WEIGHT = 1.5  # of a file name or an identifier, beside where it stands
+_MAX_ERROR_LINES = 5  # lines with the message of an error that weigh like prose
+_MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = (
     2_000,
     200,
 )  # characters; of more only the beginning is read, and nothing of a chunk (base64)
 
 # The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words of the prompt weigh.
-HEAVIEST = 5  # words that a share is taken of
-SHARE = 0.6
-LEAST = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
-UNKNOWN = 0.7  # of the weight of a word that no note holds: what is about something else altogether is about nothing here
-SOFTENED = 0.6  # the power of a word's rarity that it weighs: what a question is made of is seldom rare in a vault on its subject
-TO_DO = 0.9  # the share that an action has to cover: it is worded like what anybody asks for
-BEHIND = 0.85  # of the score of the best; what covers less is not told beside it
-COMMON = 0.6  # share of the notes; a word that more of them hold tells nothing
-FEW = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
-_RARE = 0.06  # the same; a name that so few notes hold tells enough by itself
-_HEAD, _BODY, _LONG, _USUAL_LENGTH = (
+HEAVIEST_TERMS = 5  # words that a share is taken of
+MIN_PROMPT_SHARE = 0.6
+MIN_SCORE = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
+UNKNOWN_TERM_WEIGHT = 0.7  # of the weight of a word that no note holds: what is about something else altogether is about nothing here
+RARITY_EXPONENT = 0.6  # the power of a word's rarity that it weighs: what a question is made of is seldom rare in a vault on its subject
+MIN_ACTION_SHARE = (
+    0.9  # the share that an action has to cover: it is worded like what anybody asks for
+)
+MIN_SHARE_OF_BEST = 0.85  # of the score of the best; what covers less is not told beside it
+COMMON_TERM_SHARE = 0.6  # share of the notes; a word that more of them hold tells nothing
+MIN_COLLECTION_SIZE = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
+_RARE_NAME_SHARE = 0.06  # the same; a name that so few notes hold tells enough by itself
+_HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT, _HALFWAY_BODY_TERMS = (
     1.5,
     1.0,
     0.4,
     100.0,
 )  # of a match in the title, in a short text, in an endless one; terms halfway
-_NAMED_BODY = 0.8  # the least of a name in any text: nobody writes one by chance
+_MIN_NAME_MATCH_WEIGHT = 0.8  # the least of a name in any text: nobody writes one by chance
 
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-_TRACE = re.compile(
+_CODE_FENCE_RE = re.compile(r"\s{0,3}(?:```|~~~)")
+_LOG_LINE_RE = re.compile(
     r"\s*(?:at [\w$.<]+[(:]|File \"|Traceback |Caused by:|\.\.\. \d+ more|#\d+ |goroutine \d|[+-]{3} |@@ |[$>%] "
     r"|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\d+ \||(?:DEBUG|INFO|WARN|WARNING|TRACE|ERROR|FATAL)\b)"
 )
-_ERROR = re.compile(
+_ERROR_MESSAGE_RE = re.compile(
     r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
 )
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}")
-_COMMAND = re.compile(r"\s*/[\w:-]+(?=\s|$)")
+_IDENTIFIER_SEAM_RE = re.compile(
+    r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
+)
+_SLASH_COMMAND_RE = re.compile(r"\s*/[\w:-]+(?=\s|$)")
 
-ASKED = frozenset(
+GENERIC_WORDS = frozenset(
     """able above across actually add advice after again against ahead all along already also always another answer anything apply appreciate around ask awesome
     back bad basically before begin behind below beside best better between bit both break bug call can't cannot cause change check clean code come command commit complete
     completely continue cool correct create current currently cut day debug delete describe detail diff different do document done
@@ -80,199 +84,232 @@ ASKED = frozenset(
 """Words with which people ask for any work at all; they say next to nothing about what it is on."""
 
 
-class Said(NamedTuple):
+class PromptTerm(NamedTuple):
     """A word of a prompt, as the index may have it: any of `terms`, or the terms of `row` one after the other."""
 
     terms: tuple[str, ...]
-    row: tuple[str, ...]
+    phrase: tuple[str, ...]
     weight: float
-    named: bool  # a file name or an identifier
-    telling: bool  # says what the prompt is about
+    is_name: bool  # a file name or an identifier
+    is_informative: bool  # says what the prompt is about
 
 
-class Held(NamedTuple):
+class TermPostings(NamedTuple):
     """Where an index has a word: how many notes hold it; which do so in title or tags, and which in their text. A common word
     need not say which."""
 
-    holding: int
-    head: AbstractSet[int] = frozenset()
-    body: AbstractSet[int] = frozenset()
+    document_count: int
+    head_documents: AbstractSet[int] = frozenset()
+    body_documents: AbstractSet[int] = frozenset()
 
 
-class _Weighed(NamedTuple):
+class _WeightedTerm(NamedTuple):
     """A word with where the index has it and what it weighs."""
 
-    word: Said
-    where: Held
+    term: PromptTerm
+    postings: TermPostings
     weight: float
 
 
-class Bearing(NamedTuple):
+class RelevantNote(NamedTuple):
     """A note that bears on a prompt."""
 
     score: float
     number: int
-    share: float = (
+    prompt_share: float = (
         1.0  # of what the heaviest words of the prompt weigh; a title counts for more than it says
     )
 
 
-def is_idle(prompt: str) -> bool:
+def is_uninformative(prompt: str) -> bool:
     """Whether a prompt holds no word that tells anything: told without a stemmer, and so without the index."""
-    return not any(one.telling for one in said(prompt, lambda word: word.removesuffix("s")))
+    return not any(
+        one.is_informative for one in prompt_terms(prompt, lambda word: word.removesuffix("s"))
+    )
 
 
-def said(prompt: str, stem: Stem) -> tuple[Said, ...]:
+def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
     """The words of a prompt, those that may tell most first; none of a prompt that holds no word."""
-    asked = {stem(word.replace("'", "")) for word in ASKED} | ASKED
-    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Said] = {}
-    for line, weight in _lines(bounded(prompt)):
-        for chunk in chunks(line):
-            if len(chunk) > _LONGEST_CHUNK:
+    asked = {stem(word.replace("'", "")) for word in GENERIC_WORDS} | GENERIC_WORDS
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], PromptTerm] = {}
+    for line, weight in _weighted_lines(truncate_prompt(prompt)):
+        for chunk in split_chunks(line):
+            if len(chunk) > _MAX_CHUNK_CHARACTERS:
                 continue
-            for one in _said(chunk, stem, weight, asked):
-                key = (one.terms, one.row)
+            for one in _chunk_terms(chunk, stem, weight, asked):
+                key = (one.terms, one.phrase)
                 if key not in found or found[key].weight < one.weight:
                     found[key] = one
-    return tuple(sorted(found.values(), key=lambda one: -one.weight)[:MOST_SAID])
+    return tuple(sorted(found.values(), key=lambda one: -one.weight)[:MAX_TERMS])
 
 
-def rarity(holding: int, live: int) -> float:
+def normalized_idf(holding: int, live: int) -> float:
     """How much it tells that a note holds a word which so many of the `live` notes hold: BM25's idf, from 0 to 1."""
     most = math.log(1 + (live - 0.5) / 1.5) if live > 1 else 1.0
     return min(1.0, max(0.0, math.log(1 + max(0.0, live - holding + 0.5) / (holding + 0.5)) / most))
 
 
-def is_common(holding: int, live: int) -> bool:
+def is_common_term(holding: int, live: int) -> bool:
     """Whether a word tells nothing, since so many notes hold it."""
-    return holding > COMMON * max(live, FEW)
+    return holding > COMMON_TERM_SHARE * max(live, MIN_COLLECTION_SIZE)
 
 
-def bearing(
-    words: Sequence[Said], held: Sequence[Held], live: int, length: Callable[[int], int]
-) -> list[Bearing]:
+def find_relevant_notes(
+    words: Sequence[PromptTerm],
+    held: Sequence[TermPostings],
+    live: int,
+    length: Callable[[int], int],
+) -> list[RelevantNote]:
     """The notes that bear on what was said, best first. `held` tells where each word stands, `length` how many words a
     note's text has."""
-    live = max(live, FEW)
+    live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
-        _Weighed(word, where, _weight(word, where, live))
+        _WeightedTerm(word, where, _term_weight(word, where, live))
         for word, where in zip(words, held, strict=True)
     ]
-    whole = sum(sorted((one.weight for one in weighed), reverse=True)[:HEAVIEST])
+    whole = sum(sorted((one.weight for one in weighed), reverse=True)[:HEAVIEST_TERMS])
     covering: dict[int, list[int]] = {}
     for place, one in enumerate(weighed):
-        if not is_common(one.where.holding, live):
-            for number in one.where.head | one.where.body:
+        if not is_common_term(one.postings.document_count, live):
+            for number in one.postings.head_documents | one.postings.body_documents:
                 covering.setdefault(number, []).append(place)
-    rare = _RARE * live
+    rare = _RARE_NAME_SHARE * live
     found = (
-        _covered(number, weighed, places, length(number), rare)
+        _score_note(number, weighed, places, length(number), rare)
         for number, places in covering.items()
     )
     good = (
-        one._replace(share=one.score / whole)
+        one._replace(prompt_share=one.score / whole)
         for one in found
-        if one is not None and one.score >= max(LEAST, SHARE * whole)
+        if one is not None and one.score >= max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
     )
     return sorted(good, key=lambda one: (-one.score, one.number))
 
 
-def beside(scores: Iterable[float]) -> float:
+def score_cutoff(scores: Iterable[float]) -> float:
     """What a note has to score at least to be told beside the best of those that may be told."""
-    return BEHIND * max(scores, default=0.0)
+    return MIN_SHARE_OF_BEST * max(scores, default=0.0)
 
 
-def _covered(
-    number: int, weighed: Sequence[_Weighed], places: Sequence[int], length: int, rare: float
-) -> Bearing | None:
+def _score_note(
+    number: int, weighed: Sequence[_WeightedTerm], places: Sequence[int], length: int, rare: float
+) -> RelevantNote | None:
     """How much of a prompt a note covers; None when that is one word that would not do by itself."""
-    body = _LONG + (_BODY - _LONG) / (1 + length / _USUAL_LENGTH)
+    body = _LONG_BODY_MATCH_WEIGHT + (_BODY_MATCH_WEIGHT - _LONG_BODY_MATCH_WEIGHT) / (
+        1 + length / _HALFWAY_BODY_TERMS
+    )
     score, telling, alone = 0.0, 0, False
     for place in places:
         word, where, weight = weighed[place]
-        in_head = number in where.head
-        score += weight * (_HEAD if in_head else max(body, _NAMED_BODY) if word.named else body)
-        telling += word.telling
-        alone = alone or (word.telling and (in_head or (word.named and where.holding <= rare)))
-    return Bearing(round(score, 6), number) if alone or telling > 1 else None
+        in_head = number in where.head_documents
+        score += weight * (
+            _HEAD_MATCH_WEIGHT
+            if in_head
+            else max(body, _MIN_NAME_MATCH_WEIGHT)
+            if word.is_name
+            else body
+        )
+        telling += word.is_informative
+        alone = alone or (
+            word.is_informative and (in_head or (word.is_name and where.document_count <= rare))
+        )
+    return RelevantNote(round(score, 6), number) if alone or telling > 1 else None
 
 
-def _weight(word: Said, where: Held, live: int) -> float:
-    holding = where.holding
+def _term_weight(word: PromptTerm, where: TermPostings, live: int) -> float:
+    holding = where.document_count
     if holding:
-        return word.weight * math.pow(rarity(holding, live), SOFTENED)
-    if not word.telling:
+        return word.weight * math.pow(normalized_idf(holding, live), RARITY_EXPONENT)
+    if not word.is_informative:
         return 0.0  # what people say to ask for anything is about nothing else
     return (
-        UNKNOWN * word.weight / (NAMED if word.named else 1.0)
+        UNKNOWN_TERM_WEIGHT * word.weight / (NAME_WEIGHT if word.is_name else 1.0)
     )  # nor does a name tell more that was never heard of here
 
 
-def _lines(text: str) -> Iterator[tuple[str, float]]:
+def _weighted_lines(text: str) -> Iterator[tuple[str, float]]:
     """The lines of a prompt with what a word in each weighs."""
     lines = text.splitlines()
-    if lines and (command := _COMMAND.match(lines[0])):
+    if lines and (command := _SLASH_COMMAND_RE.match(lines[0])):
         lines[0] = lines[0][command.end() :]
     fenced, errors = False, 0
     for raw in lines:
-        line = raw[:_LONGEST_LINE]
-        if _FENCE.match(line):
+        line = raw[:_MAX_LINE_CHARACTERS]
+        if _CODE_FENCE_RE.match(line):
             fenced = not fenced
             continue
         weight = (
-            CODE
-            if fenced or line.startswith(("    ", "\t")) or _TRACE.match(line) or _is_signs(line)
-            else PROSE
+            CODE_WEIGHT
+            if fenced
+            or line.startswith(("    ", "\t"))
+            or _LOG_LINE_RE.match(line)
+            or _is_mostly_symbols(line)
+            else PROSE_WEIGHT
         )
-        if weight == CODE and errors < _ERRORS and _ERROR.search(line):
-            weight, errors = PROSE, errors + 1
+        if weight == CODE_WEIGHT and errors < _MAX_ERROR_LINES and _ERROR_MESSAGE_RE.search(line):
+            weight, errors = PROSE_WEIGHT, errors + 1
         yield line, weight
 
 
-def _is_signs(line: str) -> bool:
+def _is_mostly_symbols(line: str) -> bool:
     """Whether a line has too few letters to be a sentence."""
     return len(line) > 20 and 10 * sum(map(str.isalpha, line)) < 6 * len(line.replace(" ", ""))
 
 
-def _said(chunk: str, stem: Stem, weight: float, asked: AbstractSet[str]) -> Iterator[Said]:
-    named = _is_name(chunk)
+def _chunk_terms(
+    chunk: str, stem: Stemmer, weight: float, asked: AbstractSet[str]
+) -> Iterator[PromptTerm]:
+    named = _is_code_name(chunk)
     lowered = chunk.casefold()
-    for word in analyse(chunk, stem):
-        parts = tuple(part for part in word.parts if len(part) > 1 and not part.isdecimal())
-        if not parts or lowered in STOP:
+    for word in tokenize_chunk(chunk, stem):
+        parts = tuple(part for part in word.part_terms if len(part) > 1 and not part.isdecimal())
+        if not parts or lowered in STOP_WORDS:
             continue
-        if not word.wholes:  # of a script without spaces a run is many words
+        if not word.whole_terms:  # of a script without spaces a run is many words
             telling = any(part not in asked for part in parts) and lowered not in asked
-            share = weight if telling else ASKING * weight
+            share = weight if telling else GENERIC_WEIGHT * weight
             yield from (
-                Said((part,), (), share / len(parts) ** 0.5, False, telling) for part in parts
+                PromptTerm((part,), (), share / len(parts) ** 0.5, False, telling) for part in parts
             )
         elif "/" in chunk or "." in chunk:
-            yield from _path(chunk, stem, weight * (NAMED if named else 1.0), named)
+            yield from _path_terms(chunk, stem, weight * (NAME_WEIGHT if named else 1.0), named)
         else:
             telling = any(part not in asked for part in parts)
-            heavy = weight * (NAMED if named else 1.0) if telling else ASKING * weight
-            yield Said(
-                word.wholes, word.parts if len(word.parts) > 1 else (), heavy, named, telling
+            heavy = weight * (NAME_WEIGHT if named else 1.0) if telling else GENERIC_WEIGHT * weight
+            yield PromptTerm(
+                word.whole_terms,
+                word.part_terms if len(word.part_terms) > 1 else (),
+                heavy,
+                named,
+                telling,
             )
 
 
-def _path(chunk: str, stem: Stem, weight: float, named: bool) -> Iterator[Said]:
+def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterator[PromptTerm]:
     """A path is known by any of its ends: people write it from the root, from the project, or its last name alone."""
     steps = [step for step in chunk.split("/") if step]
     ends = ["/".join(steps[at:]) for at in range(max(0, len(steps) - 6), len(steps))]
     terms = tuple(
-        dict.fromkeys(whole for end in ends for word in analyse(end, stem) for whole in word.wholes)
+        dict.fromkeys(
+            whole
+            for end in ends
+            for word in tokenize_chunk(end, stem)
+            for whole in word.whole_terms
+        )
     )
-    last = analyse(steps[-1], stem) if steps else ()
-    row = last[0].parts if len(last) == 1 and len(last[0].parts) > 1 else ()
+    last = tokenize_chunk(steps[-1], stem) if steps else ()
+    row = last[0].part_terms if len(last) == 1 and len(last[0].part_terms) > 1 else ()
     if terms or row:
-        yield Said(terms, row, weight, named, telling=True)
+        yield PromptTerm(terms, row, weight, named, is_informative=True)
 
 
-def _is_name(chunk: str) -> bool:
+def _is_code_name(chunk: str) -> bool:
     """Whether this names something in code: a file, a function, a class, an option."""
     letters = sum(map(str.isalpha, chunk))
     return letters > 3 and (
-        "_" in chunk or "/" in chunk or "::" in chunk or "." in chunk or bool(_CAMEL.search(chunk))
+        "_" in chunk
+        or "/" in chunk
+        or "::" in chunk
+        or "." in chunk
+        or bool(_IDENTIFIER_SEAM_RE.search(chunk))
     )

@@ -15,104 +15,115 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, pairwise, product
 from math import ceil
 
-from cortex.core.model.caller import Progress, silent
-from cortex.core.text.tokenizer import STOP, analyse, chunks
+from cortex.core.model.caller import ProgressCallback, no_progress
+from cortex.core.text.tokenizer import STOP_WORDS, split_chunks, tokenize_chunk
 
-SUGGESTED, STRONG = 0.4, 0.6
+SIMILAR_THRESHOLD, DUPLICATE_THRESHOLD = 0.4, 0.6
 """From which likeness on two records may say the same, and from which they most likely do (both as in the third seed
 system, where a person decides as well)."""
 
-MOST_TOKENS = 4_000
+MAX_TOKENS = 4_000
 """Different words of a text that are compared; a longer text is known by its first ones."""
 
-_EVERY = 256  # texts between two reports of progress
-_SHORTEST = 3  # letters of a word
-_ASCII = re.compile(r"[a-z]{3,}")
-_JOINTS = re.compile(r"[-_./'’:0-9]+")
-_UNSPACED = re.compile(
+_PROGRESS_INTERVAL = 256  # texts between two reports of progress
+_MIN_WORD_LETTERS = 3  # letters of a word
+_ASCII_WORD_RE = re.compile(r"[a-z]{3,}")
+_WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
+_UNSPACED_SCRIPT_RE = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
 )  # scripts that are mostly written without blanks
-_ROUNDING = 1e-9  # a bound that is a whole number must not be rounded up past it
-_RARE = 30  # texts with a word up to which a list of them is faster than a number with their bits
-_MOST_BITS = 500_000_000  # in the numbers of all words together
-_BANDS = 4  # of sizes, each with its own count that is enough
+_ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
+_RARE_WORD_TEXTS = (
+    30  # texts with a word up to which a list of them is faster than a number with their bits
+)
+_MAX_BITS = 500_000_000  # in the numbers of all words together
+_SIZE_BANDS = 4  # of sizes, each with its own count that is enough
 
-Tokens = frozenset[str]
+TokenSet = frozenset[str]
 
 
-def tokens(text: str) -> Tokens:
+def token_set(text: str) -> TokenSet:
     """The words that a text is compared by: of three letters and more, case aside, without English stop words, at most
     `MOST_TOKENS`. Of scripts without blanks, pairs of characters."""
     lowered = text.casefold()
-    words = dict.fromkeys(_ASCII.findall(lowered) if lowered.isascii() else _words(lowered))
-    held = [word for word in words if word not in STOP]
-    return frozenset(held[:MOST_TOKENS])
+    words = dict.fromkeys(
+        _ASCII_WORD_RE.findall(lowered) if lowered.isascii() else _iter_words(lowered)
+    )
+    held = [word for word in words if word not in STOP_WORDS]
+    return frozenset(held[:MAX_TOKENS])
 
 
 def similarity(a: str, b: str) -> float:
     """How alike two texts are, from 0 to 1; 0 when one of them has no words."""
-    return of_tokens(tokens(a), tokens(b))
+    return jaccard(token_set(a), token_set(b))
 
 
-def of_tokens(a: Tokens, b: Tokens) -> float:
+def jaccard(a: TokenSet, b: TokenSet) -> float:
     """As `similarity`, of tokens."""
     both = len(a & b)
     return both / (len(a) + len(b) - both) if both else 0.0
 
 
-def pairs(
-    texts: Sequence[str], least: float = SUGGESTED, progress: Progress = silent
+def similar_pairs(
+    texts: Sequence[str], least: float = SIMILAR_THRESHOLD, progress: ProgressCallback = no_progress
 ) -> Iterator[tuple[int, int, float]]:
     """Every pair of texts that are alike by `least` (above 0) or more, as their places (the lower one first) and how alike they are, in no order."""
     assert 0 < least <= 1
-    copies: dict[Tokens, list[int]] = {}
+    copies: dict[TokenSet, list[int]] = {}
     for place, text in enumerate(texts):
-        if not place % _EVERY:
+        if not place % _PROGRESS_INTERVAL:
             progress("reading words", place, len(texts))
-        copies.setdefault(tokens(text), []).append(place)
+        copies.setdefault(token_set(text), []).append(place)
     copies.pop(frozenset(), None)
     for places in copies.values():  # what is copied a thousand times is compared once
         yield from ((one, other, 1.0) for one, other in combinations(places, 2))
     sets = sorted(copies, key=len)
-    for one, other, alike in _unequal(sets, least, progress):
+    for one, other, alike in _similar_set_pairs(sets, least, progress):
         yield from (
             (min(pair), max(pair), alike)
             for pair in product(copies[sets[one]], copies[sets[other]])
         )
 
 
-def _words(text: str) -> Iterator[str]:
-    for chunk in chunks(text):
-        if _UNSPACED.search(chunk):
+def _iter_words(text: str) -> Iterator[str]:
+    for chunk in split_chunks(text):
+        if _UNSPACED_SCRIPT_RE.search(chunk):
             yield from (
-                part for word in analyse(chunk, str) for part in word.parts if len(part) > 1
+                part
+                for word in tokenize_chunk(chunk, str)
+                for part in word.part_terms
+                if len(part) > 1
             )
         else:
-            yield from (word for word in _JOINTS.split(chunk) if len(word) >= _SHORTEST)
+            yield from (
+                word for word in _WORD_JOINTS_RE.split(chunk) if len(word) >= _MIN_WORD_LETTERS
+            )
 
 
-def _unequal(
-    sets: Sequence[Tokens], least: float, progress: Progress
+def _similar_set_pairs(
+    sets: Sequence[TokenSet], least: float, progress: ProgressCallback
 ) -> Iterator[tuple[int, int, float]]:
     """The pairs of different sets, which are sorted by size. What two share is counted in two parts: a pair is looked at when it
     shares many rare words, or enough common ones without these."""
     sizes = [len(words) for words in sets]
     frequency = Counter(chain.from_iterable(sets))
-    most = max(_RARE, _MOST_BITS // len(sets)) if sets else 0
-    common = {word for word, count in frequency.most_common(most) if count > _RARE}
+    most = max(_RARE_WORD_TEXTS, _MAX_BITS // len(sets)) if sets else 0
+    common = {word for word, count in frequency.most_common(most) if count > _RARE_WORD_TEXTS}
     rare: dict[str, list[int]] = {
         word: [] for word, count in frequency.items() if count > 1 and word not in common
     }
     bits = dict.fromkeys(common, 0)
     for place, words in enumerate(sets):
-        if not place % _EVERY:
+        if not place % _PROGRESS_INTERVAL:
             progress("comparing", place, len(sets))
-        first = bisect_left(sizes, ceil(least * sizes[place] - _ROUNDING))
-        allowed = ceil(least * sizes[place] - _ROUNDING) // 8  # rare words that are not yet many
+        first = bisect_left(sizes, ceil(least * sizes[place] - _ROUNDING_TOLERANCE))
+        allowed = (
+            ceil(least * sizes[place] - _ROUNDING_TOLERANCE) // 8
+        )  # rare words that are not yet many
         met = Counter(chain.from_iterable(rare[word] for word in words if word in rare))
-        columns = _columns([number for word in words if (number := bits.get(word))])
+        columns = _bit_sums([number for word in words if (number := bits.get(word))])
         looked = {other for other, count in met.items() if count > allowed and other >= first}
-        looked.update(_sharing(columns, sizes[: place + 1], first, least, allowed))
+        looked.update(_candidates(columns, sizes[: place + 1], first, least, allowed))
         digits = [column.to_bytes(place // 8 + 1, "little") for column in columns] if looked else []
         for other in looked:
             both = met[other] + sum(
@@ -129,18 +140,25 @@ def _unequal(
                 rare[word].append(place)
 
 
-def _sharing(
+def _candidates(
     columns: Sequence[int], sizes: Sequence[int], first: int, least: float, allowed: int
 ) -> Iterator[int]:
     """The texts from `first` on that may be alike to the last of `sizes` if they share no more than `allowed` rare words with it,
     by the columns of how many common ones they share."""
     place = len(sizes) - 1
-    if not _at_least(columns, _enough(sizes[first], sizes[place], least) - allowed):
+    if not _positions_at_least(
+        columns, _min_shared_words(sizes[first], sizes[place], least) - allowed
+    ):
         return
-    bounds = sorted({first + (place - first) * band // _BANDS for band in range(_BANDS + 1)})
+    bounds = sorted(
+        {first + (place - first) * band // _SIZE_BANDS for band in range(_SIZE_BANDS + 1)}
+    )
     for start, end in pairwise(bounds):
         many = (
-            _at_least(columns, _enough(sizes[start], sizes[place], least) - allowed) >> start
+            _positions_at_least(
+                columns, _min_shared_words(sizes[start], sizes[place], least) - allowed
+            )
+            >> start
             & (1 << end - start) - 1
         )
         digits = f"{many:b}"[::-1]
@@ -150,12 +168,12 @@ def _sharing(
             at = digits.find("1", at + 1)
 
 
-def _enough(size: int, other: int, least: float) -> int:
+def _min_shared_words(size: int, other: int, least: float) -> int:
     """How many words two texts of these sizes share at the least when they are alike: from both / (size + other - both) >= least."""
-    return ceil(least / (1 + least) * (size + other) - _ROUNDING)
+    return ceil(least / (1 + least) * (size + other) - _ROUNDING_TOLERANCE)
 
 
-def _columns(numbers: list[int]) -> list[int]:
+def _bit_sums(numbers: list[int]) -> list[int]:
     """The sums of the bits of numbers, place by place, as binary columns: the lowest digit of every sum, the next, ..."""
     columns = []
     while numbers:
@@ -174,7 +192,7 @@ def _columns(numbers: list[int]) -> list[int]:
     return columns
 
 
-def _at_least(columns: Sequence[int], bound: int) -> int:
+def _positions_at_least(columns: Sequence[int], bound: int) -> int:
     """A bit for every place whose sum is `bound`, which is above 0, or more."""
     if bound.bit_length() > len(columns):
         return 0

@@ -122,4 +122,4 @@ web wedding weekend weird welcome west wet whale what wheat wheel when where whi
 win window wine wing wink winner winter wire wisdom wise wish witness wolf woman wonder wood wool word work world
 worry worth wrap wreck wrestle wrist write wrong yard year yellow you young youth zebra zero zone zoo
 """
-WORDS = frozenset(_LIST.split())
+BIP39_WORDS = frozenset(_LIST.split())

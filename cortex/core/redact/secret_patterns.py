@@ -8,35 +8,37 @@ its alphabet holds that of its prefix, so that a token never hides the start of 
 from __future__ import annotations
 
 # From a name to its value: `"password": `, `**token:** `, `secret => `, `\"token\": `, `apiKey: string = `.
-_GAP = (
+_ASSIGNMENT = (
     r"""["'`*_\\]{0,4}[ \t\u00a0\u202f]{0,8}"""
     r"""(?::[ \t]{0,4}[a-z][a-z_.\[\]|]{0,40}[ \t]{0,4}=(?=[ \t]{0,4}["'`])|[:=]{1,2}>?)[*_]{0,2}[ \t]{0,8}"""
 )
 # What people write where a secret would stand, and code: `f(`, `xs[`. Consumed, never redacted.
-_STAND_IN = (
+_PLACEHOLDER = (
     r"https?://|\$\{|\$\(|\{\{|<(?=[a-z][^<>\r\n\x00]{0,60}>)|%[a-z][a-z0-9_]{0,40}%"
     r"|(?-i:\$[A-Z][A-Z0-9_]{0,40}(?!\w))|(?:[a-z]{1,8}[-_])?(?:xxxx|\*\*\*|\.\.\.|•••|…)"
     r"|your[-_ ]|example|placeholder|redacted"
 )
-_CODE = r"(?-i:[a-z_][a-z0-9_.]*)[(\[]"
-_IN_DOUBLE = r"""[^"\\\r\n\x00]*(?:\\[^\r\n\x00][^"\\\r\n\x00]*)*"""
-_IN_SINGLE = _IN_DOUBLE.replace('"', "'")
+_CALL_OR_INDEX = r"(?-i:[a-z_][a-z0-9_.]*)[(\[]"
+_DOUBLE_QUOTED = r"""[^"\\\r\n\x00]*(?:\\[^\r\n\x00][^"\\\r\n\x00]*)*"""
+_SINGLE_QUOTED = _DOUBLE_QUOTED.replace('"', "'")
 # An unquoted value ends at a space or a quote, and at `&`, `;` or `,` where another `name=` follows.
-_BARE = r"""[^\s\x00"'`,;&]*(?:[,;&](?![\w .-]{0,40}[=\x00]|\s|$)[^\s\x00"'`,;&]*)*"""
+_UNQUOTED = r"""[^\s\x00"'`,;&]*(?:[,;&](?![\w .-]{0,40}[=\x00]|\s|$)[^\s\x00"'`,;&]*)*"""
 
-_VALUES = (
-    r"""[bfru@]{0,2}\\{0,3}["'`]{0,3}(?:""" + _STAND_IN + ")",
-    _CODE,
+_VALUE_FORMS = (
+    r"""[bfru@]{0,2}\\{0,3}["'`]{0,3}(?:""" + _PLACEHOLDER + ")",
+    _CALL_OR_INDEX,
     r"""\\{1,3}["'`]([^"'`\\\r\n\x00]*)""",
-    r'[bfru@]{0,2}"(?:"")?(' + _IN_DOUBLE + ')"',
-    r"[bfru@]{0,2}'(?:'')?(" + _IN_SINGLE + ")'",
+    r'[bfru@]{0,2}"(?:"")?(' + _DOUBLE_QUOTED + ')"',
+    r"[bfru@]{0,2}'(?:'')?(" + _SINGLE_QUOTED + ")'",
     r"`([^`\r\n\x00]*)`",
-    r"""["'`]?(""" + _BARE + ")",
+    r"""["'`]?(""" + _UNQUOTED + ")",
 )
-_ABROAD = r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"  # German, French, Spanish
-_NAMED = rf"(?:passw(?:or)?d|passphrase|{_ABROAD}|_pass|sshpass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
-_VALUE = f"{_GAP}(?:{'|'.join(_VALUES)})"
-_AWS_NAMED = (
+_PASSWORD_TRANSLATIONS = (
+    r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"  # German, French, Spanish
+)
+_SECRET_NAME = rf"(?:passw(?:or)?d|passphrase|{_PASSWORD_TRANSLATIONS}|_pass|sshpass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
+_ASSIGNED_VALUE = f"{_ASSIGNMENT}(?:{'|'.join(_VALUE_FORMS)})"
+_AWS_SECRET = (
     r"(?:aws[ _-]?secret(?:[ _-]?access)?(?:[ _-]?key)?|secret[ _-]?access[ _-]?key)"
     r"""(?: ?\[[^\]\r\n\x00]{0,24}\])?["'`*_\\]{0,3}[ \t]{0,8}[:=>]{1,2}[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
     r"([a-z0-9/+=]{40,})"
@@ -53,10 +55,10 @@ _AUTHORIZATION = (
     r"(?:bearer|basic|token|bot)[ \t]{1,8}(?!your|xxx|\.\.\.|(?:access_)?token\b)([a-z0-9._~+/-]{8,}={0,2})"
 )
 _BEARER = r"bearer[ \t]{1,8}(?=[a-z._~+/-]{0,200}[0-9])([a-z0-9._~+/-]{20,}={0,2})"
-_BEGIN_END = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-_LESS, _MORE = r"(?:<|&lt;|\\{1,2}u003c)", r"(?:>|&gt;|\\{1,2}u003e)"
+_KEY_BLOCK_BOUNDARY = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_LT, _GT = r"(?:<|&lt;|\\{1,2}u003c)", r"(?:>|&gt;|\\{1,2}u003e)"
 # The names of services whose keys have no shape of their own; beside one, 20 signs with a letter and a digit are a key.
-_SERVICE = (
+_SERVICE_KEY = (
     r"(?:cloudflare|okta|auth0|vercel|snyk|circleci|mailgun|datadog|heroku|algolia|mapbox)"
     r"""[a-z0-9_ .-]{0,24}["'`*_\\]{0,4}[ \t]{0,8}[:=]{1,2}>?[*_]{0,2}[ \t]{0,8}["'`\\]{0,3}"""
     r"(?=[a-z_-]{0,40}[0-9])(?=[0-9_-]{0,40}[a-z])([a-z0-9_-]{20,})"
@@ -91,8 +93,8 @@ _COOKIE = (
 _ELEMENT_NAME = r"(?:passw(?:or)?d|passphrase|passwort|kennwort|contrase[ñÑ]a|mot[_.-]?de[_.-]?passe|pwd|(?:api|access|private|secret)[_.-]?key|secret|token)"
 _ELEMENT_TEXT = r"(?:[^<&\\\r\n\x00]|&(?!lt;)|\\(?!/|\\?u003c))"
 _ELEMENT = (
-    rf"{_LESS}\s?([\w.:-]{{0,40}}?{_ELEMENT_NAME}|(?:[\w.:-]{{0,40}}[_.:-])?pass|master)(?:\s[^<>&\x00]{{0,200}})?{_MORE}\s{{0,40}}(?:<!\[CDATA\[)?"
-    rf"(?!\s)({_ELEMENT_TEXT}{{1,400}})\s{{0,40}}{_LESS}\\?/\1\s?{_MORE}"
+    rf"{_LT}\s?([\w.:-]{{0,40}}?{_ELEMENT_NAME}|(?:[\w.:-]{{0,40}}[_.:-])?pass|master)(?:\s[^<>&\x00]{{0,200}})?{_GT}\s{{0,40}}(?:<!\[CDATA\[)?"
+    rf"(?!\s)({_ELEMENT_TEXT}{{1,400}})\s{{0,40}}{_LT}\\?/\1\s?{_GT}"
 )
 # `name="password" value="x"`, `name="password">x<`, `<password value="x"`; the name, then the value.
 _ATTRIBUTE = (
@@ -113,13 +115,13 @@ _NOW = (
     r"(?:[ \t]+(?:now|still|currently|simply|just|jetzt|nun|noch|weiterhin|einfach|maintenant|toujours|ahora|aún)|[ \t]+(?:set|changed|reset)[ \t]+to)?"
     rf"(?:[ \t\u00a0\u202f]?:[ \t]*(?:\r?\n[ \t]*){{0,2}}|{_BLANK})"
 )
-_SAID = (
-    rf"(?:pass(?:word|phrase|code|wd)|{_ABROAD}|(?<![\w\x00])(?:pwd?|mdp|clave)(?= ))[\"'`*_»”]{{0,3}}(?:{_WHICH})?(?:{_FOR})?{_IS}{_NOW}"
+_STATED_PASSWORD = (
+    rf"(?:pass(?:word|phrase|code|wd)|{_PASSWORD_TRANSLATIONS}|(?<![\w\x00])(?:pwd?|mdp|clave)(?= ))[\"'`*_»”]{{0,3}}(?:{_WHICH})?(?:{_FOR})?{_IS}{_NOW}"
     r"""(?:\\{0,2}"([^"\\\r\n\x00]{1,100})\\{0,2}"|'([^'\r\n\x00]{1,100})'|`{1,3}([^`\r\n\x00]{1,100})`|[„“”]([^„“”"\r\n\x00]{1,100})["“”]"""
     r"""|«[ \u00a0\u202f]?([^«»\r\n\x00]{1,100}?)[ \u00a0\u202f]?»|\*{1,2}([^*\s\x00]{1,100})\*{1,2}|((?:(?!&(?:quot|apos|lt|gt|#))[^\s\x00"'`*]){1,200}))"""
 )
 # Data that has the letters of tokens in it by chance: data: URLs, pictures, documents and fonts in base64, and checksums.
-DATA_HINTS = (
+BASE64_DATA_HINTS = (
     ";base64,",
     "iVBORw0KGgo",
     "/9j/",
@@ -131,17 +133,17 @@ DATA_HINTS = (
     "sha384-",
     "sha512-",
 )
-DATA = "(?:" + "|".join(DATA_HINTS) + ")[A-Za-z0-9+/=]{40,}"
-COOKIE_PAIR = (
+BASE64_DATA_PATTERN = "(?:" + "|".join(BASE64_DATA_HINTS) + ")[A-Za-z0-9+/=]{40,}"
+COOKIE_PAIR_PATTERN = (
     r"(?:sess|sid|auth|token|jwt|remember|login|csrf|xsrf)[a-z0-9_.-]{0,40}=([^\s;,\"'`\\\x00]{6,})"
 )
 
 # A word, and what may stand between two words of a phrase: blanks, line ends, numbers, quotes, commas.
-SEED_WORD = r"\\[nrt]|([a-z]+)"
-SEED_GAP = r"""(?:[\s0-9,;.:()\[\]"'`*#_|>-]|\\[nrt]|\\){1,16}"""
+SEED_WORD_PATTERN = r"\\[nrt]|([a-z]+)"
+SEED_GAP_PATTERN = r"""(?:[\s0-9,;.:()\[\]"'`*#_|>-]|\\[nrt]|\\){1,16}"""
 
 # Between blanks, in lowercase.
-NO_SECRETS = (  # words in the place of a secret that are none
+NON_SECRET_WORDS = (  # words in the place of a secret that are none
     " required optional undefined disabled enabled incorrect invalid missing expected generated plaintext encrypted "
     " protected forgotten mandatory unchanged changeme anything something nothing whatever argument parameter variable "
     " property identifier attribute username description textfield charfield template function callback interface "
@@ -156,21 +158,21 @@ NO_SECRETS = (  # words in the place of a secret that are none
     " requis obligatoire oublié incorrect vide invalide expiré inconnu chiffré modifié nécessaire "
     " requerida obligatoria olvidada incorrecta inválida vacía caducada desconocida cifrada cambiada necesaria "
 )
-PROSE = (  # words of a sentence, which no passphrase has
+PROSE_WORDS = (  # words of a sentence, which no passphrase has
     " the and you your this that with from for must not are was has have can cannot will should enter please invalid "
     " incorrect required field value wrong empty too short long least characters contain contains match matches reset "
     " forgot change new old confirm repeat again there when where what which into does did been its his her our their "
     " but all any who how see ask use only "
 )
 
-_A = 256  # re.ASCII; `re` is loaded for a text that may hold a secret
+_ASCII = 256  # re.ASCII; `re` is loaded for a text that may hold a secret
 IGNORE_CASE = 2
-_I = _A | IGNORE_CASE
-LONG = 20  # characters; no pattern of TOKENS matches less, nor a blank
+_ASCII_IGNORE_CASE = _ASCII | IGNORE_CASE
+MIN_TOKEN_CHARS = 20  # characters; no pattern of TOKENS matches less, nor a blank
 
 # (kind, hints, pattern): tokens of vendors, one word each, in the alphabet that the vendor publishes or a wider one. Where a
 # pattern has groups, the group that took part is the secret.
-TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
     ("github-token", ("ghp_", "gho_", "ghu_", "ghr_"), r"gh[pour]_[A-Za-z0-9_]{36,}"),
     (
@@ -329,65 +331,65 @@ TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 # (kind, hints, pattern, flags): 0 for tokens, whose hints are sought in the long words alone; else in the text, in lowercase
 # where the flags ignore case. Where finds overlap, the earlier row names the whole.
-KINDS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
+SECRET_PATTERNS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     (
         "private",
         ("<private", "&lt;private", "u003cprivate"),
-        rf"{_LESS}(?:\\?(/))?private(?:\s[^<>\x00]{{0,200}}?)?{_MORE}",
-        _I,
+        rf"{_LT}(?:\\?(/))?private(?:\s[^<>\x00]{{0,200}}?)?{_GT}",
+        _ASCII_IGNORE_CASE,
     ),
-    ("private-key", ("PRIVATE KEY",), _BEGIN_END, _A),
-    ("private-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9-]{50,}", _A),
-    ("aws-secret", ("secret",), _AWS_NAMED, _I),
-    *[(kind, hints, source, 0) for kind, hints, source in TOKENS],
-    ("slack-token", ("xox",), r"xox[a-z]-[A-Za-z0-9-]{10,}", _A),
-    ("slack-token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _A),
-    ("jwt", ("eyJ",), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)|eyJ[A-Za-z0-9_-]*", _A),
-    ("fly-token", ("FlyV1 ",), r"FlyV1 [A-Za-z0-9+/=_,-]{40,}", _A),
-    ("azure-key", ("accountkey", "sharedaccesskey"), r"(?:account|sharedaccess)key[ \t]?=[ \t]?([a-z0-9+/=]{43,})", _I),
-    ("url-password", ("://",), _URL_LOGIN, _A),
-    ("bearer-token", ("authorization",), _AUTHORIZATION, _I),
-    ("bearer-token", ("bearer ",), _BEARER, _I),
-    ("cookie", ("cookie",), _COOKIE, _I),
-    ("netrc-password", ("machine",), _NETRC, _I),
-    ("login-password", ("curl", "mysql", "mariadb", "mongo", "sshpass", " login", "redis-cli"), _LOGIN, _A),
-    ("option-secret", ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"), _OPTION, _I),
+    ("private-key", ("PRIVATE KEY",), _KEY_BLOCK_BOUNDARY, _ASCII),
+    ("private-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9-]{50,}", _ASCII),
+    ("aws-secret", ("secret",), _AWS_SECRET, _ASCII_IGNORE_CASE),
+    *[(kind, hints, source, 0) for kind, hints, source in TOKEN_PATTERNS],
+    ("slack-token", ("xox",), r"xox[a-z]-[A-Za-z0-9-]{10,}", _ASCII),
+    ("slack-token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _ASCII),
+    ("jwt", ("eyJ",), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)|eyJ[A-Za-z0-9_-]*", _ASCII),
+    ("fly-token", ("FlyV1 ",), r"FlyV1 [A-Za-z0-9+/=_,-]{40,}", _ASCII),
+    ("azure-key", ("accountkey", "sharedaccesskey"), r"(?:account|sharedaccess)key[ \t]?=[ \t]?([a-z0-9+/=]{43,})", _ASCII_IGNORE_CASE),
+    ("url-password", ("://",), _URL_LOGIN, _ASCII),
+    ("bearer-token", ("authorization",), _AUTHORIZATION, _ASCII_IGNORE_CASE),
+    ("bearer-token", ("bearer ",), _BEARER, _ASCII_IGNORE_CASE),
+    ("cookie", ("cookie",), _COOKIE, _ASCII_IGNORE_CASE),
+    ("netrc-password", ("machine",), _NETRC, _ASCII_IGNORE_CASE),
+    ("login-password", ("curl", "mysql", "mariadb", "mongo", "sshpass", " login", "redis-cli"), _LOGIN, _ASCII),
+    ("option-secret", ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"), _OPTION, _ASCII_IGNORE_CASE),
     (
         "assigned-secret",
         ("passw", "passphrase", "_pass", "sshpass", "_pat", "pwd", "secret", "token", "kennwort", "de passe", "contrase"),
-        _NAMED + _VALUE,
-        _I,
+        _SECRET_NAME + _ASSIGNED_VALUE,
+        _ASCII_IGNORE_CASE,
     ),
     (
         "assigned-secret",
         ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey",
          "auth_key", "auth-key", "signing_key", "encryption_key", "account_key", "master_key", "app_key", 'auth"', "_auth"),
-        r"""(?:(?:(?:api|access|private)[_-]?|auth[_-]|(?:signing|encryption|account|master|app)_)key\d?|auth(?=")|_auth)""" + _VALUE,
-        _I,
+        r"""(?:(?:(?:api|access|private)[_-]?|auth[_-]|(?:signing|encryption|account|master|app)_)key\d?|auth(?=")|_auth)""" + _ASSIGNED_VALUE,
+        _ASCII_IGNORE_CASE,
     ),
     (
         "assigned-secret",
         ("cloudflare", "okta", "auth0", "vercel", "snyk", "circleci", "mailgun", "datadog", "heroku", "algolia", "mapbox"),
-        _SERVICE,
-        _I,
+        _SERVICE_KEY,
+        _ASCII_IGNORE_CASE,
     ),
     (
         "xml-secret",
         ("word>", "wd>", "phrase>", "pass>", "wort>", "passe>", "ña>", "key>", "secret>", "token>", "master>", "&lt;/", "u003c/", "u003c\\/"),
         _ELEMENT,
-        _I,
+        _ASCII_IGNORE_CASE,
     ),
     (
         "xml-secret",
         (" value=", " value =", "\nvalue", "\tvalue", 'word">', 'wd">', 'phrase">', 'key">', 'secret">', 'token">', '\\">'),
         _ATTRIBUTE,
-        _I,
+        _ASCII_IGNORE_CASE,
     ),
     (
         "said-password",
         ("passw", "passphrase", "passcode", "kennwort", "de passe", "contrase", "pw ", "pwd ", "mdp ", "clave "),
-        _SAID,
-        _I,
+        _STATED_PASSWORD,
+        _ASCII_IGNORE_CASE,
     ),
-    ("seed-phrase", (), SEED_WORD, _I),  # the last row: it has no hint, see `redact`
+    ("seed-phrase", (), SEED_WORD_PATTERN, _ASCII_IGNORE_CASE),  # the last row: it has no hint, see `redact`
 )  # fmt: skip

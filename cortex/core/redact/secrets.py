@@ -11,16 +11,16 @@ marks of an earlier pass are read as NUL characters, which no pattern matches, a
 from __future__ import annotations
 
 from cortex.core.redact.secret_patterns import (
-    COOKIE_PAIR,
-    DATA,
-    DATA_HINTS,
+    BASE64_DATA_HINTS,
+    BASE64_DATA_PATTERN,
+    COOKIE_PAIR_PATTERN,
     IGNORE_CASE,
-    KINDS,
-    LONG,
-    NO_SECRETS,
-    PROSE,
-    SEED_GAP,
-    SEED_WORD,
+    MIN_TOKEN_CHARS,
+    NON_SECRET_WORDS,
+    PROSE_WORDS,
+    SECRET_PATTERNS,
+    SEED_GAP_PATTERN,
+    SEED_WORD_PATTERN,
 )
 
 TYPE_CHECKING = False
@@ -29,17 +29,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # A secret pasted through a chat or a word processor may carry these invisible characters.
-HIDDEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+INVISIBLE_CHARS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
-_KEY_REACH = 65536  # characters; the longest key block, a PGP key with a photograph, is shorter
+_MAX_KEY_BLOCK_CHARS = (
+    65536  # characters; the longest key block, a PGP key with a photograph, is shorter
+)
 
-_MARK = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
-_END_OF_LINE = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
+_REDACTED_MARK_PATTERN = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
+_LINE_END_PATTERN = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
 # A line of a key's body after a line end, real or JSON-escaped; or, its line ends lost, 40 or more in a row.
-_KEY_LINE = (
+_KEY_LINE_PATTERN = (
     r"(?:[ \t]*(?:\r?\n|\r|\\{1,2}r\\{1,2}n|\\{1,2}n)){1,3}[ \t>|#*]{0,8}"
     r"(?:[A-Z][A-Za-z-]{1,30}:[ \t][^\r\n\\\x00]{0,200}|([A-Za-z0-9+/=]+))"
-    + _END_OF_LINE
+    + _LINE_END_PATTERN
     + r"|[ \t]{0,8}([A-Za-z0-9+/=]{40,})"
 )
 
@@ -53,23 +55,23 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """
     seen = text
     if not text.isascii():
-        for char in HIDDEN:
+        for char in INVISIBLE_CHARS:
             seen = seen.replace(char, "")
     if "[REDACTED:" in seen:
         import re  # noqa: PLC0415
 
-        seen = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), seen)
-    found = _find(seen)
+        seen = re.sub(_REDACTED_MARK_PATTERN, lambda mark: "\0" * len(mark[0]), seen)
+    found = _find_secrets(seen)
     if not found:
         return text, ()
     place: range | list[int] = range(len(text))  # where a character of `seen` stands in `text`
     if len(seen) < len(text):
-        place = [i for i, char in enumerate(text) if char not in HIDDEN]
+        place = [i for i, char in enumerate(text) if char not in INVISIBLE_CHARS]
     parts: list[str] = []
     kinds: list[str] = []
     at = 0
     for start, end, row in found:
-        kind = KINDS[row][0]
+        kind = SECRET_PATTERNS[row][0]
         parts += (text[at : place[start]], f"[REDACTED:{kind}]")
         kinds.append(kind)
         at = place[end - 1] + 1
@@ -77,27 +79,29 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return "".join(parts), tuple(kinds)
 
 
-def _find(text: str) -> list[tuple[int, int, int]]:
+def _find_secrets(text: str) -> list[tuple[int, int, int]]:
     """(start, end, row of KINDS) of each secret, in order, overlapping ones united under the earliest row."""
     folded = text.lower()
     words = text.split()
-    long_words = [word for word in words if len(word) >= LONG]
+    long_words = [word for word in words if len(word) >= MIN_TOKEN_CHARS]
     long = " ".join(long_words)
     spans: list[tuple[int, int, int]] = []
-    for row, (kind, hints, source, flags) in enumerate(KINDS):
+    for row, (kind, hints, source, flags) in enumerate(SECRET_PATTERNS):
         hay = long if not flags else folded if flags & IGNORE_CASE else text
         for hint in hints:
             if hint in hay:
                 import re  # noqa: PLC0415  as said
 
                 pattern = re.compile(source, flags)
-                matched = _FIND.get(kind, _tokens)(pattern, text)
-                if matched and not flags and any(data in long for data in DATA_HINTS):
+                matched = _FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text)
+                if matched and not flags and any(data in long for data in BASE64_DATA_HINTS):
                     matched = _outside_data(matched, text)
                 spans += [(start, end, row) for start, end in matched]
                 break
-    if (_twelve(words, _is_short) and _has_phrase(words)) or _are_joined(long_words):
-        spans += [(start, end, len(KINDS) - 1) for start, end in _phrases(text)]
+    if (
+        _has_twelve_in_a_row(words, _has_seed_word_length) and _has_seed_words(words)
+    ) or _has_joined_seed_words(long_words):
+        spans += [(start, end, len(SECRET_PATTERNS) - 1) for start, end in _find_seed_phrases(text)]
     spans.sort()
     found: list[tuple[int, int, int]] = []
     for start, end, row in spans:
@@ -113,7 +117,7 @@ def _outside_data(spans: list[Span], text: str) -> list[Span]:
     """The spans that do not lie in data in base64: letters of a picture are no token."""
     import re  # noqa: PLC0415  as said
 
-    data = [match.span() for match in re.finditer(DATA, text)]
+    data = [match.span() for match in re.finditer(BASE64_DATA_PATTERN, text)]
     outside: list[Span] = []
     at = 0
     for start, end in spans:
@@ -124,13 +128,13 @@ def _outside_data(spans: list[Span], text: str) -> list[Span]:
     return outside
 
 
-def _tokens(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_tokens(pattern: re.Pattern[str], text: str) -> list[Span]:
     if not pattern.groups:
         return [match.span() for match in pattern.finditer(text)]
     return [match.span(match.lastindex) for match in pattern.finditer(text) if match.lastindex]
 
 
-def _private(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_private_blocks(pattern: re.Pattern[str], text: str) -> list[Span]:
     """From an opening tag to the tag that closes it, or to the end of the text if none does."""
     spans: list[Span] = []
     depth = start = 0
@@ -147,16 +151,16 @@ def _private(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _keys(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
     """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look like a key.
 
     Such lines are taken after an END too: a planted END must not uncover the real body.
     """
     if not pattern.groups:
-        return _tokens(pattern, text)
+        return _find_tokens(pattern, text)
     import re  # noqa: PLC0415  as said
 
-    line = re.compile(_KEY_LINE, re.ASCII)
+    line = re.compile(_KEY_LINE_PATTERN, re.ASCII)
     spans: list[Span] = []
     begun: list[re.Match[str]] = []
     for mark in pattern.finditer(text):
@@ -164,15 +168,15 @@ def _keys(pattern: re.Pattern[str], text: str) -> list[Span]:
             begun.append(mark)
             continue
         for begin in begun:
-            if mark.end() - begin.start() <= _KEY_REACH:
-                spans.append((begin.start(), _key_body(line, text, mark.end())))
+            if mark.end() - begin.start() <= _MAX_KEY_BLOCK_CHARS:
+                spans.append((begin.start(), _end_of_key_body(line, text, mark.end())))
                 break
-            spans.append((begin.start(), _key_body(line, text, begin.end())))
+            spans.append((begin.start(), _end_of_key_body(line, text, begin.end())))
         begun = []
-    return spans + [(begin.start(), _key_body(line, text, begin.end())) for begin in begun]
+    return spans + [(begin.start(), _end_of_key_body(line, text, begin.end())) for begin in begun]
 
 
-def _key_body(line: re.Pattern[str], text: str, start: int) -> int:
+def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
     """Where the key lines at `start` end: headers, lines of 20 or more, and one shorter line after those."""
     at = end = start
     while match := line.match(text, at):
@@ -187,7 +191,7 @@ def _key_body(line: re.Pattern[str], text: str, start: int) -> int:
     return end
 
 
-def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Values of 8 characters or more that have both a letter and a digit, and passwords that are plain from their line."""
     spans: list[Span] = []
     at = 0
@@ -201,8 +205,8 @@ def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
         if not quoted:
             value = value.rstrip(".,:!?)]}>*_|")
         folder = match[0][:3].lower() == "pwd" and (value[:1] in "/~.$%" or value[1:2] == ":")
-        hidden = (len(value) >= 8 and _mixed(value)) or (
-            text[end : end + 1] != "\0" and _plain(text, match.start(), start, value)
+        hidden = (len(value) >= 8 and _has_letter_and_digit(value)) or (
+            text[end : end + 1] != "\0" and _is_plain_password(text, match.start(), start, value)
         )
         if hidden and not folder and not _is_identifier(value, match[0]):
             spans.append((start, start + len(value)))
@@ -215,7 +219,7 @@ def _assigned(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _mixed(value: str) -> bool:
+def _has_letter_and_digit(value: str) -> bool:
     return value.lower() != value.upper() and any(digit in value for digit in "0123456789")
 
 
@@ -236,12 +240,12 @@ def _is_identifier(value: str, name: str) -> bool:
     )
 
 
-def _plain(text: str, name: int, start: int, value: str) -> bool:
+def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
     """Whether a value that is short, or of letters alone, is a password: quoted, `name=value` or a line of settings."""
     end = start + len(value)
     after = text[end : end + 1]
     said = text[name:start]
-    password = said.lower().startswith(_PASSWORDS)
+    password = said.lower().startswith(_PASSWORD_NAME_PREFIXES)
     quoted = text[start - 1] in "\"'`" and after in (text[start - 1], "\\")
     attached = (
         said.rstrip("\"'").endswith("=")
@@ -252,25 +256,25 @@ def _plain(text: str, name: int, start: int, value: str) -> bool:
     option = before[len(before.rstrip("abcdefghijklmnopqrstuvwxyz-")) :].startswith("--")
     shouted = attached and (said[:4].isupper() or option)  # DB_PASSWORD=... or --password=...
     if len(value) < 6 or not (password or said[:6].lower() == "secret"):
-        return password and shouted and len(value) >= 4 and _mixed(value)
-    if not (quoted or attached or _is_setting(text, name, end)):
+        return password and shouted and len(value) >= 4 and _has_letter_and_digit(value)
+    if not (quoted or attached or _is_settings_line(text, name, end)):
         return False
-    if _mixed(value) or (
+    if _has_letter_and_digit(value) or (
         value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")
     ):
         return password and " " not in value
     if " " in value:
         return quoted and password and _is_passphrase(value)
-    if not value.replace("-", "").isalpha() or not _is_word(value):
+    if not value.replace("-", "").isalpha() or not _may_be_secret_word(value):
         return False
     cased = value.islower() or value.isupper() or (quoted and not value.istitle())
     return shouted or (cased and len(value) >= (8 if password else 12))
 
 
-def _is_word(value: str) -> bool:
+def _may_be_secret_word(value: str) -> bool:
     """Whether letters alone may be a secret: no name of one, and no word that stands where one is explained."""
     low = value.lower()
-    return f" {low} " not in NO_SECRETS and not low.startswith(
+    return f" {low} " not in NON_SECRET_WORDS and not low.startswith(
         ("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your")
     )
 
@@ -281,13 +285,13 @@ def _is_passphrase(value: str) -> bool:
         len(one) > 2
         and one.isalpha()
         and one.islower()
-        and f" {one} " not in PROSE
-        and _is_word(one)
+        and f" {one} " not in PROSE_WORDS
+        and _may_be_secret_word(one)
         for one in words
     )
 
 
-def _is_setting(text: str, name: int, end: int) -> bool:
+def _is_settings_line(text: str, name: int, end: int) -> bool:
     """Whether nothing but a setting stands on the line: `export DB_`, the name at `name`, the value that ends at `end`."""
     before = text[max(0, name - 120) : name]
     line = before.rpartition("\n")[2]
@@ -303,7 +307,7 @@ def _is_setting(text: str, name: int, end: int) -> bool:
     )
 
 
-def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
     """What follows `--password`: letters with digits or signs; letters alone only where the option or the line ends."""
     spans: list[Span] = []
     at = 0
@@ -315,7 +319,7 @@ def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
         value = text[start:end].rstrip(".,:!?)]}>*_|")
         end = start + len(value)
         after = text[end : end + 3]
-        if len(value) < 6 or _stands_in(value) or value.startswith(("-", "/", "id=", "type=")):
+        if len(value) < 6 or _is_placeholder(value) or value.startswith(("-", "/", "id=", "type=")):
             continue
         ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in (
             "-",
@@ -327,7 +331,7 @@ def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
         )
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
         if (
-            _mixed(value)
+            _has_letter_and_digit(value)
             or lettered
             or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~"))
         ):
@@ -335,7 +339,7 @@ def _optional(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _stands_in(value: str) -> bool:
+def _is_placeholder(value: str) -> bool:
     """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
     named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in (
         "pass",
@@ -346,11 +350,11 @@ def _stands_in(value: str) -> bool:
         or "***" in value
         or "..." in value
         or named
-        or not (_mixed(value) or _is_word(value))
+        or not (_has_letter_and_digit(value) or _may_be_secret_word(value))
     )
 
 
-def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
     """`-p`, `-a` and `-u user:` of programs that take a password there."""
     import re  # noqa: PLC0415  as said
 
@@ -360,11 +364,11 @@ def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
     while match := pattern.search(text, at):
         start, at = match.span(match.lastindex or 0)
         value = text[start:at]
-        command = _command(text, match.start(), apostrophe) + " "
+        command = _command_before(text, match.start(), apostrophe) + " "
         if match[1] is None:
             # Without a password the user is a token, or a word.
             taken = _last_program(command, ("curl",)) == "curl" and (
-                text[at : at + 1] != ":" or _mixed(value)
+                text[at : at + 1] != ":" or _has_letter_and_digit(value)
             )
         elif match[1] == "a":
             taken = _last_program(command, ("redis-cli",)) == "redis-cli"
@@ -391,14 +395,14 @@ def _programs(pattern: re.Pattern[str], text: str) -> list[Span]:
                 taken = program == "sshpass" or (
                     program in ("login", "mongo") and not value.isdigit()
                 )
-        if taken and not _stands_in(value) and text[at : at + 1] != "\0":
+        if taken and not _is_placeholder(value) and text[at : at + 1] != "\0":
             spans.append((start, at))
         else:
             at = start  # an open quote may hold the next option
     return spans
 
 
-def _command(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
+def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
     """The part before `end` of the shell command that stands there; at most 400 characters, from an earlier mark on. What divides
     two commands divides none in quotes."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
@@ -406,7 +410,7 @@ def _command(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
     if "'" in command:
         command = apostrophe.sub("_", command)
     start, quotes = len(command), ""
-    for _ in range(_MOST_DIVIDED):
+    for _ in range(_MAX_QUOTED_SEPARATORS):
         at = max([command.rfind(sign, 0, start) for sign in ("\n", "&&", "; ", "| ")])
         if at < 0:
             break
@@ -433,18 +437,18 @@ def _last_program(command: str, names: tuple[str, ...]) -> str:
     return program
 
 
-def _cookies(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_cookie_values(pattern: re.Pattern[str], text: str) -> list[Span]:
     """The values of cookies that log somebody in, by their names."""
     import re  # noqa: PLC0415  as said
 
-    pair = re.compile(COOKIE_PAIR, pattern.flags)
+    pair = re.compile(COOKIE_PAIR_PATTERN, pattern.flags)
     spans: list[Span] = []
     for line in pattern.finditer(text):
         for match in pair.finditer(text, *line.span(1)):
             value = match[1]
             hidden = (
-                (_mixed(value) or len(value) >= 16)
-                and not _stands_in(value)
+                (_has_letter_and_digit(value) or len(value) >= 16)
+                and not _is_placeholder(value)
                 and not _is_identifier(value, "token")
             )
             if hidden and text[match.end() : match.end() + 1] != "\0":
@@ -452,7 +456,7 @@ def _cookies(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _elements(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
     """The text of elements such as `<password>`, and the value of attributes such as `name="password" value=`."""
     spans: list[Span] = []
     for match in pattern.finditer(text):
@@ -475,7 +479,7 @@ def _is_element_secret(name: str, value: str) -> bool:
         return True  # what Maven encrypted, with a key that lies beside it
     if (
         len(value) < 4
-        or _stands_in(value)
+        or _is_placeholder(value)
         or "://" in value
         or name == "master"
         or _is_identifier(value, name[-5:])
@@ -495,15 +499,17 @@ def _is_element_secret(name: str, value: str) -> bool:
             "secret",
         )
     ):
-        return len(value) >= 8 and _mixed(value) and " " not in value
+        return len(value) >= 8 and _has_letter_and_digit(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
-    signs = value.lower() != value.upper() and any(sign in value for sign in _SIGNS)
-    letters = value.rstrip("=").isalpha() and not value.istitle() and _is_word(value)
-    return _mixed(value) or signs or (len(value) >= 6 and (value.isdigit() or letters))
+    signs = value.lower() != value.upper() and any(sign in value for sign in _PASSWORD_SIGNS)
+    letters = value.rstrip("=").isalpha() and not value.istitle() and _may_be_secret_word(value)
+    return (
+        _has_letter_and_digit(value) or signs or (len(value) >= 6 and (value.isdigit() or letters))
+    )
 
 
-def _said(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
     """What a sentence says a password is: letters with digits or signs, or anything but a known word in quotes."""
     spans: list[Span] = []
     at = 0
@@ -514,7 +520,7 @@ def _said(pattern: re.Pattern[str], text: str) -> list[Span]:
         if bare:
             value = value.rstrip(".,:;)]}>*_|\\…")
             end = start + len(value)
-        if text[match.end() : match.end() + 1] != "\0" and _is_said_password(
+        if text[match.end() : match.end() + 1] != "\0" and _is_stated_password(
             value, quoted=not bare
         ):
             spans.append((start, end))
@@ -524,8 +530,8 @@ def _said(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
-def _is_said_password(value: str, *, quoted: bool) -> bool:
-    if len(value) < 6 or _stands_in(value) or _is_identifier(value, ""):
+def _is_stated_password(value: str, *, quoted: bool) -> bool:
+    if len(value) < 6 or _is_placeholder(value) or _is_identifier(value, ""):
         return False
     if " " in value:
         return _is_passphrase(value)
@@ -541,31 +547,31 @@ def _is_said_password(value: str, *, quoted: bool) -> bool:
     if (
         code
         or (len(names) > 1 and all(name.isidentifier() for name in names))
-        or _is_technical(value.lower())
+        or _is_technical_term(value.lower())
     ):
         return False
     if value.isdigit():
         return True
     signs = (
         value.lower() != value.upper()
-        and any(sign in value.rstrip("!?") for sign in _SIGNS)
+        and any(sign in value.rstrip("!?") for sign in _PASSWORD_SIGNS)
         and "@" not in value[:1]
     )
     return (
-        _mixed(value)
+        _has_letter_and_digit(value)
         or signs
-        or (quoted and value.isalpha() and not value.istitle() and _is_word(value))
+        or (quoted and value.isalpha() and not value.istitle() and _may_be_secret_word(value))
     )
 
 
-def _is_technical(value: str) -> bool:
+def _is_technical_term(value: str) -> bool:
     """True for the name of an algorithm or a product with its number, such as `sha256-hashed`, and for a measure, such as `12-char`."""
     unit = value.lstrip("0123456789").lstrip("-. ")
-    if value[0].isdigit() and unit.startswith(_UNITS) and unit.replace("-", "").isalpha():
+    if value[0].isdigit() and unit.startswith(_UNIT_PREFIXES) and unit.replace("-", "").isalpha():
         return True
-    if any(sign in value for sign in _SIGNS):
+    if any(sign in value for sign in _PASSWORD_SIGNS):
         return False
-    name = next((one for one in _TECHNICAL if value.startswith(one)), None)
+    name = next((one for one in _TECHNICAL_PREFIXES if value.startswith(one)), None)
     if name is None:
         return False
     rest = value[len(name) :].removeprefix("-").lstrip("0123456789.").removeprefix("-")
@@ -576,21 +582,21 @@ def _is_technical(value: str) -> bool:
     )
 
 
-def _has_phrase(words: list[str]) -> bool:
+def _has_seed_words(words: list[str]) -> bool:
     """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones do."""
-    from cortex.core.redact.bip39 import WORDS  # noqa: PLC0415  14 kB that almost no text needs
+    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  14 kB that almost no text needs
 
-    letters = [word.strip(_AROUND_WORD).lower() for word in words]
-    return _twelve([word for word in letters if word], WORDS.__contains__)
+    letters = [word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words]
+    return _has_twelve_in_a_row([word for word in letters if word], BIP39_WORDS.__contains__)
 
 
-def _is_short(word: str) -> bool:
+def _has_seed_word_length(word: str) -> bool:
     """True for the number or the word of a phrase, with what divides it from the next."""
-    letters = word.strip(_AROUND_WORD)
+    letters = word.strip(_SEED_WORD_PUNCTUATION)
     return not letters or (3 <= len(letters) <= 8 and letters.isalpha())
 
 
-def _are_joined(words: list[str]) -> bool:
+def _has_joined_seed_words(words: list[str]) -> bool:
     """True if one of the words is twelve with one of these signs, or JSON's line ends, between them."""
     return any(
         word.count(sign) > 10
@@ -600,7 +606,7 @@ def _are_joined(words: list[str]) -> bool:
     )
 
 
-def _twelve(words: list[str], fits: Callable[[str], bool]) -> bool:
+def _has_twelve_in_a_row(words: list[str], fits: Callable[[str], bool]) -> bool:
     """True if twelve words in a row fit. Looks at every twelfth word, and backwards from there."""
     last = 11
     while last < len(words):
@@ -613,7 +619,7 @@ def _twelve(words: list[str], fits: Callable[[str], bool]) -> bool:
     return False
 
 
-def _phrases(text: str) -> list[Span]:
+def _find_seed_phrases(text: str) -> list[Span]:
     """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a blank or `", "`.
 
     In the order of the alphabet they are the list itself. The checksum is not asked: a phrase with a typing error, or a
@@ -621,17 +627,17 @@ def _phrases(text: str) -> list[Span]:
     """
     import re  # noqa: PLC0415  as said
 
-    from cortex.core.redact.bip39 import WORDS  # noqa: PLC0415  as said
+    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  as said
 
-    gap = re.compile(SEED_GAP)
+    gap = re.compile(SEED_GAP_PATTERN)
     runs: list[list[re.Match[str]]] = [[]]
     divided = ""
-    for match in re.finditer(SEED_WORD, text, re.ASCII | re.IGNORECASE):
+    for match in re.finditer(SEED_WORD_PATTERN, text, re.ASCII | re.IGNORECASE):
         run = runs[-1]
         if not match[1]:
             continue
         if (
-            match[1].lower() not in WORDS
+            match[1].lower() not in BIP39_WORDS
             or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
         ):
             runs.append([])
@@ -653,32 +659,32 @@ def _phrases(text: str) -> list[Span]:
     return spans
 
 
-_PASSWORDS = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")
-_SIGNS = "!@#$%^&*~"
+_PASSWORD_NAME_PREFIXES = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")
+_PASSWORD_SIGNS = "!@#$%^&*~"
 # Not passwords, though letters and digits: what one is stored with, and measures of one.
-_TECHNICAL = (
+_TECHNICAL_PREFIXES = (
     "sha", "md5", "base64", "base32", "base58", "utf", "aes", "argon", "pbkdf", "bcrypt", "scrypt", "oauth", "http", "ipv", "s3", "ec2", "k8s", "x509",
     "ed25519", "rsa", "hmac", "python", "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13", "windows", "win", "rfc", "rc4",
     "v1", "v2", "v3", "ntlm", "u2f", "fido", "i18n", "e2e", "p2p", "cwe", "cve",
 )  # fmt: skip
-_UNITS = ("char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week", "month", "year", "min", "sec", "st", "nd", "rd", "th",
+_UNIT_PREFIXES = ("char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week", "month", "year", "min", "sec", "st", "nd", "rd", "th",
           "x", "kb", "mb", "zeichen", "stell", "buchstab", "ziffer", "caract", "chiffre", "lettre", "mot", "letra", "dígito", "cifra")  # fmt: skip
-_MOST_DIVIDED = 12  # places in quotes that are looked at
-_AROUND_WORD = "0123456789,;.:()[]\"'`*#_|>-\\"
+_MAX_QUOTED_SEPARATORS = 12  # places in quotes that are looked at
+_SEED_WORD_PUNCTUATION = "0123456789,;.:()[]\"'`*#_|>-\\"
 
-_FIND = {
-    "private": _private,
-    "private-key": _keys,
-    "assigned-secret": _assigned,
-    "cookie": _cookies,
-    "option-secret": _optional,
-    "login-password": _programs,
-    "xml-secret": _elements,
-    "said-password": _said,
+_FINDER_OF_KIND = {
+    "private": _find_private_blocks,
+    "private-key": _find_private_keys,
+    "assigned-secret": _find_assigned_secrets,
+    "cookie": _find_cookie_values,
+    "option-secret": _find_option_secrets,
+    "login-password": _find_login_passwords,
+    "xml-secret": _find_xml_secrets,
+    "said-password": _find_stated_passwords,
 }
 
 
-def clean(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """`text` as it may be written: without secrets, with `\\n` line ends; bytes that are no UTF-8, and NULs, as escapes."""
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

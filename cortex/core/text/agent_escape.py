@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     import re
 
 # Tags that are words of their own elsewhere. With blanks before the name they count only as a whole tag.
-_SINGLE = frozenset(("system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke", "parameter", "parameters",
+_AMBIGUOUS_TAGS = frozenset(("system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke", "parameter", "parameters",
                      "think", "thinking"))  # fmt: skip
-_CLOSED = frozenset(("bos", "eos"))  # only as `<bos>`: `<<EOS` begins a text in a shell
+_TAGS_IF_CLOSED = frozenset(("bos", "eos"))  # only as `<bos>`: `<<EOS` begins a text in a shell
 # Tags of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, Cline and opencode, and tokens of models' chat formats, without
 # the signs between their words.
-_COMPOUND = frozenset(
+_FRAME_TAGS = frozenset(
     """
     systemreminder systemprompt systemmessage systeminstruction systeminstructions systemnotification systeminfo systemwarning
     userinstructions userprompt usermessage userquery userqueries userinfo usershellcommand userpromptsubmithook
@@ -32,21 +32,25 @@ _COMPOUND = frozenset(
     startofturn endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart imend eotid eomid
     """.split()  # noqa: SIM905  a table
 )
-_PREFIXES = ("cortex-", "cortex_", "antml:")  # of names that are ours or Claude's whatever follows
-_LONGEST_TYPE = 60  # characters
+_FRAME_TAG_PREFIXES = (
+    "cortex-",
+    "cortex_",
+    "antml:",
+)  # of names that are ours or Claude's whatever follows
+_MAX_TYPE_NAME_CHARS = 60  # characters
 # A token such as `<|im_start|>`; `<<SYS>>`; a tag's opening, with what stands before its name, and the name.
-_ANGLE = (
+_ANGLE_TAG_PATTERN = (
     r"<(?:(?=\s{0,8}\|\s{0,8}[\w/][\w /-]{0,38}\w\s{0,8}\|\s{0,8}>)"
     r"|(?=<?\s{0,3}/?\s{0,3}sys\s{0,3}>\s{0,3}>)"
     r"|(?=(\s{0,8}(?:\\?/)?\s{0,8})([a-z][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,30}){0,5})))"
 )
-_END = r"(?:\s[^<>\n]{0,100}=[^<>\n]{0,100})?\s{0,8}/?\s{0,8}>"
-_SQUARE_NAMES = "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?calls|tool[-_ ]?results?|tool[-_ ]?content|model[-_ ]?settings"
-_SQUARE_HINTS = ("inst", "system", "tool", "model")
-_SPEAKERS = "human|assistant|user|system"
+_TAG_END_PATTERN = r"(?:\s[^<>\n]{0,100}=[^<>\n]{0,100})?\s{0,8}/?\s{0,8}>"
+_SQUARE_TAG_PATTERN = "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?calls|tool[-_ ]?results?|tool[-_ ]?content|model[-_ ]?settings"
+_SQUARE_TAG_HINTS = ("inst", "system", "tool", "model")
+_SPEAKER_PATTERN = "human|assistant|user|system"
 
 # Signs that are read as others, each one character: angle brackets of other scripts, full-width ASCII, what DeepSeek's tokens hold.
-_READ_AS = {
+_LOOKALIKES = {
     **dict.fromkeys("\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64", "<"),
     **dict.fromkeys("\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65", ">"),
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
@@ -60,7 +64,7 @@ _READ_AS = {
     "\u00a0": " ",
     "\u3000": " ",
 }
-_INVISIBLE = frozenset(
+_INVISIBLE_CHARS = frozenset(
     "\u00ad\u034f\u061c\u180e\ufeff"
     + "".join(
         map(
@@ -77,7 +81,7 @@ _INVISIBLE = frozenset(
 )
 
 
-def neutral(text: str) -> str:
+def escape_for_agent(text: str) -> str:
     """`text` with every sign changed by which it could open or close a frame. Neutral text comes back as the same object.
 
     Letter case, blanks, invisible characters and other characters for the brackets make no difference. What is written with
@@ -86,22 +90,26 @@ def neutral(text: str) -> str:
     if text.isascii():
         seen, places = text, None
     else:
-        seen = "".join([_READ_AS.get(sign, sign) for sign in text if sign not in _INVISIBLE])
+        seen = "".join(
+            [_LOOKALIKES.get(sign, sign) for sign in text if sign not in _INVISIBLE_CHARS]
+        )
         places = (
-            [at for at, sign in enumerate(text) if sign not in _INVISIBLE]
+            [at for at, sign in enumerate(text) if sign not in _INVISIBLE_CHARS]
             if len(seen) < len(text)
             else None
         )
     low = seen.lower()
     changes: list[tuple[int, int, str]] = []
     if "<" in seen:
-        changes += _angles(seen)
-    if "[" in seen and any(hint in low for hint in _SQUARE_HINTS):
-        changes += _found(
-            rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_NAMES})\s{{0,8}}\])", seen, "&#91;"
+        changes += _find_angle_tags(seen)
+    if "[" in seen and any(hint in low for hint in _SQUARE_TAG_HINTS):
+        changes += _find_replacements(
+            rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_TAG_PATTERN})\s{{0,8}}\])", seen, "&#91;"
         )
-    if "\n" in seen and any(speaker in low for speaker in _SPEAKERS.split("|")):
-        changes += _found(rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKERS})\s{{0,8}}:)", seen, "\n> ")
+    if "\n" in seen and any(speaker in low for speaker in _SPEAKER_PATTERN.split("|")):
+        changes += _find_replacements(
+            rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKER_PATTERN})\s{{0,8}}:)", seen, "\n> "
+        )
     if not changes:
         return text
     parts: list[str] = []
@@ -113,64 +121,64 @@ def neutral(text: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-def _found(pattern: str, text: str, instead: str) -> list[tuple[int, int, str]]:
+def _find_replacements(pattern: str, text: str, instead: str) -> list[tuple[int, int, str]]:
     import re  # noqa: PLC0415  see above
 
     return [(*match.span(), instead) for match in re.finditer(pattern, text, re.IGNORECASE)]
 
 
-def _angles(text: str) -> list[tuple[int, int, str]]:
+def _find_angle_tags(text: str) -> list[tuple[int, int, str]]:
     import re  # noqa: PLC0415  see above
 
-    end = re.compile(_END)
+    end = re.compile(_TAG_END_PATTERN)
     return [
         (*match.span(), "&lt;")
-        for match in re.finditer(_ANGLE, text, re.IGNORECASE)
-        if match[2] is None or _is_frame(match, end)
+        for match in re.finditer(_ANGLE_TAG_PATTERN, text, re.IGNORECASE)
+        if match[2] is None or _is_frame_tag(match, end)
     ]
 
 
-def _is_frame(match: re.Match[str], end: re.Pattern[str]) -> bool:
+def _is_frame_tag(match: re.Match[str], end: re.Pattern[str]) -> bool:
     """True if this is the opening of a frame's tag, to judge by the tag's name."""
     words = match[2].lower().split()
     name = words[0]
     first = 1 if "-" in name or "_" in name else 2  # `<commandname>` is somebody's placeholder
-    if name.startswith(_PREFIXES) or any(
-        "".join(words[:last]).translate(_SQUASHED) in _COMPOUND
+    if name.startswith(_FRAME_TAG_PREFIXES) or any(
+        "".join(words[:last]).translate(_WITHOUT_HYPHENS) in _FRAME_TAGS
         for last in range(first, len(words) + 1)
     ):
         return True
     at = match.end(1) + len(name)
-    if name in _SINGLE:
-        return _is_tag(match, at, end)
+    if name in _AMBIGUOUS_TAGS:
+        return _is_tag_in_context(match, at, end)
     return (name == "function" and match.string[at : at + 1] == "=") or (
-        name in _CLOSED and end.match(match.string, at) is not None
+        name in _TAGS_IF_CLOSED and end.match(match.string, at) is not None
     )
 
 
-def _is_tag(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
+def _is_tag_in_context(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
     """True if a name that is a word too, and ends at `at`, is a tag here, not an operand or a type."""
     text, before = match.string, match[1]
     if (
         not before
         and text[at : at + 1] in (">", ",")
         and text[match.end() : at].istitle()
-        and _is_type(text, match.start())
+        and _ends_with_type_name(text, match.start())
     ):
         return False  # `List<User>`
     return not any(sign.isspace() for sign in before) or end.match(text, at) is not None
 
 
-def _is_type(text: str, end: int) -> bool:
+def _ends_with_type_name(text: str, end: int) -> bool:
     """True if a word with a capital, as types of programming languages are named, ends at `end`."""
     start = end
     while (
         start
-        and end - start < _LONGEST_TYPE
+        and end - start < _MAX_TYPE_NAME_CHARS
         and (text[start - 1].isalnum() or text[start - 1] == "_")
     ):
         start -= 1
     return text[start:end][:1].isupper()
 
 
-_SQUASHED = str.maketrans("", "", "-_")
+_WITHOUT_HYPHENS = str.maketrans("", "", "-_")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-_HOUR, _SIXTY = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
+_HOUR, _MINUTES_OR_SECONDS = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
 _DATE = r"(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(?:-\d)?|\d{4}W\d{2,3})"
-_TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?"
-_ZONE = (
-    rf"(?:Z|[+-]{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,]\d+)?)?|{_SIXTY}(?:{_SIXTY}(?:[.,]\d+)?)?)?)"
-)
-_FORM = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
+_TIME = rf"{_HOUR}(?::{_MINUTES_OR_SECONDS}(?::{_MINUTES_OR_SECONDS}(?:[.,]\d+)?)?|{_MINUTES_OR_SECONDS}(?:{_MINUTES_OR_SECONDS}(?:[.,]\d+)?)?)?"
+_ZONE = rf"(?:Z|[+-]{_HOUR}(?::{_MINUTES_OR_SECONDS}(?::{_MINUTES_OR_SECONDS}(?:[.,]\d+)?)?|{_MINUTES_OR_SECONDS}(?:{_MINUTES_OR_SECONDS}(?:[.,]\d+)?)?)?)"
+_ISO_TIME_RE = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
 
 
-def in_utc(text: str) -> datetime:
+def parse_utc(text: str) -> datetime:
     """The time that a text names, in UTC; without a zone it is taken for UTC. Read is what all Pythons read alike. `ValueError` for
     anything else: hour 24, which 3.14 and later take; a fraction of an hour, a point with no digits behind or a zone of 16:60,
     which only earlier ones do."""
-    if not _FORM.fullmatch(text):
+    if not _ISO_TIME_RE.fullmatch(text):
         raise ValueError(f"not a time: {text[:40]!r}")
     time = datetime.fromisoformat(text)
     try:

@@ -8,37 +8,37 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 
 BOM = "\ufeff"
-_DEEPEST = 100  # levels; no settings of people come near
+_MAX_DEPTH = 100  # levels; no settings of people come near
 _BLANKS = " \t\r\n"
-_GAP = re.compile(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
-_WORD = re.compile(r"[-+.\w]+")  # whatever stands without quotes
-_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
-_LONGEST = 300  # signs of a number; Python reads none of thousands of digits
-_REMARKS = re.compile(
+_BLANKS_OR_COMMENT_RE = re.compile(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_STRING_RE = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
+_BARE_WORD_RE = re.compile(r"[-+.\w]+")  # whatever stands without quotes
+_SCALAR_RE = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+_MAX_NUMBER_CHARS = 300  # signs of a number; Python reads none of thousands of digits
+_TRAILING_COMMENTS_RE = re.compile(
     r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?"
 )  # what stands behind a value on its line
 
 
-class Entry(NamedTuple):
+class JsonEntry(NamedTuple):
     """A member of an object, or an element of an array; then its key is empty."""
 
     start: int  # of the key, else of the value
     key: str
-    value: Node
+    value: JsonNode
     comma: int  # where the comma behind it stands; -1 for none
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value and where it stands: `text[start:end]`."""
 
     kind: str  # object, array or scalar
     start: int
     end: int
-    entries: tuple[Entry, ...]
+    entries: tuple[JsonEntry, ...]
     scalar: object
 
 
@@ -50,28 +50,28 @@ class Splice(NamedTuple):
     text: str
 
 
-def parse(text: str) -> Node | None:
+def parse(text: str) -> JsonNode | None:
     """The one value of a text; None where there are only blanks and comments. `Invalid` names line and column."""
-    at = _skip(text, len(BOM) if text.startswith(BOM) else 0)
+    at = _skip_blanks_and_comments(text, len(BOM) if text.startswith(BOM) else 0)
     if at == len(text):
         return None
-    node, at = _value(text, at, 0)
-    at = _skip(text, at)
+    node, at = _parse_value(text, at, 0)
+    at = _skip_blanks_and_comments(text, at)
     if at < len(text):
-        raise _malformed(text, at, "something follows the end")
+        raise _syntax_error(text, at, "something follows the end")
     return node
 
 
-def plain(node: Node) -> object:
+def to_python(node: JsonNode) -> object:
     """What a node says, as Python has it. Of a key that is there twice the last one counts, as for every host."""
     if node.kind == "object":
-        return {entry.key: plain(entry.value) for entry in node.entries}
+        return {entry.key: to_python(entry.value) for entry in node.entries}
     if node.kind == "array":
-        return [plain(entry.value) for entry in node.entries]
+        return [to_python(entry.value) for entry in node.entries]
     return node.scalar
 
 
-def member(node: Node | None, *keys: str) -> Node | None:
+def find_member(node: JsonNode | None, *keys: str) -> JsonNode | None:
     """What stands below these keys, from one object to the next; None where there is no such thing."""
     for key in keys:
         if node is None or node.kind != "object":
@@ -80,7 +80,7 @@ def member(node: Node | None, *keys: str) -> Node | None:
     return node
 
 
-def apply(text: str, splices: Iterable[Splice]) -> str:
+def apply_splices(text: str, splices: Iterable[Splice]) -> str:
     """The text after all of them; they do not overlap, and their positions are those of the text before."""
     out: list[str] = []
     at = 0
@@ -90,12 +90,12 @@ def apply(text: str, splices: Iterable[Splice]) -> str:
     return "".join((*out, text[at:]))
 
 
-def appended(text: str, container: Node, value: object, key: str = "") -> list[Splice]:
+def splices_to_append(text: str, container: JsonNode, value: object, key: str = "") -> list[Splice]:
     """Put a value behind the last entry of an object or array, in the way in which the text is written."""
-    inline, tight = _inline(text, container), _tight(text)
+    inline, tight = _is_inline(text, container), _is_compact(text)
     inner = _child_indent(text, container)
     name = f"{json.dumps(key, ensure_ascii=False)}{':' if tight else ': '}" if key else ""
-    body = name + rendered(text, value, inner, inline=inline)
+    body = name + dumps_in_style(text, value, inner, inline=inline)
     lead = ("" if tight else " ") if inline else newline_of(text) + inner
     if not container.entries:
         at = container.start + 1
@@ -105,7 +105,7 @@ def appended(text: str, container: Node, value: object, key: str = "") -> list[S
     last = container.entries[-1]
     trailing = last.comma >= 0
     after = last.comma + 1 if trailing else last.value.end
-    found = None if inline else _REMARKS.match(text, after)
+    found = None if inline else _TRAILING_COMMENTS_RE.match(text, after)
     place = found.end() if found else after
     addition = lead + body + ("," if trailing else "")
     if trailing:
@@ -117,15 +117,17 @@ def appended(text: str, container: Node, value: object, key: str = "") -> list[S
     )
 
 
-def replaced(text: str, node: Node, value: object) -> Splice:
+def splice_to_replace(text: str, node: JsonNode, value: object) -> Splice:
     """Put another value in the place of one, written as that one is."""
     inline = "\n" not in text[node.start : node.end]
     return Splice(
-        node.start, node.end, rendered(text, value, _line_indent(text, node.start), inline=inline)
+        node.start,
+        node.end,
+        dumps_in_style(text, value, _line_indent(text, node.start), inline=inline),
     )
 
 
-def removed(text: str, container: Node, index: int) -> list[Splice]:
+def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice]:
     """Take one entry out, with the comma that is then one too many: what `appended` has put there goes without a trace,
     but for an entry that was the only one, whose container is left with nothing inside."""
     entry = container.entries[index]
@@ -152,34 +154,34 @@ def removed(text: str, container: Node, index: int) -> list[Splice]:
         comma = container.entries[index - 1].comma
         cuts.append(Splice(comma, comma + 1, ""))
     before = container.entries[index - 1].value.end if index else first
-    if _ends_in_remark(text[before:start]) and not text[stop:].lstrip(" \t").startswith(
+    if _ends_in_line_comment(text[before:start]) and not text[stop:].lstrip(" \t").startswith(
         ("\n", "\r")
     ):
         start = entry.start  # or what follows would become part of the remark
     return [*cuts, Splice(start, end, "")]
 
 
-def rendered(text: str, value: object, indent: str, *, inline: bool) -> str:
+def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:
     """A value as JSON in the manner of the text: on one line, or over several of which all but the first are indented."""
     if inline:
         return json.dumps(
-            value, ensure_ascii=False, separators=(",", ":") if _tight(text) else (", ", ": ")
+            value, ensure_ascii=False, separators=(",", ":") if _is_compact(text) else (", ", ": ")
         )
-    return "".join(_pretty(value, newline_of(text) + indent, _unit(text)))
+    return "".join(_iter_pretty(value, newline_of(text) + indent, _indent_unit(text)))
 
 
-def _pretty(value: object, newline: str, unit: str) -> Iterator[str]:
+def _iter_pretty(value: object, newline: str, unit: str) -> Iterator[str]:
     """A value over several lines; a list of plain values stays on one."""
     inner = newline + unit
     if isinstance(value, dict) and value:
         for number, (key, item) in enumerate(value.items()):
             yield f"{',' if number else '{'}{inner}{json.dumps(key, ensure_ascii=False)}: "
-            yield from _pretty(item, inner, unit)
+            yield from _iter_pretty(item, inner, unit)
         yield f"{newline}}}"
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for number, item in enumerate(value):
             yield f"{',' if number else '['}{inner}"
-            yield from _pretty(item, inner, unit)
+            yield from _iter_pretty(item, inner, unit)
         yield f"{newline}]"
     else:
         yield json.dumps(value, ensure_ascii=False)
@@ -191,20 +193,20 @@ def newline_of(text: str) -> str:
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
 
-def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
+def _parse_value(text: str, at: int, depth: int) -> tuple[JsonNode, int]:
     opening = text[at : at + 1]
     if opening in ("{", "["):
-        if depth >= _DEEPEST:
-            raise _malformed(text, at, f"is nested more than {_DEEPEST} deep")
-        return _container(text, at, depth)
+        if depth >= _MAX_DEPTH:
+            raise _syntax_error(text, at, f"is nested more than {_MAX_DEPTH} deep")
+        return _parse_container(text, at, depth)
     if opening == '"':
-        value, end = _string(text, at)
-        return Node("scalar", at, end, (), value), end
-    found = _WORD.match(text, at)
+        value, end = _parse_string(text, at)
+        return JsonNode("scalar", at, end, (), value), end
+    found = _BARE_WORD_RE.match(text, at)
     word = found[0] if found else ""
-    if len(word) > _LONGEST or not _SCALAR.fullmatch(word):
+    if len(word) > _MAX_NUMBER_CHARS or not _SCALAR_RE.fullmatch(word):
         number = word[:1] in tuple("-+.0123456789")
-        raise _malformed(
+        raise _syntax_error(
             text,
             at,
             "this is no number"
@@ -213,70 +215,70 @@ def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
             if opening
             else "ends too early",
         )
-    return Node("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
+    return JsonNode("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
 
 
-def _container(text: str, start: int, depth: int) -> tuple[Node, int]:
+def _parse_container(text: str, start: int, depth: int) -> tuple[JsonNode, int]:
     kind, closing = ("object", "}") if text[start] == "{" else ("array", "]")
-    entries: list[Entry] = []
-    at = _skip(text, start + 1)
+    entries: list[JsonEntry] = []
+    at = _skip_blanks_and_comments(text, start + 1)
     while text[at : at + 1] != closing:
         begin, key = at, ""
         if kind == "object":
             if text[at : at + 1] != '"':
-                raise _malformed(
+                raise _syntax_error(
                     text,
                     at,
                     "a name in quotes should stand here" if at < len(text) else "ends too early",
                 )
-            key, at = _string(text, at)
-            at = _skip(text, at)
+            key, at = _parse_string(text, at)
+            at = _skip_blanks_and_comments(text, at)
             if text[at : at + 1] != ":":
-                raise _malformed(text, at, "a colon should stand here")
-            at = _skip(text, at + 1)
-        value, at = _value(text, at, depth + 1)
-        at = _skip(text, at)
+                raise _syntax_error(text, at, "a colon should stand here")
+            at = _skip_blanks_and_comments(text, at + 1)
+        value, at = _parse_value(text, at, depth + 1)
+        at = _skip_blanks_and_comments(text, at)
         comma = at if text[at : at + 1] == "," else -1
-        entries.append(Entry(begin, key, value, comma))
+        entries.append(JsonEntry(begin, key, value, comma))
         if comma >= 0:
-            at = _skip(text, at + 1)
+            at = _skip_blanks_and_comments(text, at + 1)
         elif text[at : at + 1] != closing:
-            raise _malformed(text, at, f"a comma or {closing} should stand here")
-    return Node(kind, start, at + 1, tuple(entries), None), at + 1
+            raise _syntax_error(text, at, f"a comma or {closing} should stand here")
+    return JsonNode(kind, start, at + 1, tuple(entries), None), at + 1
 
 
-def _string(text: str, at: int) -> tuple[str, int]:
-    found = _STRING.match(text, at)
+def _parse_string(text: str, at: int) -> tuple[str, int]:
+    found = _STRING_RE.match(text, at)
     if not found:
-        raise _malformed(text, at, "this string does not end on its line")
+        raise _syntax_error(text, at, "this string does not end on its line")
     try:
         return str(json.loads(found[0])), found.end()
     except ValueError:
-        raise _malformed(text, at, "this string has a backslash that means nothing") from None
+        raise _syntax_error(text, at, "this string has a backslash that means nothing") from None
 
 
-def _skip(text: str, at: int) -> int:
-    while found := _GAP.match(text, at):
+def _skip_blanks_and_comments(text: str, at: int) -> int:
+    while found := _BLANKS_OR_COMMENT_RE.match(text, at):
         at = found.end()
     return at
 
 
-def _malformed(text: str, at: int, why: str) -> Invalid:
+def _syntax_error(text: str, at: int, why: str) -> InvalidInputError:
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return Invalid(f"line {line}, column {column}: {why}")
+    return InvalidInputError(f"line {line}, column {column}: {why}")
 
 
-def _unit(text: str) -> str:
+def _indent_unit(text: str) -> str:
     """One step of indentation: that of the first member that begins a line; else two blanks."""
     root = parse(text)
     for entry in root.entries if root else ():
         indent = _line_indent(text, entry.start)
-        if indent and _begins_line(text, entry.start):
+        if indent and _is_first_on_line(text, entry.start):
             return indent
     return "  "
 
 
-def _inline(text: str, container: Node) -> bool:
+def _is_inline(text: str, container: JsonNode) -> bool:
     """Whether what is added should stand on the line of its container."""
     if "\n" in text[container.start : container.end]:
         return False
@@ -286,7 +288,7 @@ def _inline(text: str, container: Node) -> bool:
     )
 
 
-def _tight(text: str) -> bool:
+def _is_compact(text: str) -> bool:
     """Whether the first colon of the text is written without a blank."""
     root = parse(text)
     return bool(
@@ -297,14 +299,14 @@ def _tight(text: str) -> bool:
     )
 
 
-def _child_indent(text: str, container: Node) -> str:
+def _child_indent(text: str, container: JsonNode) -> str:
     for entry in reversed(container.entries):
-        if _begins_line(text, entry.start):
+        if _is_first_on_line(text, entry.start):
             return _line_indent(text, entry.start)
-    return _line_indent(text, container.start) + _unit(text)
+    return _line_indent(text, container.start) + _indent_unit(text)
 
 
-def _begins_line(text: str, at: int) -> bool:
+def _is_first_on_line(text: str, at: int) -> bool:
     return not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t\r" + BOM)
 
 
@@ -317,7 +319,7 @@ def _line_indent(text: str, at: int) -> str:
     return text[begin:end]
 
 
-def _ends_in_remark(gap: str) -> bool:
+def _ends_in_line_comment(gap: str) -> bool:
     """Whether the last thing between two values is a comment that lasts to the end of its line."""
-    pieces = [found[0] for found in _GAP.finditer(gap) if found[0].strip(_BLANKS)]
+    pieces = [found[0] for found in _BLANKS_OR_COMMENT_RE.finditer(gap) if found[0].strip(_BLANKS)]
     return bool(pieces) and pieces[-1].startswith("//")

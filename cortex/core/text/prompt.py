@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-MOST = (
+MAX_CHARS = (
     8_000  # characters that are looked at: most of them from the beginning, the rest from the end
 )
-_TAIL = 2_500  # a question often stands below what was pasted
+_TAIL_CHARS = 2_500  # a question often stands below what was pasted
 
 
-def bounded(prompt: str) -> str:
+def truncate_prompt(prompt: str) -> str:
     """As much of a prompt as is looked at, as text that can be sent anywhere. Taken twice it is the same."""
-    text = prompt if len(prompt) <= MOST else f"{prompt[: MOST - _TAIL - 1]}\n{prompt[-_TAIL:]}"
+    text = (
+        prompt
+        if len(prompt) <= MAX_CHARS
+        else f"{prompt[: MAX_CHARS - _TAIL_CHARS - 1]}\n{prompt[-_TAIL_CHARS:]}"
+    )
     # JSON can carry halves of surrogate pairs, which nothing else takes.
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

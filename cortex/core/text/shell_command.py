@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 
 
-def line(*words: str) -> str:
+def cortex_command(*words: str) -> str:
     """`cortex` and these words as one line for a shell, each word as it is and in quotes where it needs them. What a terminal
     would not show as it is stands in `$'…'` as bytes, so that what is printed is what was meant."""
-    return " ".join(("cortex", *map(quoted, words)))
+    return " ".join(("cortex", *map(shell_quote, words)))
 
 
-def option(name: str, value: str) -> tuple[str, ...]:
+def option_words(name: str, value: str) -> tuple[str, ...]:
     """An option of such a line; none without a value. One that begins with a hyphen would be read as an option itself."""
     return (
         ()
@@ -22,22 +22,22 @@ def option(name: str, value: str) -> tuple[str, ...]:
     )
 
 
-def quoted(word: str) -> str:
+def shell_quote(word: str) -> str:
     """One word of a shell's line, printable whatever it holds."""
-    if any(map(_unseen, word)):
-        return f"$'{''.join(map(_escaped, word))}'"
+    if any(map(_is_invisible, word)):
+        return f"$'{''.join(map(_escape_octal, word))}'"
     return shlex.quote(word)
 
 
-def _unseen(char: str) -> bool:
+def _is_invisible(char: str) -> bool:
     """Whether `visible` would show another text: format and control characters, and the selectors of the tag plane."""
     return not char.isprintable() or "\U000e0000" <= char <= "\U000e0fff"
 
 
-def _escaped(char: str) -> str:
+def _escape_octal(char: str) -> str:
     if char in "'\\":
         return f"\\{char}"
-    if not _unseen(char):
+    if not _is_invisible(char):
         return char
     # Octal takes three digits in every shell; hexadecimal goes on in some of them for as long as there are digits.
     return "".join(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-_MUCH = 100_000  # bytes
+_HASHLIB_FROM_BYTES = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_IN_SLUGS = bytes(
+_BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_SLUG_TABLE = bytes(
     sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256)
 )  # the rest is a blank
 # Letters and digits that Unicode 16 and 17 added: only a Python that has these tables (3.14, 3.15) takes them for ASCII ones, and a
 # slug, which ends up in ids, is the same on every Python. Later versions of Unicode may add more; tests/test_pythons.py finds them.
-_NEW_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
+_VERSION_DEPENDENT_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
 # Stems that Windows refuses as a file name, whatever the extension.
 RESERVED_STEMS = frozenset(
@@ -20,14 +20,16 @@ RESERVED_STEMS = frozenset(
 )
 
 
-def base32(number: int, length: int) -> str:
+def encode_base32(number: int, length: int) -> str:
     """The lowest `5 * length` bits of `number` as lower-case base32 (RFC 4648 alphabet)."""
-    return "".join(_BASE32[(number >> 5 * place) & 31] for place in reversed(range(length)))
+    return "".join(
+        _BASE32_ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(length))
+    )
 
 
 def short_hash(text: str, length: int = 6) -> str:
     """`length` base32 characters of the SHA-256 of `text`."""
-    return base32(
+    return encode_base32(
         int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length,
         length,
     )
@@ -38,7 +40,7 @@ def hash_bytes(text: str, size: int) -> bytes:
     return _sha256(text.encode("utf-8", "surrogatepass"))[:size]
 
 
-def digest(text: str) -> str:
+def text_digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
     return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
 
@@ -58,13 +60,15 @@ def shorten(text: str, limit: int) -> str:
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.-") + "…"
 
 
-def slug(text: str, limit: int = 48) -> str:
+def slugify(text: str, limit: int = 48) -> str:
     """`text` as `[a-z0-9-]`, at most `limit` characters, never empty, never a name that Windows reserves."""
     if not text.isascii():
         from unicodedata import normalize  # noqa: PLC0415  most texts are plain already
 
-        text = normalize("NFKD", text.translate(_NEW_LETTERS))
-    words = b"-".join(text.encode("ascii", "ignore").lower().translate(_IN_SLUGS).split()).decode()
+        text = normalize("NFKD", text.translate(_VERSION_DEPENDENT_LETTERS))
+    words = b"-".join(
+        text.encode("ascii", "ignore").lower().translate(_SLUG_TABLE).split()
+    ).decode()
     if len(words) > limit:
         cut = words[:limit]
         words = cut[: cut.rfind("-")] if "-" in cut[limit // 2 :] and words[limit] != "-" else cut
@@ -74,7 +78,7 @@ def slug(text: str, limit: int = 48) -> str:
 
 def _sha256(data: bytes) -> bytes:
     # `hashlib` loads OpenSSL, 4 ms; the modules it falls back on do not. OpenSSL is faster where there is much to hash.
-    if len(data) < _MUCH:
+    if len(data) < _HASHLIB_FROM_BYTES:
         try:
             return bytes(__import__(SHA256_MODULE).sha256(data).digest())
         except ImportError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 # Letters, digits, blanks, what is outside ASCII, any other sign. One pass, nothing to go back to.
-_RUN = re.compile(r"([A-Za-z]+)|([0-9]+)|([ \t]+)|([^\x00-\x7f]+)|[\x00-\x7f]")
+_RUN_RE = re.compile(r"([A-Za-z]+)|([0-9]+)|([ \t]+)|([^\x00-\x7f]+)|[\x00-\x7f]")
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """At most how many tokens `text` is, for prose, names and paths.
 
     The vendors' rules of thumb are 4 characters a token (OpenAI, Google) and 3.5 (Anthropic), blanks included: about 1.3 to
@@ -20,7 +20,7 @@ def count(text: str) -> int:
     words at random, such as a hash without digits, take more than this says; the signs around them make up for it.
     """
     total = 0
-    for run in _RUN.finditer(text):
+    for run in _RUN_RE.finditer(text):
         length = run.end() - run.start()
         kind = run.lastindex
         if kind == 1:

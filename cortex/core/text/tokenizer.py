@@ -1,7 +1,7 @@
 """The words of a text as search knows them: folded, stemmed, split at the seams of identifiers, no stop words.
 
 A text becomes a row of positions. A plain word is one term at one position. An identifier (`merge_driver`,
-`mergeDriver`, `merge-driver`, `core/merge/record.py`) lays its parts at consecutive positions, so that the phrase
+`mergeDriver`, `merge-driver`, `core/merge/merge_record.py`) lays its parts at consecutive positions, so that the phrase
 "merge driver" finds every spelling of it; its whole spellings are further terms at the position of its first
 part. A run of a script written without spaces becomes overlapping pairs of characters. Stop words take no
 position, in texts and in queries alike.
@@ -15,12 +15,12 @@ from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import normalize
 
-Stem = Callable[[str], str]
+Stemmer = Callable[[str], str]
 
-LONGEST = 64
+MAX_TERM_CHARS = 64
 """Characters of the longest term; the rest of a longer one (base64, minified code) is not searchable."""
 
-STOP = frozenset(
+STOP_WORDS = frozenset(
     """a about am an and any are as at be because been being but by can could did do does doing for from had has have
     having he her here hers him his how i if in into is it its just me might must my no nor not of on or our ours
     shall she should so some such than that the their theirs them then there these they this those to too us very
@@ -29,137 +29,151 @@ STOP = frozenset(
 """English function and question words. Not here: `may` (a month), `up`, `out`, `all` and the words of code."""
 
 # Marks of scripts that Python does not count as letters: without them Hindi, Thai or Hebrew words fall apart.
-_MARKS = (
+_COMBINING_MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u0900-\u0963\u0971-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
 )
 # Kana, Han, Hangul, and the scripts of South East Asia.
-_UNSPACED = (
+_UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_ASCII_CHUNK = re.compile(r"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*")
+_ASCII_CHUNK_RE = re.compile(r"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*")
 # Text that `re` compiles when it is first used: large classes take milliseconds that few searches need.
-_CHUNK = rf"[\w{_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_MARKS}]+)*"
-_RUNS = rf"([{_UNSPACED}]+)"
-_SEAM = re.compile(r"[-_./:]+")
-_PIECE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_HEX = re.compile(r"[0-9a-f]{4,}")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_LETTERS = str.maketrans(dict(zip("øØłŁđĐıæÆœŒ", "o O l L d D i ae Ae oe Oe".split(), strict=True)))  # noqa: SIM905
-_CONTRACTED = frozenset(["s", "t", "d", "m", "ll", "re", "ve"])
-_CONTRACTION = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
+_CHUNK_PATTERN = rf"[\w{_COMBINING_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_COMBINING_MARKS}]+)*"
+_UNSPACED_RUN_PATTERN = rf"([{_UNSPACED_SCRIPTS}]+)"
+_JOINT_RE = re.compile(r"[-_./:]+")
+_SUBWORD_RE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HEX_RE = re.compile(r"[0-9a-f]{4,}")
+_ACCENTS_RE = re.compile("[\u0300-\u036f]+")
+_UNDECOMPOSED_LETTERS = str.maketrans(
+    dict(
+        zip("øØłŁđĐıæÆœŒ", ["o", "O", "l", "L", "d", "D", "i", "ae", "Ae", "oe", "Oe"], strict=True)
+    )
+)
+_CONTRACTION_ENDINGS = frozenset(["s", "t", "d", "m", "ll", "re", "ve"])
+_CONTRACTION_RE = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
-class Word(NamedTuple):
+class TokenizedWord(NamedTuple):
     """What one word of a text is searched by: `wholes` at its first position, `parts` at consecutive ones.
 
     A word takes as many positions as it has parts, which is at least one.
     """
 
-    wholes: tuple[str, ...]
-    parts: tuple[str, ...]
+    whole_terms: tuple[str, ...]
+    part_terms: tuple[str, ...]
 
 
-def stop(word: str) -> bool:
+def is_stop_word(word: str) -> bool:
     """Whether a word is too common to be searched for."""
-    return word.casefold() in STOP
+    return word.casefold() in STOP_WORDS
 
 
-def fold(text: str) -> str:
+def fold_accents(text: str) -> str:
     """The text without accents and with one form of each character: `é` is `e`, `Ａ` is `A`. Case stays."""
     if text.isascii():
         return text
-    bare = _ACCENTS.sub("", normalize("NFKD", text)).translate(_LETTERS)
+    bare = _ACCENTS_RE.sub("", normalize("NFKD", text)).translate(_UNDECOMPOSED_LETTERS)
     return normalize("NFKC", bare)
 
 
-def chunks(text: str) -> list[str]:
+def split_chunks(text: str) -> list[str]:
     """The runs of the text that `analyse` takes one at a time: words with their inner joints, as written."""
     if text.isascii():
-        return _ASCII_CHUNK.findall(text)
-    return re.findall(_CHUNK, normalize("NFC", text))
+        return _ASCII_CHUNK_RE.findall(text)
+    return re.findall(_CHUNK_PATTERN, normalize("NFC", text))
 
 
-def analyse(chunk: str, stem: Stem) -> tuple[Word, ...]:
+def tokenize_chunk(chunk: str, stem: Stemmer) -> tuple[TokenizedWord, ...]:
     """The words of one chunk; none if it holds only stop words or no letter."""
     if chunk.isascii():
-        word = _spaced(chunk, stem)
+        word = _tokenize_spaced(chunk, stem)
         return (word,) if word else ()
-    words: list[Word] = []
-    for folded in re.findall(_CHUNK, fold(chunk)):
+    words: list[TokenizedWord] = []
+    for folded in re.findall(_CHUNK_PATTERN, fold_accents(chunk)):
         # Split on a group: every second run is one without spaces.
-        for place, run in enumerate(re.split(_RUNS, folded)):
+        for place, run in enumerate(re.split(_UNSPACED_RUN_PATTERN, folded)):
             if place % 2:
-                words.append(_unspaced(run))
+                words.append(_character_pairs(run))
                 continue
-            words += filter(None, (_spaced(piece, stem) for piece in re.findall(_CHUNK, run)))
+            words += filter(
+                None, (_tokenize_spaced(piece, stem) for piece in re.findall(_CHUNK_PATTERN, run))
+            )
     return tuple(words)
 
 
-def tokens(text: str, stem: Stem) -> Iterator[tuple[int, Word]]:
+def iter_tokens(text: str, stem: Stemmer) -> Iterator[tuple[int, TokenizedWord]]:
     """The words of a text with the position of each; positions count from 0."""
     position = 0
-    for chunk in chunks(text):
-        for word in analyse(chunk, stem):
+    for chunk in split_chunks(text):
+        for word in tokenize_chunk(chunk, stem):
             yield position, word
-            position += len(word.parts)
+            position += len(word.part_terms)
 
 
-def query_tokens(text: str, stem: Stem) -> list[Word]:
+def tokenize_query(text: str, stem: Stemmer) -> list[TokenizedWord]:
     """The words of a query, in order, by the very rules of `tokens`."""
-    return [word for _, word in tokens(text, stem)]
+    return [word for _, word in iter_tokens(text, stem)]
 
 
-def _unspaced(run: str) -> Word:
-    return Word((), (run,) if len(run) == 1 else tuple(map("".join, pairwise(run))))
+def _character_pairs(run: str) -> TokenizedWord:
+    return TokenizedWord((), (run,) if len(run) == 1 else tuple(map("".join, pairwise(run))))
 
 
-def _spaced(chunk: str, stem: Stem) -> Word | None:
+def _tokenize_spaced(chunk: str, stem: Stemmer) -> TokenizedWord | None:
     """One word of a script with spaces, or None for stop words and for bare punctuation."""
     if chunk.isalpha() and (chunk[1:].islower() or len(chunk) == 1):
         lowered = chunk.casefold()
-        return None if lowered in STOP else Word((), (_term(lowered, stem),))
-    pieces = [piece for piece in _SEAM.split(chunk) if piece]
-    bare = [part for piece in pieces for part in _unquoted(piece)]
+        return None if lowered in STOP_WORDS else TokenizedWord((), (_stem_term(lowered, stem),))
+    pieces = [piece for piece in _JOINT_RE.split(chunk) if piece]
+    bare = [part for piece in pieces for part in _strip_contraction(piece)]
     if not bare:
         return None
-    parts = [part.casefold() for piece in bare for part in _split(piece, len(chunk) > LONGEST)]
-    kept = tuple(_term(part, stem) for part in parts if part not in STOP)
+    parts = [
+        part.casefold()
+        for piece in bare
+        for part in _split_subwords(piece, len(chunk) > MAX_TERM_CHARS)
+    ]
+    kept = tuple(_stem_term(part, stem) for part in parts if part not in STOP_WORDS)
     joined = len(pieces) > 1 or len(parts) != len(bare)
     if not joined:
-        return Word((), kept) if kept else None
-    return _identifier(chunk, parts, kept, stem)
+        return TokenizedWord((), kept) if kept else None
+    return _tokenize_identifier(chunk, parts, kept, stem)
 
 
-def _identifier(chunk: str, parts: list[str], kept: tuple[str, ...], stem: Stem) -> Word:
-    wholes = [_CONTRACTION.sub("", chunk.strip("_").replace("\u2019", "'")).casefold()[:LONGEST]]
+def _tokenize_identifier(
+    chunk: str, parts: list[str], kept: tuple[str, ...], stem: Stemmer
+) -> TokenizedWord:
+    wholes = [
+        _CONTRACTION_RE.sub("", chunk.strip("_").replace("\u2019", "'")).casefold()[:MAX_TERM_CHARS]
+    ]
     # Most people write front-end and YouTube as one word too, so that word of prose is also a term of theirs.
     if len(parts) in (2, 3) and all(map(str.isalpha, parts)) and not re.search("[./:]", chunk):
-        wholes.append(_term("".join(parts), stem))
-    return Word(tuple(dict.fromkeys(wholes)), kept or tuple(wholes[:1]))
+        wholes.append(_stem_term("".join(parts), stem))
+    return TokenizedWord(tuple(dict.fromkeys(wholes)), kept or tuple(wholes[:1]))
 
 
-def _unquoted(piece: str) -> list[str]:
+def _strip_contraction(piece: str) -> list[str]:
     """The piece without what a contraction or a possessive adds: `user's` is `user`, `don't` is nothing."""
     head, *tails = re.split("['\u2019]", piece)
-    ending = tails.pop() if tails and tails[-1].casefold() in _CONTRACTED else ""
+    ending = tails.pop() if tails and tails[-1].casefold() in _CONTRACTION_ENDINGS else ""
     if ending.casefold() == "t" and head.endswith(("n", "N")):
         return []
     return [part for part in (head, *tails) if part]
 
 
-def _split(piece: str, in_long: bool) -> list[str]:
+def _split_subwords(piece: str, in_long: bool) -> list[str]:
     """The parts of a piece, at changes of case and between letters and digits; a digest stays whole."""
     if not piece.isascii():
         return [piece]
-    parts: list[str] = _PIECE.findall(piece)
+    parts: list[str] = _SUBWORD_RE.findall(piece)
     many_short = len(parts) > 3 and 5 * len(parts) > 2 * len(piece)
-    if not many_short and not (len(parts) > 1 and _HEX.fullmatch(piece)):
+    if not many_short and not (len(parts) > 1 and _HEX_RE.fullmatch(piece)):
         return parts
     return [] if in_long and len(piece) > 16 else [piece]
 
 
-def _term(word: str, stem: Stem) -> str:
-    short = word[:LONGEST]
+def _stem_term(word: str, stem: Stemmer) -> str:
+    short = word[:MAX_TERM_CHARS]
     return stem(short) if short.isascii() and short.isalpha() else short

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-MOST_DOTS = 50  # in one key; Python's reader takes quadratic time for them, 10 s for a key of 40 kB
-DEEPEST = 100  # levels of lists and tables
+MAX_DOTS = 50  # in one key; Python's reader takes quadratic time for them, 10 s for a key of 40 kB
+MAX_DEPTH = 100  # levels of lists and tables
 # What stands in quotes or behind a # counts for nothing. Every branch is possessive or atomic: no text is read twice. Groups
 # are atomic, since Python before 3.11.5 does not find what a possessive group with alternatives matches (gh-106052).
-_PARTS = re.compile(
+_TOKEN_RE = re.compile(
     r'"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{3,5}+'
     r"|'''(?>(?:[^']++|'(?!''))*)'{3,5}+"
     r'|"(?!"")(?>(?:[^"\\\n]++|\\.)*)"'
@@ -20,37 +20,37 @@ _PARTS = re.compile(
 )
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse(text: str) -> dict[str, Any]:
     """The tables of a text. Raises nothing but `ValueError`, which says why it cannot be read."""
     import tomllib  # noqa: PLC0415  6 ms, and most commands read none
 
-    _refuse(text)
+    _check_cost(text)
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 
 
-def _refuse(text: str) -> None:
+def _check_cost(text: str) -> None:
     """Raise `ValueError` for what takes too long to read."""
     dots = depth = 0
-    for part in _PARTS.finditer(text):
+    for part in _TOKEN_RE.finditer(text):
         mark = part["mark"]
         if mark == ".":
             dots += 1
         elif mark in ('"', "'"):
-            raise ValueError(f"line {_line(text, part.start())}: a quote has no end")
+            raise ValueError(f"line {_line_number(text, part.start())}: a quote has no end")
         elif mark:
             dots = 0
             depth += (mark in "[{") - (mark in "]}")
-        if dots > MOST_DOTS or depth > DEEPEST:
+        if dots > MAX_DOTS or depth > MAX_DEPTH:
             what = (
-                f"a key has more than {MOST_DOTS} dots"
-                if dots > MOST_DOTS
-                else f"is nested more than {DEEPEST} deep"
+                f"a key has more than {MAX_DOTS} dots"
+                if dots > MAX_DOTS
+                else f"is nested more than {MAX_DEPTH} deep"
             )
-            raise ValueError(f"line {_line(text, part.start())}: {what}")
+            raise ValueError(f"line {_line_number(text, part.start())}: {what}")
 
 
-def _line(text: str, at: int) -> int:
+def _line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cortex.interfaces.declare import Declaration, Parameter
 
-GLOBAL = (
+GLOBAL_OPTIONS = (
     Parameter(
         "vault",
         "str",
@@ -18,24 +18,24 @@ GLOBAL = (
     ),
     Parameter("json", "bool", False, True, "answer with one JSON object"),
 )
-SHORT = {"number": "-n"}  # options that people type often enough to want one letter
+SHORT_FLAGS = {"number": "-n"}  # options that people type often enough to want one letter
 
 
-def read(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
+def parse(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
     """The value of every parameter. Explains and exits where argparse does."""
-    values = plain(declared, words)
-    return _explained(name, declared, words) if values is None else values
+    values = try_parse(declared, words)
+    return _parse_with_argparse(name, declared, words) if values is None else values
 
 
 def flags_of(parameter: Parameter) -> list[str]:
     """How an option is written."""
     long = f"--{parameter.name.replace('_', '-')}"
-    return [SHORT[parameter.name], long] if parameter.name in SHORT else [long]
+    return [SHORT_FLAGS[parameter.name], long] if parameter.name in SHORT_FLAGS else [long]
 
 
-def plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
+def try_parse(declared: Declaration, words: list[str]) -> dict[str, object] | None:
     """The values of a line without mistakes, else None."""
-    parameters = (*declared.parameters, *GLOBAL)
+    parameters = (*declared.parameters, *GLOBAL_OPTIONS)
     options = {flag: one for one in parameters if one.is_option for flag in flags_of(one)}
     values = {one.name: one.default for one in parameters}
     given: list[str] = []
@@ -80,7 +80,7 @@ def plain(declared: Declaration, words: list[str]) -> dict[str, object] | None:
     )
 
 
-def _explained(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
+def _parse_with_argparse(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
     import argparse  # noqa: PLC0415  see the module's docstring
 
     examples = "".join(f"\n  {example}" for example in declared.examples)
@@ -94,7 +94,7 @@ def _explained(name: str, declared: Declaration, words: list[str]) -> dict[str, 
         allow_abbrev=False,
     )
     arguments = [one for one in declared.parameters if not one.is_option]
-    for one in (*declared.parameters, *GLOBAL):
+    for one in (*declared.parameters, *GLOBAL_OPTIONS):
         meaning = one.meaning.replace("%", "%%")
         if not one.is_option:
             many = ("*" if one.default is not None else "+") if one is arguments[-1] else None

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cortex.core.model.problem import Invalid
-from cortex.interfaces.cli.arguments import GLOBAL, flags_of
-from cortex.interfaces.cli.main import verb
+from cortex.core.model.problem import InvalidInputError
+from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of
+from cortex.interfaces.cli.main import load_verb
 from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
 
-def completion(argv: list[str]) -> int:
+def print_completion(argv: list[str]) -> int:
     """Print the script of the shell that is named."""
     if argv[:1] in (["--help"], ["-h"]):
         print(
             "usage: cortex completion bash|zsh|fish\n\nexample:\n  cortex completion bash > ~/.local/share/bash-completion/completions/cortex"
         )
         return 0
-    if len(argv) != 1 or argv[0] not in _SCRIPTS:
-        raise Invalid("which shell?", f"cortex completion {'|'.join(_SCRIPTS)}")
-    print(_SCRIPTS[argv[0]](_options()))
+    if len(argv) != 1 or argv[0] not in _SCRIPT_BUILDERS:
+        raise InvalidInputError("which shell?", f"cortex completion {'|'.join(_SCRIPT_BUILDERS)}")
+    print(_SCRIPT_BUILDERS[argv[0]](_options_by_verb()))
     return 0
 
 
-def _options() -> dict[str, list[tuple[str, str]]]:
+def _options_by_verb() -> dict[str, list[tuple[str, str]]]:
     """The options of every verb with their meaning."""
     options = {}
     for name in VERBS:
-        declared = declaration_of(verb(name))
+        declared = declaration_of(load_verb(name))
         own = [
             (flags_of(one)[-1], one.meaning)
-            for one in (*declared.parameters, *GLOBAL)
+            for one in (*declared.parameters, *GLOBAL_OPTIONS)
             if one.is_option
         ]
         options[name] = [*own, ("--help", "explain the verb")]
     return options
 
 
-def _bash(options: dict[str, list[tuple[str, str]]]) -> str:
+def _bash_script(options: dict[str, list[tuple[str, str]]]) -> str:
     cases = "\n".join(
         f'    {name}) words="{" ".join(flag for flag, _ in flags)}" ;;'
         for name, flags in options.items()
@@ -66,12 +66,13 @@ def _bash(options: dict[str, list[tuple[str, str]]]) -> str:
 complete -F _cortex cortex"""
 
 
-def _zsh(options: dict[str, list[tuple[str, str]]]) -> str:
+def _zsh_script(options: dict[str, list[tuple[str, str]]]) -> str:
     verbs = " ".join(
-        f"{_quoted(f'{name}:{declaration_of(verb(name)).summary}')}" for name in options
+        f"{_quote_for_shell(f'{name}:{declaration_of(load_verb(name)).summary}')}"
+        for name in options
     )
     cases = "\n".join(
-        f"    {name}) _arguments {' '.join(_quoted(f'{flag}[{_unbracketed(meaning)}]') for flag, meaning in flags)} '*:file:_files' ;;"
+        f"    {name}) _arguments {' '.join(_quote_for_shell(f'{flag}[{_replace_brackets(meaning)}]') for flag, meaning in flags)} '*:file:_files' ;;"
         for name, flags in options.items()
     )
     return f"""#compdef cortex
@@ -90,14 +91,14 @@ _cortex() {{
 _cortex "$@" """.rstrip()
 
 
-def _fish(options: dict[str, list[tuple[str, str]]]) -> str:
+def _fish_script(options: dict[str, list[tuple[str, str]]]) -> str:
     lines = []
     for name, flags in options.items():
         lines.append(
-            f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {_quoted(declaration_of(verb(name)).summary)}"
+            f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {_quote_for_shell(declaration_of(load_verb(name)).summary)}"
         )
         lines += [
-            f"complete -c cortex -n '__fish_seen_subcommand_from {name}' -l {flag.removeprefix('--')} -d {_quoted(meaning)}"
+            f"complete -c cortex -n '__fish_seen_subcommand_from {name}' -l {flag.removeprefix('--')} -d {_quote_for_shell(meaning)}"
             for flag, meaning in flags
         ]
     lines.append(
@@ -109,16 +110,16 @@ def _fish(options: dict[str, list[tuple[str, str]]]) -> str:
     return "\n".join(lines)
 
 
-def _unbracketed(text: str) -> str:
+def _replace_brackets(text: str) -> str:
     return text.replace("[", "(").replace("]", ")")
 
 
-def _quoted(text: str) -> str:
+def _quote_for_shell(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SCRIPTS: dict[str, Callable[[dict[str, list[tuple[str, str]]]], str]] = {
-    "bash": _bash,
-    "zsh": _zsh,
-    "fish": _fish,
+_SCRIPT_BUILDERS: dict[str, Callable[[dict[str, list[tuple[str, str]]]], str]] = {
+    "bash": _bash_script,
+    "zsh": _zsh_script,
+    "fish": _fish_script,
 }

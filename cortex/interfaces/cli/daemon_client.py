@@ -13,29 +13,29 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.prompt import bounded
-from cortex.vault.locate import Vault, default_vault, find_vault
+from cortex.core.text.prompt import truncate_prompt
+from cortex.vault.locate import Vault, default_vault_root, find_vault
 from cortex.watcher import protocol
-from cortex.watcher.protocol import Reply
+from cortex.watcher.protocol import CommandReply
 
-CARRIED = (
+DAEMON_VERBS = (
     "search",
     "show",
     "status",
     "brief",
     "remind",
 )  # verbs that the watcher answers: none of them changes a note of its own accord
-_FIRST_SIGN, _WHOLE_ANSWER = (
+_CONNECT_SECONDS, _COMMAND_SECONDS = (
     1.0,
     10.0,
 )  # seconds that are waited for a watcher; then the command answers by itself
-_HOOK_ANSWER, _START_ANSWER = (
+_PROMPT_SECONDS, _SESSION_START_SECONDS = (
     1.5,
     2.5,
 )  # the same, where somebody waits to be answered by an agent; a session that starts can wait longer
 
 
-def relay(argv: Sequence[str]) -> int | None:
+def forward_command(argv: Sequence[str]) -> int | None:
     """Let the watcher answer a whole command line and print what it says. None when it cannot: nothing is printed then."""
     if "-" in argv:
         return None  # standard input is here
@@ -43,29 +43,29 @@ def relay(argv: Sequence[str]) -> int | None:
         return None  # to the watcher it would be no terminal, and what acts on one would come as it stands
     cwd = os.getcwd()
     try:
-        vault = find_vault(_named(argv), cwd, os.environ)
+        vault = find_vault(_vault_option(argv), cwd, os.environ)
         words = (
-            [f"--vault={vault.root}", *argv] if vault.named else argv
+            [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
         )  # what $CORTEX_VAULT says is told as the option says it
-        reply = ask(
+        reply = send_command(
             vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ
         )
     except CortexError:
         return None  # explained by whoever answers instead
     if reply is None:
         return None
-    for stream, data in ((sys.stdout, reply.output), (sys.stderr, reply.complaint)):
+    for stream, data in ((sys.stdout, reply.stdout), (sys.stderr, reply.stderr)):
         if data and stream.encoding.lower() == "utf-8" and hasattr(stream, "buffer"):
             stream.flush()
             stream.buffer.write(data)
         elif data:
             stream.write(data.decode("utf-8", "replace"))
-    return reply.code
+    return reply.exit_code
 
 
-def ask(
-    root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _WHOLE_ANSWER
-) -> Reply | None:
+def send_command(
+    root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _COMMAND_SECONDS
+) -> CommandReply | None:
     """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
     time or not whole, or it is of another version. `Invalid` when its folder is not ours alone.
 
@@ -76,100 +76,108 @@ def ask(
             os.fsencode(root),
             os.fsencode(cwd),
             b"1" if paint else b"",
-            os.fsencode(default_vault()),
+            os.fsencode(default_vault_root()),
             *map(os.fsencode, words),
         ]
     except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
         return None
-    fields = protocol.exchange(root, request, _FIRST_SIGN, patience)
+    fields = protocol.exchange(root, request, _CONNECT_SECONDS, patience)
     if fields is None or len(fields) != 4 or fields[0] != protocol.DONE:
         return None
-    return Reply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
+    return CommandReply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
 
 
-def remind(
+def request_reminder(
     root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
 ) -> str | None:
     """What the watcher of the vault at `root` says to a prompt, for a hook: the text that an agent is given, empty when nothing
     bears on the prompt. None when no watcher answers. A prompt of any size and content can be asked."""
-    text = bounded(prompt)
+    text = truncate_prompt(prompt)
     if text == "-":
         return ""
     named = (("session", session), ("project", project), ("branch", branch))
     words = [
         "remind",
-        *(f"--{name}={bounded(value)}" for name, value in named if value),
+        *(f"--{name}={truncate_prompt(value)}" for name, value in named if value),
         "--",
         text,
     ]
-    reply = ask(root, words, cwd, paint=False, patience=_HOOK_ANSWER)
+    reply = send_command(root, words, cwd, paint=False, patience=_PROMPT_SECONDS)
     return (
-        reply.output.decode("utf-8", "replace").removesuffix("\n")
-        if reply is not None and reply.code in (0, 1)
+        reply.stdout.decode("utf-8", "replace").removesuffix("\n")
+        if reply is not None and reply.exit_code in (0, 1)
         else None
     )
 
 
-def briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
+def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
     """What the watcher of the vault at `root` says at the start of a session in `cwd`, frame included; as `remind`."""
     named = (("project", project), ("branch", branch))
-    reply = ask(
+    reply = send_command(
         root,
-        ["brief", "--print", *(f"--{name}={bounded(value)}" for name, value in named if value)],
+        [
+            "brief",
+            "--print",
+            *(f"--{name}={truncate_prompt(value)}" for name, value in named if value),
+        ],
         cwd,
         paint=False,
-        patience=_START_ANSWER,
+        patience=_SESSION_START_SECONDS,
     )
     return (
-        reply.output.decode("utf-8", "replace").removesuffix("\n")
-        if reply is not None and reply.code in (0, 1)
+        reply.stdout.decode("utf-8", "replace").removesuffix("\n")
+        if reply is not None and reply.exit_code in (0, 1)
         else None
     )
 
 
-def answer(vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str) -> Reply | None:
+def answer_command(
+    vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str
+) -> CommandReply | None:
     """Answer a command line as the command itself would; None when it should do that itself. `default` is the asker's
     default vault. Called in the watcher, by several threads at once."""
-    from cortex.core.model.caller import Caller, silent  # noqa: PLC0415
+    from cortex.core.model.caller import Caller, no_progress  # noqa: PLC0415
     from cortex.interfaces.cli import arguments, render  # noqa: PLC0415
-    from cortex.interfaces.cli.main import verb  # noqa: PLC0415
+    from cortex.interfaces.cli.main import load_verb  # noqa: PLC0415
     from cortex.interfaces.declare import declaration_of  # noqa: PLC0415
-    from cortex.interfaces.escape_terminal import visible  # noqa: PLC0415
+    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415
 
     os.environ.pop("NO_COLOR", None)  # the asker's counts, and `paint` says what it was
-    at = _verb_at(words)
+    at = _verb_position(words)
     name = words[at] if at < len(words) else ""
-    if name not in CARRIED:
+    if name not in DAEMON_VERBS:
         return None
-    function = verb(name)
-    values = arguments.plain(declaration_of(function), [*words[:at], *words[at + 1 :]])
+    function = load_verb(name)
+    values = arguments.try_parse(declaration_of(function), [*words[:at], *words[at + 1 :]])
     if values is None or "-" in values.values() or values.get("into"):
         return None  # a mistake to explain, standard input to read, or files to write in somebody's folder
     as_json = bool(values.pop("json"))
-    vault = vault._replace(named=bool(values.pop("vault")), default=default)
+    vault = vault._replace(is_explicit=bool(values.pop("vault")), default_root=default)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    output, complaint, code = _Screen(paint=paint), "", 2
+    output, complaint, code = _OutputBuffer(paint=paint), "", 2
     try:
         answered = function(
-            caller=Caller(cwd, now, os.urandom, "cli", silent), vault=vault, **values
+            caller=Caller(cwd, now, os.urandom, "cli", no_progress), vault=vault, **values
         )
         if as_json:
             import json  # noqa: PLC0415
 
             output.write(json.dumps(render.as_json(name, answered)) + "\n")
         else:
-            render.show(name, answered, output)
+            render.print_answer(name, answered, output)
         code = render.exit_code(name, answered)
     except CortexError as error:
-        complaint = f"cortex: {visible(error.message)}\n" + (
-            f"        {visible(error.hint)}\n" if error.hint else ""
+        complaint = f"cortex: {escape(error.message)}\n" + (
+            f"        {escape(error.hint)}\n" if error.hint else ""
         )
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
-    return Reply(_bytes(output.getvalue()), complaint.encode("utf-8", "backslashreplace"), code)
+    return CommandReply(
+        _encode_output(output.getvalue()), complaint.encode("utf-8", "backslashreplace"), code
+    )
 
 
-def _bytes(text: str) -> bytes:
+def _encode_output(text: str) -> bytes:
     try:
         return text.encode(
             "utf-8", "surrogateescape"
@@ -178,15 +186,15 @@ def _bytes(text: str) -> bytes:
         return text.encode("utf-8", "backslashreplace")
 
 
-def say(line: str) -> None:
+def print_message(line: str) -> None:
     """What the watcher has to tell while it runs. A terminal that went away does not end it."""
-    from cortex.interfaces.escape_terminal import visible  # noqa: PLC0415
+    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415
 
     with suppress(OSError, ValueError):
-        print(visible(line), flush=True)
+        print(escape(line), flush=True)
 
 
-def _verb_at(words: Sequence[str]) -> int:
+def _verb_position(words: Sequence[str]) -> int:
     """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
@@ -194,7 +202,7 @@ def _verb_at(words: Sequence[str]) -> int:
     return at
 
 
-def _named(words: Sequence[str]) -> str:
+def _vault_option(words: Sequence[str]) -> str:
     """The vault that a command line names; empty when it names none."""
     named = ""
     for at, word in enumerate(words):
@@ -207,7 +215,7 @@ def _named(words: Sequence[str]) -> str:
     return named
 
 
-class _Screen(io.StringIO):
+class _OutputBuffer(io.StringIO):
     """Text that is written for somebody else's terminal, or for none."""
 
     def __init__(self, *, paint: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cortex.interfaces.declare import declaration_of
 from cortex.operations import VERBS
 
-GROUPS = {
+VERB_GROUPS = {
     "Keep": ("capture", "save", "passive", "new", "session"),
     "Agents": ("brief", "remind", "hooks", "import", "extract"),
     "Find": ("search", "recall", "timeline", "show", "context", "graph", "entities", "topic", "history"),
@@ -20,7 +20,7 @@ GROUPS = {
     "Look after": ("init", "normalize", "retry", "doctor", "rebuild"),
 }  # fmt: skip
 # Commands that are no verbs: they answer a shell, and the host of an agent.
-_OTHERS = (
+_OTHER_COMMANDS = (
     ("completion", "Print a completion script for bash, zsh or fish."),
     (
         "hook",
@@ -32,16 +32,16 @@ _OTHERS = (
 def lines() -> Iterator[str]:
     """The overview, each verb with its first sentence."""
     yield from ("usage: cortex VERB ...", "", "A memory you can read, diff and push.")
-    for heading, names in GROUPS.items():
+    for heading, names in VERB_GROUPS.items():
         if there := [name for name in names if name in VERBS]:
             yield from ("", heading)
         for name in there:
-            yield f"  {name:<12}{declaration_of(_function(name)).summary}"
-    yield from (f"  {name:<12}{summary}" for name, summary in _OTHERS)
+            yield f"  {name:<12}{declaration_of(_load_verb(name)).summary}"
+    yield from (f"  {name:<12}{summary}" for name, summary in _OTHER_COMMANDS)
     yield from ("", "cortex VERB --help explains a verb, with an example.", "")
 
 
-def nearest(name: str) -> str:
+def suggest_verb(name: str) -> str:
     """What somebody may have meant who typed a verb that there is not."""
     from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
 
@@ -51,7 +51,7 @@ def nearest(name: str) -> str:
     return f"did you mean cortex {close[0]}?" if close else "cortex --help"
 
 
-def _function(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  every verb has its own signature
-    from cortex.interfaces.cli.main import verb  # noqa: PLC0415  main imports this module where it needs it
+def _load_verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  every verb has its own signature
+    from cortex.interfaces.cli.main import load_verb  # noqa: PLC0415  main imports this module where it needs it
 
-    return verb(name)
+    return load_verb(name)

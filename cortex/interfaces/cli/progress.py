@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 import time
 
-from cortex.core.model.caller import Progress, silent
+from cortex.core.model.caller import ProgressCallback, no_progress
 
 _WIDTH = 30
 
 
-def bar() -> Progress:
+def bar() -> ProgressCallback:
     """A fresh bar, or silence when standard error is no terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
-        return silent
+        return no_progress
     started = time.monotonic()
     shown = 0.0
 

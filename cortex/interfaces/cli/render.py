@@ -8,49 +8,57 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from cortex.core.model.event import is_event_id
-from cortex.core.model.status import ASIDE, MARK, UNMARK
-from cortex.core.text.agent_escape import neutral
-from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, day, problem_lines
-from cortex.interfaces.escape_terminal import visible
-from cortex.vault.agent_settings import notice
-from cortex.vault.files import chunks
+from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES
+from cortex.core.text.agent_escape import escape_for_agent
+from cortex.interfaces.cli.style import (
+    BOLD,
+    DIM,
+    OFF,
+    YELLOW,
+    format_count,
+    format_day,
+    problem_lines,
+)
+from cortex.interfaces.escape_terminal import escape
+from cortex.vault.agent_settings import agent_settings_notice
+from cortex.vault.files import iter_chunks
 
-_FRAMED = ("brief", "remind")  # their text is neutral, in a frame of ours
-_PROBLEMS_NAMED = 3  # under a search; `cortex doctor` names all
+_FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
+_MAX_PROBLEMS = 3  # under a search; `cortex doctor` names all
 
 
 def as_json(verb: str, answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
     if hasattr(answer, "as_json"):  # a name that JSON may have and Python may not: `from`
         return answer.as_json()
-    fields = _plain(answer)
+    fields = _to_json(answer)
     assert isinstance(fields, dict)
     if verb == "search":
         fields.pop("hint")
     return fields
 
 
-def show(verb: str, answer: Any, out: TextIO) -> None:
+def print_answer(verb: str, answer: Any, out: TextIO) -> None:
     """Print the answer. Colour only where a terminal will show it. Where none is, an agent may read it: a text that was asked for stands
     as it is, and what is told of notes is neutral."""
-    if not out.isatty() and (pieces := _as_it_stands(verb, answer)) is not None:
+    if not out.isatty() and (pieces := _raw_content(verb, answer)) is not None:
         for piece in pieces:
-            _write(out, piece)
+            _write_bytes(out, piece)
         return
     paint = out.isatty() and "NO_COLOR" not in os.environ
-    text = "\n".join(_text_of(verb)(answer))
+    text = "\n".join(_text_renderer(verb)(answer))
     for code in (BOLD, DIM, YELLOW, OFF) if not paint else ():
         text = text.replace(code, "")
-    if not out.isatty() and verb not in _FRAMED:
-        text = neutral(f"\n{text}")[1:]  # the first line begins one too
+    if not out.isatty() and verb not in _FRAMED_VERBS:
+        text = escape_for_agent(f"\n{text}")[1:]  # the first line begins one too
     if text:
         out.write(text + "\n")
 
 
-def _as_it_stands(verb: str, answer: Any) -> Iterable[bytes] | None:
+def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
     """The bytes of the text that this answer is; None where it is a page about several things."""
     if verb == "show":
-        return chunks(answer.file.removesuffix(answer.path), answer.path)
+        return iter_chunks(answer.file.removesuffix(answer.path), answer.path)
     if verb == "history" and answer.at:
         # What an event says is no file: a line end is only the end of what is printed.
         end = "\n" if is_event_id(answer.at) and not answer.text.endswith("\n") else ""
@@ -58,7 +66,7 @@ def _as_it_stands(verb: str, answer: Any) -> Iterable[bytes] | None:
     return None
 
 
-def _write(out: TextIO, data: bytes) -> None:
+def _write_bytes(out: TextIO, data: bytes) -> None:
     if hasattr(out, "buffer"):
         out.flush()
         out.buffer.write(data)
@@ -68,12 +76,16 @@ def _write(out: TextIO, data: bytes) -> None:
 
 def exit_code(verb: str, answer: Any) -> int:
     """0 for yes, 1 for no: no hits, an event that failed, a problem that doctor found."""
-    no = _module_of(verb).NO.get(verb) if verb in _ELSEWHERE else _NO.get(verb)
+    no = (
+        _load_render_module(verb).NO.get(verb)
+        if verb in _RENDER_MODULES
+        else _IS_NEGATIVE.get(verb)
+    )
     return int(no(answer)) if no else 0
 
 
 # verb -> the module beside this one with its `TEXT` and `NO`: most commands need none of them
-_ELSEWHERE = {
+_RENDER_MODULES = {
     "relate": "render_graph",
     "unrelate": "render_graph",
     "graph": "render_graph",
@@ -82,7 +94,7 @@ _ELSEWHERE = {
     "topic": "render_save",
     "passive": "render_save",
     "recall": "render_recall",
-    "remind": "render_remind",
+    "remind": "render_recall",
     "timeline": "render_recall",
     "brief": "render_brief",
     "context": "render_recall",
@@ -109,21 +121,23 @@ _ELSEWHERE = {
     "promote": "render_vaults",
     "project": "render_vaults",
     "score": "render_score",
-    "extract": "render_extract",
+    "extract": "render_save",
     "lifecycle": "render_score",
     "prune": "render_score",
 }
 
 
-def _text_of(verb: str) -> Callable[[Any], Iterable[str]]:
-    return _module_of(verb).TEXT[verb] if verb in _ELSEWHERE else _TEXT[verb]
+def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
+    return (
+        _load_render_module(verb).TEXT[verb] if verb in _RENDER_MODULES else _TEXT_RENDERERS[verb]
+    )
 
 
-def _module_of(verb: str) -> Any:
-    return import_module(f"cortex.interfaces.cli.{_ELSEWHERE[verb]}")
+def _load_render_module(verb: str) -> Any:
+    return import_module(f"cortex.interfaces.cli.{_RENDER_MODULES[verb]}")
 
 
-_NO: dict[str, Callable[[Any], bool]] = {
+_IS_NEGATIVE: dict[str, Callable[[Any], bool]] = {
     "search": lambda found: not found.hits,
     "normalize": lambda done: bool(done.failed or done.problems),
     "doctor": lambda examined: bool(examined.problems),
@@ -132,118 +146,122 @@ _NO: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        fields = {key: _plain(item) for key, item in value._asdict().items()}
+        fields = {key: _to_json(item) for key, item in value._asdict().items()}
         if "snippet" in fields:  # a hit, wherever it stands
             fields.pop("date", None)
-            fields["snippet"] = fields["snippet"].replace(MARK, "").replace(UNMARK, "")
+            fields["snippet"] = fields["snippet"].replace(MATCH_START, "").replace(MATCH_END, "")
         return fields
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     return value
 
 
-def _search(found: Any) -> Iterable[str]:
+def _search_lines(found: Any) -> Iterable[str]:
     for number, hit in enumerate(found.hits):
         if number:
             yield ""
-        status = f"  {YELLOW}{visible(hit.status)}{OFF}" if hit.status in (*ASIDE, "failed") else ""
-        yield f"{BOLD}{visible(hit.title)}{OFF}{status}"
+        status = (
+            f"  {YELLOW}{escape(hit.status)}{OFF}"
+            if hit.status in (*SET_ASIDE_STATUSES, "failed")
+            else ""
+        )
+        yield f"{BOLD}{escape(hit.title)}{OFF}{status}"
         place = f"(personal) {found.personal}/{hit.path}" if hit.vault == "personal" else hit.path
-        yield f"  {DIM}{visible(hit.type) or 'note'}  {day(hit.date)}  {visible(place)}:{hit.line}{OFF}"
+        yield f"  {DIM}{escape(hit.type) or 'note'}  {format_day(hit.date)}  {escape(place)}:{hit.line}{OFF}"
         if hit.snippet:
-            yield "  " + visible(hit.snippet).replace(MARK, YELLOW).replace(UNMARK, OFF)
+            yield "  " + escape(hit.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
     if not found.hits:
-        yield f"no hits for {visible(found.query)!s}"
+        yield f"no hits for {escape(found.query)!s}"
     elif found.hint:
         yield ""
     if found.hint:
-        yield f"{DIM if found.hits else '  '}{visible(found.hint)}{OFF if found.hits else ''}"
+        yield f"{DIM if found.hits else '  '}{escape(found.hint)}{OFF if found.hits else ''}"
     if found.problems:
         yield ""
-    yield from problem_lines(found.problems, _PROBLEMS_NAMED)
+    yield from problem_lines(found.problems, _MAX_PROBLEMS)
 
 
-def _normalize(done: Any) -> Iterable[str]:
+def _normalize_lines(done: Any) -> Iterable[str]:
     verb = ("would be made", "would change") if done.dry_run else ("made", "changed")
     for path in done.created:
-        yield f"{verb[0]}: {visible(path)}"
+        yield f"{verb[0]}: {escape(path)}"
     for path in done.changed:
-        yield f"{verb[1]}: {visible(path)}"
+        yield f"{verb[1]}: {escape(path)}"
     yield from problem_lines((*done.failed, *done.problems))
-    counts = f"{count(len(done.events), 'event')}, {count(len(done.created), 'new note')}, {len(done.changed)} changed"
+    counts = f"{format_count(len(done.events), 'event')}, {format_count(len(done.created), 'new note')}, {len(done.changed)} changed"
     yield counts + (f", {len(done.failed)} failed" if done.failed else "")
 
 
-def _heal(healed: Any) -> Iterable[str]:
+def _heal_lines(healed: Any) -> Iterable[str]:
     for one in healed.brought_back:
-        yield f"brought back: {visible(one.path)}: {visible(one.what)}"
+        yield f"brought back: {escape(one.path)}: {escape(one.what)}"
     for path in healed.written:
-        yield f"written: {visible(path)}"
+        yield f"written: {escape(path)}"
     for path in healed.removed:
-        yield f"removed: {visible(path)}"
+        yield f"removed: {escape(path)}"
     for path in healed.stale:
-        yield f"{YELLOW}stale{OFF}: {visible(path)}"
+        yield f"{YELLOW}stale{OFF}: {escape(path)}"
     for path in healed.newer:
-        yield f"{YELLOW}left alone{OFF}: {visible(path)} was made by a newer cortex"
+        yield f"{YELLOW}left alone{OFF}: {escape(path)} was made by a newer cortex"
     yield from problem_lines(healed.problems)
     if healed.stale:
-        yield f"{count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
+        yield f"{format_count(len(healed.stale), 'briefing')} not as the notes give them: cortex heal"
     elif not (healed.brought_back or healed.written or healed.removed or healed.newer):
         yield "the briefings are as the notes give them"
 
 
-def _doctor(examined: Any) -> Iterable[str]:
+def _doctor_lines(examined: Any) -> Iterable[str]:
     for line in examined.fixed:
-        yield f"mended: {visible(line)}"
+        yield f"mended: {escape(line)}"
     yield from problem_lines(examined.problems)
     if examined.agent_settings:
-        yield notice(examined.agent_settings)
-    found = count(len(examined.problems), "problem") if examined.problems else "no problems"
-    yield f"{count(examined.notes, 'note')}, {found}; the search index was {_FOUND[examined.found]}"
+        yield agent_settings_notice(examined.agent_settings)
+    found = format_count(len(examined.problems), "problem") if examined.problems else "no problems"
+    yield f"{format_count(examined.notes, 'note')}, {found}; the search index was {_INDEX_STATES[examined.found]}"
 
 
-_FOUND = {
+_INDEX_STATES = {
     "current": "current",
     "updated": "brought up to date",
     "built": "missing, old or damaged, and was built anew",
 }
 
 
-def _init(made: Any) -> Iterable[str]:
-    yield f"{visible(made.root)} is a vault" + (", your default one" if made.default else "")
+def _init_lines(made: Any) -> Iterable[str]:
+    yield f"{escape(made.root)} is a vault" + (", your default one" if made.default else "")
     for name in made.added:
         yield f"  added {name}"
     if made.agent_settings:
-        yield f"{YELLOW}note{OFF}: {notice(made.agent_settings)}"
+        yield f"{YELLOW}note{OFF}: {agent_settings_notice(made.agent_settings)}"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
 
 
-def _shown(shown: Any) -> Iterable[str]:
-    yield visible(
+def _show_lines(shown: Any) -> Iterable[str]:
+    yield escape(
         shown.text.removesuffix("\n"), lines=True
     )  # on a terminal alone: see _as_it_stands
     if shown.vault == "personal":
-        yield f"{DIM}(personal) {visible(shown.file)}{OFF}"
+        yield f"{DIM}(personal) {escape(shown.file)}{OFF}"
     if shown.cut:
-        yield f"{YELLOW}only the beginning is shown{OFF}: open {visible(shown.path)} in an editor"
+        yield f"{YELLOW}only the beginning is shown{OFF}: open {escape(shown.path)} in an editor"
 
 
-_TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
-    "init": _init,
+_TEXT_RENDERERS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "init": _init_lines,
     "capture": lambda captured: [captured.id],
-    "search": _search,
-    "show": _shown,
-    "new": lambda written: [visible(written.file)],
-    "normalize": _normalize,
-    "heal": _heal,
-    "watch": lambda watched: map(visible, watched.lines()),
-    "retry": lambda retried: [f"{visible(retried.path)}: waiting again; cortex normalize"],
-    "doctor": _doctor,
+    "search": _search_lines,
+    "show": _show_lines,
+    "new": lambda written: [escape(written.file)],
+    "normalize": _normalize_lines,
+    "heal": _heal_lines,
+    "watch": lambda watched: map(escape, watched.lines()),
+    "retry": lambda retried: [f"{escape(retried.path)}: waiting again; cortex normalize"],
+    "doctor": _doctor_lines,
     "rebuild": lambda rebuilt: [
-        f"{count(rebuilt.notes, 'note')} indexed, {count(rebuilt.problems, 'problem')}"
+        f"{format_count(rebuilt.notes, 'note')} indexed, {format_count(rebuilt.problems, 'problem')}"
     ],
 }

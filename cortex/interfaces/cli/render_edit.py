@@ -5,67 +5,67 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.escape_terminal import visible
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, format_count, problem_lines
+from cortex.interfaces.escape_terminal import escape
 
 
-def changed(answer: Any) -> Iterable[str]:
-    yield from _one(answer)
+def change_lines(answer: Any) -> Iterable[str]:
+    yield from _outcome_lines(answer)
     yield from problem_lines(answer.problems)
 
 
-def restored(answer: Any) -> Iterable[str]:
+def restore_lines(answer: Any) -> Iterable[str]:
     for one in answer.records:
-        yield from _one(one)
+        yield from _outcome_lines(one)
     yield from problem_lines(answer.problems)
 
 
-def forgotten(answer: Any) -> Iterable[str]:
+def forget_lines(answer: Any) -> Iterable[str]:
     if answer.id:
-        yield from _one(answer)
+        yield from _outcome_lines(answer)
     elif answer.records:
         yield "which of these?"
     for hit in answer.records:
-        yield f"  {visible(hit.id)}  {BOLD}{visible(hit.title)}{OFF}  {DIM}{visible(hit.path)}{OFF}"
+        yield f"  {escape(hit.id)}  {BOLD}{escape(hit.title)}{OFF}  {DIM}{escape(hit.path)}{OFF}"
     if answer.hint and not answer.id:
-        yield f"  {DIM}{visible(answer.hint)}{OFF}"
+        yield f"  {DIM}{escape(answer.hint)}{OFF}"
     yield from problem_lines(answer.problems)
 
 
-def consolidated(answer: Any) -> Iterable[str]:
+def consolidate_lines(answer: Any) -> Iterable[str]:
     if answer.id:
-        yield f"{answer.outcome}: {visible(answer.path)}, from {', '.join(map(visible, answer.originals))}"
+        yield f"{answer.outcome}: {escape(answer.path)}, from {', '.join(map(escape, answer.originals))}"
         if answer.undo:
-            yield f"  {DIM}undo: {visible(answer.undo)}{OFF}"
+            yield f"  {DIM}undo: {escape(answer.undo)}{OFF}"
     for pair in answer.pairs:
         strength = f"  {YELLOW}strong{OFF}" if pair.strong else ""
         yield f"{BOLD}{pair.similarity:.2f}{OFF}{strength}"
         for hit, words in zip(pair.records, pair.only, strict=True):
-            yield f"  {visible(hit.title)}  {DIM}{visible(hit.path)}{OFF}"
+            yield f"  {escape(hit.title)}  {DIM}{escape(hit.path)}{OFF}"
             if words:
-                yield f"    {DIM}only here: {visible(', '.join(words))}{OFF}"
-        yield f"  {DIM}{visible(pair.merge)}{OFF}"
+                yield f"    {DIM}only here: {escape(', '.join(words))}{OFF}"
+        yield f"  {DIM}{escape(pair.merge)}{OFF}"
     if not answer.id and not answer.pairs:
-        yield f"no two of {count(answer.compared, 'record')} are alike enough; --least shows pairs that are less so"
+        yield f"no two of {format_count(answer.compared, 'record')} are alike enough; --least shows pairs that are less so"
     if answer.more:
-        yield f"{YELLOW}{count(answer.more, 'more pair')}{OFF}: --number shows them"
+        yield f"{YELLOW}{format_count(answer.more, 'more pair')}{OFF}: --number shows them"
     yield from problem_lines(answer.problems)
 
 
-def _one(answer: Any) -> Iterable[str]:
-    yield f"{answer.outcome}: {visible(answer.path or answer.id)}"
+def _outcome_lines(answer: Any) -> Iterable[str]:
+    yield f"{answer.outcome}: {escape(answer.path or answer.id)}"
     hint = getattr(answer, "hint", "")
     if hint:
-        yield f"  {DIM}{visible(hint)}{OFF}"
+        yield f"  {DIM}{escape(hint)}{OFF}"
     for path in getattr(answer, "links", ()):
-        yield f"  {YELLOW}links to it{OFF}: {visible(path)}"
+        yield f"  {YELLOW}links to it{OFF}: {escape(path)}"
     if answer.undo:
-        yield f"  {DIM}undo: {visible(answer.undo)}{OFF}"
+        yield f"  {DIM}undo: {escape(answer.undo)}{OFF}"
 
 
-_SINGLE = ("update", "archive", "delete", "supersede", "pin", "unpin", "done")
+_ONE_RECORD_VERBS = ("update", "archive", "delete", "supersede", "pin", "unpin", "done")
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
-    **dict.fromkeys(_SINGLE, changed), "restore": restored, "forget": forgotten, "consolidate": consolidated,
+    **dict.fromkeys(_ONE_RECORD_VERBS, change_lines), "restore": restore_lines, "forget": forget_lines, "consolidate": consolidate_lines,
 }  # fmt: skip
 NO: dict[str, Callable[[Any], bool]] = {
     "forget": lambda answer: answer.outcome in ("unclear", "none"),

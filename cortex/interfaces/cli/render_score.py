@@ -5,82 +5,82 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, count, problem_lines
-from cortex.interfaces.escape_terminal import visible
+from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW, format_count, problem_lines
+from cortex.interfaces.escape_terminal import escape
 
-_SCORE = ("base", "access", "recent", "incoming", "type", "age")
-_RANK = ("rank_confidence", "rank_priority", "rank_centrality", "rank_access", "rank_branch")
+_SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
+_RANK_PARTS = ("rank_confidence", "rank_priority", "rank_centrality", "rank_access", "rank_branch")
 
 
-def score(scored: Any) -> Iterable[str]:
+def score_lines(scored: Any) -> Iterable[str]:
     parts = scored.parts
-    yield f"{BOLD}{visible(scored.title)}{OFF}"
-    yield f"  {DIM}{visible(scored.type) or 'note'}  {visible(scored.path)}{OFF}"
+    yield f"{BOLD}{escape(scored.title)}{OFF}"
+    yield f"  {DIM}{escape(scored.type) or 'note'}  {escape(scored.path)}{OFF}"
     yield f"  {BOLD}score       {scored.score:.3f}{OFF}  of 5"
-    yield from (_line(name, parts[name]) for name in _SCORE)
+    yield from (_format_figure(name, parts[name]) for name in _SCORE_PARTS)
     yield f"  {BOLD}rank        {parts['rank']:.3f}{OFF}  of 1"
-    yield from (_line(name.removeprefix("rank_"), parts[name]) for name in _RANK)
-    yield _line("recency", parts["rank_recency"], "times ")
+    yield from (_format_figure(name.removeprefix("rank_"), parts[name]) for name in _RANK_PARTS)
+    yield _format_figure("recency", parts["rank_recency"], "times ")
     yield f"  {BOLD}salience    {parts['salience']:.3f}{OFF}  of 1"
-    yield _line("base", parts["salience_base"])
-    yield _line("gain", parts["salience_gain"], "times ")
-    yield _line("left", parts["salience_left"], "times ")
+    yield _format_figure("base", parts["salience_base"])
+    yield _format_figure("gain", parts["salience_gain"], "times ")
+    yield _format_figure("left", parts["salience_left"], "times ")
     yield f"  {BOLD}confidence  {parts['effective_confidence']:.3f}{OFF}  of {parts['confidence']:.3f}"
     if "half_life" in parts:
         yield f"    {parts['days']:.1f} days untouched, half-life {parts['half_life']:.1f} days"
     else:
         yield "    does not decay"
-    yield f"  used {count(scored.uses, 'time')}" + (
+    yield f"  used {format_count(scored.uses, 'time')}" + (
         f", last {scored.last_use}" if scored.last_use else ""
     )
-    yield f"  {visible(scored.lifecycle)}"
+    yield f"  {escape(scored.lifecycle)}"
 
 
-def lifecycle(passed: Any) -> Iterable[str]:
-    yield from _records(passed.records)
+def lifecycle_lines(passed: Any) -> Iterable[str]:
+    yield from _judged_record_lines(passed.records)
     done = "would be archived" if passed.dry_run else "archived"
     yield (
-        f"{count(len(passed.records), 'record')} {done}"
+        f"{format_count(len(passed.records), 'record')} {done}"
         if passed.records
         else "nothing has lost its importance"
     )
     if passed.records and not passed.dry_run:
         yield f"  {DIM}cortex restore ID brings one back{OFF}"
     if passed.remaining:
-        yield f"{YELLOW}{passed.remaining:,} more{OFF}: {visible(passed.hint)}"
+        yield f"{YELLOW}{passed.remaining:,} more{OFF}: {escape(passed.hint)}"
     yield from problem_lines(passed.problems, 3)
 
 
-def prune(pruned: Any) -> Iterable[str]:
-    yield from _records(pruned.records)
+def prune_lines(pruned: Any) -> Iterable[str]:
+    yield from _judged_record_lines(pruned.records)
     if pruned.records:
-        yield f"{count(len(pruned.records), 'record')} {'deleted' if pruned.done else 'to delete'}"
+        yield f"{format_count(len(pruned.records), 'record')} {'deleted' if pruned.done else 'to delete'}"
     elif not pruned.kept:
         yield "nothing has been archived for 90 days"
     if pruned.hint:
-        yield f"  {DIM}{visible(pruned.hint)}{OFF}"
+        yield f"  {DIM}{escape(pruned.hint)}{OFF}"
     if pruned.remaining:
         yield f"{YELLOW}{pruned.remaining:,} more{OFF}: run the command again"
     yield from problem_lines(pruned.kept, 10)
     yield from problem_lines(pruned.problems, 3)
 
 
-def _records(records: Any) -> Iterable[str]:
+def _judged_record_lines(records: Any) -> Iterable[str]:
     for one in records:
-        yield f"{BOLD}{visible(one.title)}{OFF}"
-        yield f"  {DIM}{visible(one.type) or 'note'}  {visible(one.path)}{OFF}"
-        yield f"  {visible(one.why)}"
+        yield f"{BOLD}{escape(one.title)}{OFF}"
+        yield f"  {DIM}{escape(one.type) or 'note'}  {escape(one.path)}{OFF}"
+        yield f"  {escape(one.why)}"
 
 
-def _line(name: str, value: float, before: str = "") -> str:
+def _format_figure(name: str, value: float, before: str = "") -> str:
     told = f"{value:7.3f}".replace(" -0.000", "  0.000")  # what is lost and rounds to nothing
     return f"    {DIM}{before + name:<17}{OFF}{told}"
 
 
 TEXT: dict[str, Callable[[Any], Iterable[str]]] = {
-    "score": score,
-    "lifecycle": lifecycle,
-    "prune": prune,
+    "score": score_lines,
+    "lifecycle": lifecycle_lines,
+    "prune": prune_lines,
 }
 NO: dict[str, Callable[[Any], bool]] = {
     "lifecycle": lambda passed: bool(passed.problems),

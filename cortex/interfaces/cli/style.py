@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from cortex.core.model.problem import Problem
-from cortex.interfaces.escape_terminal import visible
+from cortex.interfaces.escape_terminal import escape
 
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 
@@ -15,14 +15,14 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
     """Each problem with its next command; of more than `most` the first."""
     shown = problems if most is None else problems[:most]
     for problem in shown:
-        yield f"{YELLOW}{visible(problem.where)}{OFF}: {visible(problem.message)}"
+        yield f"{YELLOW}{escape(problem.where)}{OFF}: {escape(problem.message)}"
         if problem.hint:
-            yield f"  {DIM}{visible(problem.hint)}{OFF}"
+            yield f"  {DIM}{escape(problem.hint)}{OFF}"
     if len(problems) > len(shown):
         yield f"{YELLOW}{len(problems) - len(shown)} more problems{OFF}: cortex doctor"
 
 
-def day(seconds: int) -> str:
+def format_day(seconds: int) -> str:
     try:
         moment = time.gmtime(seconds)
     except (OverflowError, ValueError, OSError):
@@ -32,5 +32,5 @@ def day(seconds: int) -> str:
     )
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cortex.interfaces.hook.payloads import DIALECTS, EVENTS
+from cortex.interfaces.hook.payloads import EVENTS, PAYLOAD_MAPPINGS
 
-ABOUT = f"""usage: cortex hook EVENT --host HOST
+HELP_TEXT = f"""usage: cortex hook EVENT --host HOST
 
 What an agent's host calls on an event of a session; cortex hooks install HOST wires it. It reads the host's JSON from
 standard input, captures what is new of the session, and prints what the host hands on to the agent, which is nothing for
 most events. It always ends with 0 and never keeps the agent waiting for long.
 
   EVENT  {", ".join(EVENTS)}; the host's own names are understood too
-  --host HOST  {", ".join(DIALECTS)}
+  --host HOST  {", ".join(PAYLOAD_MAPPINGS)}
 
 It does nothing where there is no vault, with CORTEX_OFF=1, in and below a folder with a file .cortex-off, and with
 enabled = false below [hooks] in cortex.toml.

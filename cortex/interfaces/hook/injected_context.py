@@ -8,54 +8,60 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from cortex.core.model.caller import Caller
-from cortex.core.redact.secrets import clean
-from cortex.interfaces.hook.payloads import DIALECTS, PROMPT
-from cortex.operations.capture.hook_capture import Place, Told, first_time
-from cortex.operations.capture.sanitize import one_word
+from cortex.core.redact.secrets import sanitize_text
+from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT
+from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
+from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.locate import Vault
 
-_AFRESH = (
+_SOURCES_WITH_EMPTY_CONTEXT = (
     "startup",
     "clear",
     "compact",
 )  # sources of a start before which the agent's context was emptied
 
 
-def speak(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
+def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
     if sys.flags.no_site:
-        sys.meta_path.append(_Installed())
-    if told.event == PROMPT:
+        sys.meta_path.append(_SitePackagesFinder())
+    if told.name == PROMPT:
         return _reminder(vault, caller, told, place)
-    if told.source in _AFRESH:
-        from cortex.vault.state.reminder_log import forget  # noqa: PLC0415  of all events this one needs it
+    if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
+        from cortex.vault.state.reminder_log import reset_reminders  # noqa: PLC0415  of all events this one needs it
 
-        forget(vault, one_word(told.session))
-    if clean(place.cwd) != place.cwd:
+        reset_reminders(vault, sanitize_name(told.session))
+    if sanitize_text(place.cwd) != place.cwd:
         return ""  # a briefing is kept with the name of its folder, and in that is a secret
-    from cortex.operations.sessions.brief import text_for_hook  # noqa: PLC0415
+    from cortex.operations.sessions.brief import briefing_for_hook  # noqa: PLC0415
 
-    text = text_for_hook(
-        vault, caller, place.project, place.branch, lambda: _briefing(vault, place)
+    text = briefing_for_hook(
+        vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
     )
-    if text and DIALECTS[told.host].once and not first_time(vault, told, text):
+    if (
+        text
+        and PAYLOAD_MAPPINGS[told.host].is_briefed_once
+        and not mark_injected(vault, told, text)
+    ):
         return ""
     return text
 
 
-def _briefing(vault: Vault, place: Place) -> str | None:
+def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
     """By the watcher, as a reminder is; None where none runs."""
     from cortex.interfaces.cli import daemon_client  # noqa: PLC0415  a briefing that was kept needs nobody
 
-    return daemon_client.briefing(vault.root, place.cwd, project=place.project, branch=place.branch)
+    return daemon_client.request_briefing(
+        vault.root, place.cwd, project=place.project, branch=place.branch
+    )
 
 
-def _reminder(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
+def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """By the watcher, which has the index open; by ourselves where none runs."""
     from cortex.interfaces.cli import daemon_client  # noqa: PLC0415  only prompts ask
 
-    session = one_word(told.session)
-    text = daemon_client.remind(
+    session = sanitize_name(told.session)
+    text = daemon_client.request_reminder(
         vault.root,
         told.prompt,
         place.cwd,
@@ -72,7 +78,7 @@ def _reminder(vault: Vault, caller: Caller, told: Told, place: Place) -> str:
     ).text
 
 
-class _Installed:
+class _SitePackagesFinder:
     """Finds what is not in Python's own library. Started with -S, Python has not looked where packages are installed:
     that costs a tenth of a hook, and most hooks need none."""
 

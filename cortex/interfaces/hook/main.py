@@ -19,11 +19,11 @@ def console(words: list[str]) -> None:
 
         run(words)
     except BaseException as error:  # noqa: BLE001  the last line of defence
-        _say(f"cortex hook: {type(error).__name__}")
+        _print_error(f"cortex hook: {type(error).__name__}")
     os._exit(0)  # everything is written; taking the interpreter apart costs half a hook
 
 
-def _say(line: str) -> None:
+def _print_error(line: str) -> None:
     try:
         os.write(2, f"{line}\n".encode("utf-8", "backslashreplace"))
     except OSError:

@@ -8,18 +8,18 @@ import time
 
 from cortex.core.text.json_text import loads, string_at, value_at
 
-MOST = (
+MAX_BYTES = (
     4 * 1024 * 1024
 )  # bytes that are kept; what comes after them is read and dropped, or the host would be stuck
-_MOST_DROPPED = 256 * 1024 * 1024
-_QUIET = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
-_MOST_TURNS = 500_000  # between texts, openings and closings, half a second
-_EDGE = 300  # characters before a cut that may be the beginning of a secret
-_CUT = f"\n\n(cut here: the host told more than {MOST // 1024**2} MB)"
-_BLANK = " \t\n\r"
+_MAX_DROPPED_BYTES = 256 * 1024 * 1024
+_QUIET_SECONDS = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
+_MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
+_SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
+_TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
+_WHITESPACE = " \t\n\r"
 
 
-def read(fd: int, seconds: float) -> bytes:
+def read_bounded(fd: int, seconds: float) -> bytes:
     """All that comes, at most `MOST` bytes, within so many seconds. Raises nothing."""
     deadline = time.monotonic() + seconds
     parts: list[bytes] = []
@@ -27,93 +27,97 @@ def read(fd: int, seconds: float) -> bytes:
     maybe_whole = False
     try:
         while (left := deadline - time.monotonic()) > 0:
-            if not select.select([fd], [], [], min(left, _QUIET) if maybe_whole else left)[0]:
-                if maybe_whole and _is_whole(b"".join(parts)):
+            if not select.select([fd], [], [], min(left, _QUIET_SECONDS) if maybe_whole else left)[
+                0
+            ]:
+                if maybe_whole and _is_complete_json(b"".join(parts)):
                     break
                 maybe_whole = False
                 continue
             part = os.read(fd, 1 << 20)
-            if not part or size > _MOST_DROPPED:
+            if not part or size > _MAX_DROPPED_BYTES:
                 break
-            if size < MOST:
+            if size < MAX_BYTES:
                 parts.append(part)
             size += len(part)
-            maybe_whole = size <= MOST and part.rstrip().endswith(b"}")
+            maybe_whole = size <= MAX_BYTES and part.rstrip().endswith(b"}")
     except (OSError, ValueError):  # no standard input at all
         pass
-    return b"".join(parts)[:MOST]
+    return b"".join(parts)[:MAX_BYTES]
 
 
-def parsed(data: bytes) -> dict[str, object]:
+def parse_json(data: bytes) -> dict[str, object]:
     """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a text that was cut in it."""
-    text = _decoded(data)
+    text = _decode(data)
     try:
         table = loads(text)
     except (ValueError, RecursionError):
-        return _salvaged(text, full=len(data) >= MOST)
+        return _parse_broken_json(text, full=len(data) >= MAX_BYTES)
     return table if isinstance(table, dict) else {}
 
 
-def _is_whole(data: bytes) -> bool:
+def _is_complete_json(data: bytes) -> bool:
     try:
         return isinstance(loads(data), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def _salvaged(text: str, *, full: bool) -> dict[str, object]:
+def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
     """The texts and small values that stand directly in the object, up to where it breaks off. `full`: the object went on, and
     we did not read it."""
     table: dict[str, object] = {}
-    at = _past(text, 0, "{")
-    while at >= 0 and (at := _past(text, at, '"')) >= 0:
+    at = _skip_character(text, 0, "{")
+    while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
         try:
             key, at = string_at(text, at)
         except ValueError:
             break
-        at = _past(text, at, ":")
+        at = _skip_character(text, at, ":")
         if at < 0:
             break
-        while at < len(text) and text[at] in _BLANK:
+        while at < len(text) and text[at] in _WHITESPACE:
             at += 1
         try:
             if text[at : at + 1] in ("{", "["):
                 try:
                     table[key], at = value_at(text, at)
                 except RecursionError:
-                    at = _behind(text, at)
+                    at = _skip_nested_value(text, at)
             elif text[at : at + 1] == '"':
                 table[key], at = string_at(text, at + 1)
             else:
                 table[key], at = value_at(text, at)
         except ValueError:
             if text[at : at + 1] == '"':
-                table[key] = _cut_text(text[at + 1 :]) + (_CUT if full else "")
+                table[key] = _parse_cut_string(text[at + 1 :]) + (
+                    _TRUNCATION_NOTICE if full else ""
+                )
             break
-        at = _past(text, at, ",")
+        at = _skip_character(text, at, ",")
     return table
 
 
-def _past(text: str, at: int, sign: str) -> int:
+def _skip_character(text: str, at: int, sign: str) -> int:
     """Behind the sign that comes next; -1 when something else does."""
-    while at < len(text) and text[at] in _BLANK:
+    while at < len(text) and text[at] in _WHITESPACE:
         at += 1
     return at + 1 if text[at : at + 1] == sign else -1
 
 
-def _behind(text: str, at: int) -> int:
+def _skip_nested_value(text: str, at: int) -> int:
     """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does not end, or is not worth the time."""
     import re  # noqa: PLC0415  hardly ever
 
     sign = re.compile(r'"|[\[{]+|[\]}]+')
     depth = 0
-    for _ in range(_MOST_TURNS):
+    for _ in range(_MAX_BRACKETS):
         if not (found := sign.search(text, at)):
             break
         at = found.end()
@@ -127,7 +131,7 @@ def _behind(text: str, at: int) -> int:
     raise ValueError
 
 
-def _cut_text(rest: str) -> str:
+def _parse_cut_string(rest: str) -> str:
     """A text that was cut off, up to a blank before the cut: the last word may be half a secret."""
     for cut in range(
         len(rest), max(len(rest) - 8, -1), -1
@@ -137,5 +141,9 @@ def _cut_text(rest: str) -> str:
         except ValueError:
             continue
         blank = max(said.rfind(" "), said.rfind("\n"))
-        return said[:blank] if blank > len(said) - _EDGE else said[: max(len(said) - _EDGE, 0)]
+        return (
+            said[:blank]
+            if blank > len(said) - _SECRET_MARGIN_CHARS
+            else said[: max(len(said) - _SECRET_MARGIN_CHARS, 0)]
+        )
     return ""

@@ -7,25 +7,40 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from cortex.core.model.caller import Caller, silent
-from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound, Problem
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+)
 from cortex.interfaces.hook import payloads, read_stdin
-from cortex.interfaces.hook.payloads import DIALECTS, PROMPT, SESSION_END, SESSION_START
+from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT, SESSION_END, SESSION_START
 from cortex.operations.capture import hooks_enabled
-from cortex.operations.capture.hook_capture import Place, Told, observe, place_of
+from cortex.operations.capture.hook_capture import (
+    HookEvent,
+    Workspace,
+    capture_hook_event,
+    workspace_of,
+)
 from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import hook_log, spool
 
-GUARD = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
-_LIMITS = {SESSION_START: 8.0, PROMPT: 4.0, SESSION_END: 1.2}  # seconds for everything
-_LIMIT = 5.0
-_LAST_WORD = 0.3  # seconds after the limit, to say so
-_SHARE_OF_READING = 0.4  # of the limit, for a host that does not close its end
-_SHARE_OF_WAITING = 0.5  # for another hook of the session
-NONE = Problem("", "")
+GUARD_VARIABLE = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
+_TIMEOUT_SECONDS_BY_EVENT = {
+    SESSION_START: 8.0,
+    PROMPT: 4.0,
+    SESSION_END: 1.2,
+}  # seconds for everything
+_TIMEOUT_SECONDS = 5.0
+_GRACE_SECONDS = 0.3  # seconds after the limit, to say so
+_READ_SHARE = 0.4  # of the limit, for a host that does not close its end
+_LOCK_WAIT_SHARE = 0.5  # for another hook of the session
+NO_PROBLEM = Problem("", "")
 
 
-class _Overtime(BaseException):
+class _HookTimeout(BaseException):
     """The time is over. Not an error that anything below may survive."""
 
 
@@ -33,98 +48,104 @@ def run(words: list[str]) -> None:
     """The hook that these words ask for."""
     started = time.monotonic()
     if not words or {"--help", "-h"} & set(words):
-        from cortex.interfaces.hook.help import ABOUT  # noqa: PLC0415  for people
+        from cortex.interfaces.hook.help import HELP_TEXT  # noqa: PLC0415  for people
 
-        _write(1, ABOUT.encode())
+        _write(1, HELP_TEXT.encode())
         return
-    host, event = _asked(words)
+    host, event = _parse_arguments(words)
     if not host:
         return
-    nothing = payloads.answer(host, event, "")
+    nothing = payloads.render_answer(host, event, "")
     if not event:
         _write(1, nothing)
         return
-    limit = _LIMITS.get(event, _LIMIT)
+    limit = _TIMEOUT_SECONDS_BY_EVENT.get(event, _TIMEOUT_SECONDS)
     unsaid = [nothing]  # what is still to be written should the time run out
-    _end_within(limit, unsaid)
-    answered, problem, vault = nothing, NONE, None
+    _start_timeout(limit, unsaid)
+    answered, problem, vault = nothing, NO_PROBLEM, None
     try:
-        data = read_stdin.read(0, limit * _SHARE_OF_READING)
-        if not os.environ.get(GUARD):
-            os.environ[GUARD] = "1"
-            told = payloads.told(host, event, read_stdin.parsed(data))
-            vault, answered, problem = _answer(told, limit)
-    except _Overtime:
-        problem = _overtime(limit)
+        data = read_stdin.read_bounded(0, limit * _READ_SHARE)
+        if not os.environ.get(GUARD_VARIABLE):
+            os.environ[GUARD_VARIABLE] = "1"
+            told = payloads.parse_payload(host, event, read_stdin.parse_json(data))
+            vault, answered, problem = _handle_event(told, limit)
+    except _HookTimeout:
+        problem = _timeout_problem(limit)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it is, the agent goes on
-        problem = _named(error)
+        problem = _problem_of(error)
     unsaid.clear()
     _write(1, answered)
-    _tell(vault, host, event, started, problem)
+    _log_run(vault, host, event, started, problem)
 
 
-def _answer(told: Told, limit: float) -> tuple[Vault | None, bytes, Problem]:
+def _handle_event(told: HookEvent, limit: float) -> tuple[Vault | None, bytes, Problem]:
     """The vault that it is about, what the host is to read, and what went wrong."""
-    nothing = payloads.answer(told.host, told.event, "")
-    place = place_of(told.cwd, os.environ)
-    vault = _vault_at(place)
+    nothing = payloads.render_answer(told.host, told.name, "")
+    place = workspace_of(told.cwd, os.environ)
+    vault = _find_enabled_vault(place)
     if vault is None:
-        return None, nothing, NONE
+        return None, nothing, NO_PROBLEM
     caller = Caller(
-        place.cwd, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "hook", silent
+        place.cwd,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        os.urandom,
+        "hook",
+        no_progress,
     )
     try:
-        problem = _left(vault, caller, told)
-        observe(vault, caller, told, place, limit * _SHARE_OF_WAITING)
+        problem = _drain_spool(vault, caller, told)
+        capture_hook_event(vault, caller, told, place, limit * _LOCK_WAIT_SHARE)
     except (CortexError, OSError) as error:
-        problem = _named(error)
-    except _Overtime:
-        return vault, nothing, _overtime(limit)
-    if told.event not in DIALECTS[told.host].gives:
+        problem = _problem_of(error)
+    except _HookTimeout:
+        return vault, nothing, _timeout_problem(limit)
+    if told.name not in PAYLOAD_MAPPINGS[told.host].answer_formats:
         return vault, nothing, problem
     try:
-        from cortex.interfaces.hook.injected_context import speak  # noqa: PLC0415  most events have nothing to say
+        from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415  most events have nothing to say
 
         return (
             vault,
-            payloads.answer(told.host, told.event, speak(vault, caller, told, place)),
+            payloads.render_answer(
+                told.host, told.name, context_for_agent(vault, caller, told, place)
+            ),
             problem,
         )
-    except _Overtime:
-        return vault, nothing, problem if problem.message else _overtime(limit)
+    except _HookTimeout:
+        return vault, nothing, problem if problem.message else _timeout_problem(limit)
     except Exception as error:  # noqa: BLE001  a briefing is a help, and what was captured counts
-        return vault, nothing, problem if problem.message else _unanswered(error)
+        return vault, nothing, problem if problem.message else _answer_problem(error)
 
 
-def _left(vault: Vault, caller: Caller, told: Told) -> Problem:
+def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
     """What earlier hooks have left: a session that starts takes all of it, any other event what found no room."""
     try:
-        found = spool.waiting(vault)
+        found = spool.list_entries(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself
-        return NONE
-    if not (any(found) if told.event == SESSION_START else found.unsent):
-        return NONE
-    from cortex.operations.capture import collect_pending  # noqa: PLC0415  mostly nothing waits
+        return NO_PROBLEM
+    if not (any(found) if told.name == SESSION_START else found.unsent_events):
+        return NO_PROBLEM
+    from cortex.operations.capture import drain_spool  # noqa: PLC0415  mostly nothing waits
 
-    collect_pending.send(
-        vault, found.unsent
+    drain_spool.publish_unsent_events(
+        vault, found.unsent_events
     )  # as long as there is no room, `hook_log.problems` says so
-    problems = collect_pending.gather(vault, caller) if told.event == SESSION_START else []
-    return problems[0] if problems else NONE
+    problems = drain_spool.drain_spool(vault, caller) if told.name == SESSION_START else []
+    return problems[0] if problems else NO_PROBLEM
 
 
-def _vault_at(place: Place) -> Vault | None:
+def _find_enabled_vault(place: Workspace) -> Vault | None:
     """The vault of this place; None when there is none, or hooks are switched off here."""
-    if hooks_enabled.is_off(os.environ, place.cwd):
+    if hooks_enabled.is_switched_off(os.environ, place.cwd):
         return None
     try:
         vault = find_vault("", place.cwd, os.environ)
-    except NotFound:
+    except NotFoundError:
         return None
-    return vault if hooks_enabled.of(vault).enabled else None
+    return vault if hooks_enabled.read_settings(vault).enabled else None
 
 
-def _asked(words: list[str]) -> tuple[str, str]:
+def _parse_arguments(words: list[str]) -> tuple[str, str]:
     """The host and our word for its event; what there is not is empty, and said."""
     host = event = ""
     rest = iter(words)
@@ -135,15 +156,15 @@ def _asked(words: list[str]) -> tuple[str, str]:
             host = word.removeprefix("--host=")
         elif not word.startswith("-"):
             event = event or word
-    if host not in DIALECTS:
-        _complain(f"no host {host[:40]!r}: give --host {'|'.join(DIALECTS)}")
+    if host not in PAYLOAD_MAPPINGS:
+        _print_error(f"no host {host[:40]!r}: give --host {'|'.join(PAYLOAD_MAPPINGS)}")
         return "", ""
-    if not (word := payloads.word_of(host, event)):
-        _complain(f"no event {event[:40]!r}: {', '.join(payloads.EVENTS)}")
+    if not (word := payloads.canonical_event(host, event)):
+        _print_error(f"no event {event[:40]!r}: {', '.join(payloads.EVENTS)}")
     return host, word
 
 
-def _end_within(seconds: float, unsaid: list[bytes]) -> None:
+def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
     """Raise `_Overtime` then, and a moment later end the process however things are."""
     try:
         import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415  what `signal` is made of: its enumerations cost a millisecond
@@ -158,16 +179,16 @@ def _end_within(seconds: float, unsaid: list[bytes]) -> None:
             _write(1, b"".join(unsaid))
             os._exit(0)
         over = True
-        signal.setitimer(signal.ITIMER_REAL, _LAST_WORD)
-        raise _Overtime
+        signal.setitimer(signal.ITIMER_REAL, _GRACE_SECONDS)
+        raise _HookTimeout
 
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _named(error: BaseException) -> Problem:
+def _problem_of(error: BaseException) -> Problem:
     """What went wrong, without a word of what the host told: our own errors speak of it nowhere but where a prompt is answered."""
-    if isinstance(error, Conflict):
+    if isinstance(error, ConflictError):
         return Problem("hooks", "another hook of the session was at work")
     if isinstance(error, CortexError):
         return Problem("hooks", error.message, error.hint)
@@ -176,27 +197,27 @@ def _named(error: BaseException) -> Problem:
     )
 
 
-def _unanswered(error: Exception) -> Problem:
+def _answer_problem(error: Exception) -> Problem:
     return (
         Problem("hooks", "what the host told cannot be answered")
-        if isinstance(error, Invalid)
-        else _named(error)
+        if isinstance(error, InvalidInputError)
+        else _problem_of(error)
     )
 
 
-def _overtime(limit: float) -> Problem:
+def _timeout_problem(limit: float) -> Problem:
     return Problem("hooks", f"was ended after {limit:g} seconds")
 
 
-def _tell(vault: Vault | None, host: str, event: str, started: float, problem: Problem) -> None:
+def _log_run(vault: Vault | None, host: str, event: str, started: float, problem: Problem) -> None:
     """Into the log; where that cannot be written, a problem goes to standard error."""
     if vault is None:
         if problem.message:
-            _complain(problem.message)
+            _print_error(problem.message)
         return
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        hook_log.note(
+        hook_log.append(
             vault,
             now,
             host,
@@ -206,10 +227,10 @@ def _tell(vault: Vault | None, host: str, event: str, started: float, problem: P
             problem.hint,
         )
     except (OSError, CortexError) as error:
-        _complain(problem.message or f"the log of the hooks: {_named(error).message}")
+        _print_error(problem.message or f"the log of the hooks: {_problem_of(error).message}")
 
 
-def _complain(line: str) -> None:
+def _print_error(line: str) -> None:
     _write(
         2,
         "cortex hook: {}\n".format(

@@ -10,19 +10,21 @@ import subprocess
 import time
 from contextlib import suppress
 
-from cortex.core.extract.model_answer import Answered, answers, question
-from cortex.core.model.problem import CortexError, Invalid, NotFound
-from cortex.core.redact.secrets import clean
+from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_answer
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.redact.secrets import sanitize_text
 
-PATIENCE = 120.0  # seconds from the question to the end of the answer
-MOST_ANSWERED = 1_000_000  # bytes
-_MOST_COMPLAINED = 65_536  # bytes of standard error that are kept, the last ones
-_TICK = (
+TIMEOUT_SECONDS = 120.0  # seconds from the question to the end of the answer
+MAX_ANSWER_BYTES = 1_000_000  # bytes
+_MAX_STDERR_BYTES = 65_536  # bytes of standard error that are kept, the last ones
+_POLL_SECONDS = (
     0.1  # seconds between two looks at whether it has ended while a child of it keeps a pipe open
 )
 
 
-def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Answered:
+def ask_model(
+    command: str, text: str, cwd: str, *, patience: float = TIMEOUT_SECONDS
+) -> ModelAnswer:
     """What the command answers about the text, which it reads on standard input, secrets removed.
 
     It runs without a shell, in a process group of its own that is ended with it, and with CORTEX_HOOK set, so that no hook
@@ -32,25 +34,28 @@ def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Ans
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise Invalid(
+        raise InvalidInputError(
             f"{command[:100]!r} is no command: {error}",
             "quote it for the shell: --model 'claude -p'",
         ) from error
     if not words:
-        raise Invalid("the model's command is empty", "name one: --model 'claude -p'")
+        raise InvalidInputError("the model's command is empty", "name one: --model 'claude -p'")
     try:
         process = subprocess.Popen(
             words, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, bufsize=0,
             env={**os.environ, "CORTEX_HOOK": "model"},
         )  # fmt: skip
     except OSError as error:
-        raise NotFound(
+        raise NotFoundError(
             f"{words[0]} cannot be run: {error.strerror}",
             "name a command that is on the PATH: --model 'claude -p'",
         ) from error
     try:
-        output, complaint = _converse(
-            process, words[0], question(clean(text)).encode("utf-8", "replace"), patience
+        output, complaint = _communicate(
+            process,
+            words[0],
+            build_question(sanitize_text(text)).encode("utf-8", "replace"),
+            patience,
         )
     finally:
         with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
@@ -64,17 +69,19 @@ def ask(command: str, text: str, cwd: str, *, patience: float = PATIENCE) -> Ans
             (line.strip() for line in complaint.splitlines()[::-1] if line.strip()),
             f"exit code {process.returncode}",
         )
-        raise CortexError(f"{words[0]} failed: {clean(why)[:300]}", "run it by hand to see why")
-    answered = answers(output)
+        raise CortexError(
+            f"{words[0]} failed: {sanitize_text(why)[:300]}", "run it by hand to see why"
+        )
+    answered = parse_answer(output)
     if answered is None:
         raise CortexError(
-            f"{words[0]} answered no JSON array, but {clean(output).strip()[:80]!r}",
+            f"{words[0]} answered no JSON array, but {sanitize_text(output).strip()[:80]!r}",
             "another model, or the same once more",
         )
     return answered
 
 
-def _converse(
+def _communicate(
     process: subprocess.Popen[bytes], name: str, asked: bytes, patience: float
 ) -> tuple[str, str]:
     """Feed the process and read it until it has ended; its output, and the end of its standard error. A child of it that keeps a
@@ -95,9 +102,9 @@ def _converse(
                 process.poll() is not None
             )  # asked before looking: what it wrote is in the pipes by then
             readable = False
-            for key, _ in waiting.select(0 if ended else _TICK):
+            for key, _ in waiting.select(0 if ended else _POLL_SECONDS):
                 if key.data is None:
-                    rest = _fed(key.fd, rest)
+                    rest = _write_some(key.fd, rest)
                     if not rest:
                         waiting.unregister(process.stdin)
                         process.stdin.close()
@@ -106,10 +113,10 @@ def _converse(
                     readable = True
                 else:
                     waiting.unregister(key.fileobj)
-            del complaint[:-_MOST_COMPLAINED]
-            if len(output) > MOST_ANSWERED:
+            del complaint[:-_MAX_STDERR_BYTES]
+            if len(output) > MAX_ANSWER_BYTES:
                 raise CortexError(
-                    f"{name} answered more than {MOST_ANSWERED:,} bytes",
+                    f"{name} answered more than {MAX_ANSWER_BYTES:,} bytes",
                     "another model, or one that answers JSON alone",
                 )
             if ended and not readable:
@@ -121,7 +128,7 @@ def _converse(
                 )
 
 
-def _fed(fd: int, rest: memoryview) -> memoryview:
+def _write_some(fd: int, rest: memoryview) -> memoryview:
     """What is left of the question once the pipe has taken what it takes; nothing where nobody reads it."""
     try:
         return rest[os.write(fd, rest[: 1 << 16]) :]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Conflict, CortexError, NotFound
-from cortex.core.redact.secrets import clean
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
-_ATTEMPTS = 5  # at ids that nobody has; with 50 random bits a second one is already unheard of
+_MAX_ATTEMPTS = 5  # at ids that nobody has; with 50 random bits a second one is already unheard of
 
 
-class Captured(NamedTuple):
+class CaptureResult(NamedTuple):
     """The acknowledgement: the event is on disk under this id."""
 
     id: str
@@ -33,7 +33,7 @@ def capture(
     branch: str = "",
     tags: str = "",
     id: str = "",
-) -> Captured:
+) -> CaptureResult:
     """Keep a text as an event in the inbox and print the event's id.
 
     The id is printed only when the event is on disk and would survive a power cut. Text inside <private>…</private>
@@ -52,33 +52,37 @@ def capture(
     Example: cortex capture --type prompt --session s1 "Why is the build slow?"
     """
     event = Event(
-        id=id or new_id(caller),
+        id=id or new_event_id(caller),
         type=type,
         at="",
-        text=clean(text) if text.strip() else events.UNSAID.get(type, ""),
-        session=clean(session),
-        project=clean(project).lower() or checkout.project_of(caller.cwd),
-        branch=clean(branch or checkout.branch_of(caller.cwd)),
-        tags=tuple(dict.fromkeys(clean(tag.strip()) for tag in tags.split(",") if tag.strip())),
+        text=sanitize_text(text) if text.strip() else events.PLACEHOLDER_TEXTS.get(type, ""),
+        session=sanitize_text(session),
+        project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
+        branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
+        tags=tuple(
+            dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())
+        ),
         source=caller.source,
     )
-    events.check(event)
-    return publish(vault, caller, event, fixed=bool(id))
+    events.validate(event)
+    return publish_event(vault, caller, event, fixed=bool(id))
 
 
-def publish(vault: Vault, caller: Caller, event: Event, *, fixed: bool = False) -> Captured:
+def publish_event(
+    vault: Vault, caller: Caller, event: Event, *, fixed: bool = False
+) -> CaptureResult:
     """Write the event. An id that is taken is replaced by a new one, unless it is `fixed`: then it is an earlier attempt."""
-    for _ in range(_ATTEMPTS):
-        event = event._replace(at=events.time_of(event.id))
-        path = layout.pending(event.id)
+    for _ in range(_MAX_ATTEMPTS):
+        event = event._replace(at=events.time_of_id(event.id))
+        path = layout.pending_path(event.id)
         try:
-            if fixed and (held := _held(vault, event)):
+            if fixed and (held := _find_earlier_capture(vault, event)):
                 return held
-            files.publish(vault.root, path, events.compose(event).encode())
+            files.create(vault.root, path, events.compose(event).encode())
         except FileExistsError:
             if not fixed:
-                event = event._replace(id=new_id(caller))
-        except NotFound:
+                event = event._replace(id=new_event_id(caller))
+        except NotFoundError:
             continue  # it was normalized while we looked: look again
         except OSError as error:
             raise CortexError(
@@ -86,19 +90,23 @@ def publish(vault: Vault, caller: Caller, event: Event, *, fixed: bool = False) 
                 f"mend that and capture again; with --id {event.id} no attempt can make a second event",
             ) from error
         else:
-            return Captured(event.id, path)
-    raise Conflict(f"no free event id in {_ATTEMPTS} attempts", "capture again")
+            return CaptureResult(event.id, path)
+    raise ConflictError(f"no free event id in {_MAX_ATTEMPTS} attempts", "capture again")
 
 
-def new_id(caller: Caller) -> str:
+def new_event_id(caller: Caller) -> str:
     """An event id of this moment."""
     stamp = caller.now.replace("-", "").replace(":", "").lower()
-    return events.event_id(stamp, caller.random(7))
+    return events.make_id(stamp, caller.random(7))
 
 
-def _held(vault: Vault, event: Event) -> Captured | None:
+def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
     """The acknowledgement of an earlier attempt under this id; `Conflict` when it captured something else."""
-    for path in (layout.pending(event.id), events.path_of(event.id), layout.failed(event.id)):
+    for path in (
+        layout.pending_path(event.id),
+        events.event_path(event.id),
+        layout.failed_path(event.id),
+    ):
         if files.exists(vault.root, path):
             held = files.read(vault.root, path)
             # No field of an event spans lines, so the first such place is where its own text begins.
@@ -106,11 +114,11 @@ def _held(vault: Vault, event: Event) -> Captured | None:
                 held.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
                 != f"{event.text}\n".encode()
             ):
-                raise Conflict(
+                raise ConflictError(
                     f"{event.id} was captured with other content",
                     "capture without --id for a new event",
                 )
-            with files.folder(vault.root, path.rpartition("/")[0]) as place:
+            with files.open_folder(vault.root, path.rpartition("/")[0]) as place:
                 place.sync()  # the earlier attempt may have failed right here
-            return Captured(event.id, path)
+            return CaptureResult(event.id, path)
     return None

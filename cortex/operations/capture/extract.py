@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.extract import candidates, is_record
-from cortex.core.extract.passive import learnings
-from cortex.core.model import event as events, session as sessions, turn_summary
+from cortex.core.extract import becomes_record, find_candidates
+from cortex.core.extract.learnings import find_learnings
+from cortex.core.model import event as events, session_note as sessions, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import CortexError, Invalid, NotFound, Problem
-from cortex.core.normalize.handlers import ONLY_TAGS, TURNS, read_event
-from cortex.core.text.strings import digest
-from cortex.index.refresh import Views, look
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
+from cortex.core.normalize.handlers import TAGS_ONLY_TYPES, TURN_TYPES, parse_event
+from cortex.core.text.strings import text_digest
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.vault import files, layout, settings
 from cortex.vault.locate import Vault
 
-_MOST_READ = 2 * events.MAX_BYTES
-_MOST_EVENTS = 2000  # of one session
+_MAX_EVENT_FILE_BYTES = 2 * events.MAX_CONTENT_BYTES
+_MAX_EVENTS = 2000  # of one session
 
 
-LEARNINGS = "learnings"  # in the place of a layer: the items below a heading `Key Learnings`
+LEARNINGS_LAYER = "learnings"  # in the place of a layer: the items below a heading `Key Learnings`
 
 
-class Found(NamedTuple):
+class ExtractedItem(NamedTuple):
     """One thing that a layer found."""
 
     layer: str
@@ -41,10 +41,10 @@ class Found(NamedTuple):
     event: str  # in which it stands; empty in a text
 
 
-class Extracted(NamedTuple):
+class ExtractResult(NamedTuple):
     """What was found, in the order of events and lines."""
 
-    found: tuple[Found, ...]
+    found: tuple[ExtractedItem, ...]
     events: tuple[str, ...]  # that were read
     problems: tuple[Problem, ...]
     kept: tuple[str, ...] = ()  # ids of the records that --keep has saved
@@ -52,7 +52,7 @@ class Extracted(NamedTuple):
 
 def extract(
     vault: Vault, caller: Caller, what: str, *, model: str = "", keep: bool = False
-) -> Extracted:
+) -> ExtractResult:
     """Show what the layers of extraction find: tags, what was done, and words that tell a decision, a rejection or a lesson.
 
     What has a confidence of 0.5 or more becomes a record when its event is normalized; the rest stays in the
@@ -72,14 +72,16 @@ def extract(
     Example: cortex extract 5f0c7a52 --model 'claude -p' --keep
     """
     if keep and not model:
-        raise Invalid("--keep saves what a model finds", "name its command: --model 'claude -p'")
+        raise InvalidInputError(
+            "--keep saves what a model finds", "name its command: --model 'claude -p'"
+        )
     phrases = settings.load(vault.root).phrases
     if len(what.split()) != 1:
-        found = _in(what, "", "stop", phrases)
-        return _with_model(
+        found = _extract_from_text(what, "", "stop", phrases)
+        return _add_model_items(
             vault,
             caller,
-            Extracted(tuple(found), (), ()),
+            ExtractResult(tuple(found), (), ()),
             [Event("", "stop", "", what)],
             model,
             keep=keep,
@@ -88,35 +90,41 @@ def extract(
     if events.is_event_id(what):
         named: tuple[str, ...] = (what,)
     else:
-        problems += freshen(vault, caller)
-        named = look(vault, caller.progress, lambda now: _events_of(now, what))
+        problems += ensure_fresh(vault, caller)
+        named = query_index(vault, caller.progress, lambda now: _event_ids_of(now, what))
     for count, id_ in enumerate(named, start=1):
         try:
-            event = _event(vault, id_)
-            found += _in(event.text, id_, event.type, phrases)
+            event = _load_event(vault, id_)
+            found += _extract_from_text(event.text, id_, event.type, phrases)
             read.append(event)
         except CortexError as error:
             if len(named) == 1:
                 raise
             problems.append(Problem(id_, error.message, error.hint))
         caller.progress("reading", count, len(named))
-    extracted = Extracted(tuple(found), named, tuple(problems))
-    return _with_model(vault, caller, extracted, read, model, keep=keep)
+    extracted = ExtractResult(tuple(found), named, tuple(problems))
+    return _add_model_items(vault, caller, extracted, read, model, keep=keep)
 
 
-def _with_model(
-    vault: Vault, caller: Caller, extracted: Extracted, read: list[Event], model: str, *, keep: bool
-) -> Extracted:
+def _add_model_items(
+    vault: Vault,
+    caller: Caller,
+    extracted: ExtractResult,
+    read: list[Event],
+    model: str,
+    *,
+    keep: bool,
+) -> ExtractResult:
     """The same with what a model finds that no other layer has found, saved where that is asked for."""
     if not model or not read:
         return extracted
-    from cortex.operations.capture.ask_model import ask  # noqa: PLC0415  subprocess costs 5 ms, and models are rarely asked
+    from cortex.operations.capture.ask_model import ask_model  # noqa: PLC0415  subprocess costs 5 ms, and models are rarely asked
 
-    known = {digest(one.text) for one in extracted.found}
-    answered = ask(model, "\n\n".join(event.text for event in read), caller.cwd)
-    fresh = [one for one in answered.candidates if digest(one.text) not in known]
+    known = {text_digest(one.text) for one in extracted.found}
+    answered = ask_model(model, "\n\n".join(event.text for event in read), caller.cwd)
+    fresh = [one for one in answered.candidates if text_digest(one.text) not in known]
     found = [
-        Found(
+        ExtractedItem(
             one.layer,
             one.type,
             one.confidence,
@@ -146,8 +154,12 @@ def _with_model(
             ).id
         )
     dropped = (
-        (Problem(model, f"{answered.dropped} of its answers were no memory and left out", ""),)
-        if answered.dropped
+        (
+            Problem(
+                model, f"{answered.dropped_count} of its answers were no memory and left out", ""
+            ),
+        )
+        if answered.dropped_count
         else ()
     )
     return extracted._replace(
@@ -155,13 +167,17 @@ def _with_model(
     )
 
 
-def _in(
+def _extract_from_text(
     text: str, event: str, type_: str, phrases: tuple[tuple[str, tuple[str, ...]], ...]
-) -> list[Found]:
-    said = [] if type_ in ONLY_TAGS else learnings(turn_summary.read(text).said)
+) -> list[ExtractedItem]:
+    said = (
+        []
+        if type_ in TAGS_ONLY_TYPES
+        else find_learnings(turn_summary.parse_turn_summary(text).message)
+    )
     learned = [
-        Found(
-            LEARNINGS,
+        ExtractedItem(
+            LEARNINGS_LAYER,
             "learning",
             1.0,
             record=True,
@@ -174,36 +190,36 @@ def _in(
         )
         for one in said
     ]
-    kept = type_ in TURNS or (type_ == "passive" and not learned)
-    found = candidates(text, phrases, tags_only=type_ in ONLY_TAGS)
+    kept = type_ in TURN_TYPES or (type_ == "passive" and not learned)
+    found = find_candidates(text, phrases, tags_only=type_ in TAGS_ONLY_TYPES)
     return learned + [
-        Found(
-            one.layer, one.type, one.confidence, kept and is_record(one) and not (type_ == "subagent_stop" and one.type == "plan"), one.text,
+        ExtractedItem(
+            one.layer, one.type, one.confidence, kept and becomes_record(one) and not (type_ == "subagent_stop" and one.type == "plan"), one.text,
             one.reason, one.line, one.pinned, one.tags, event,
         )
         for one in found
     ]  # fmt: skip
 
 
-def _events_of(now: Views, name: str) -> tuple[str, ...]:
-    named_so = list(now.catalogue.rows("id = ? LIMIT 1", (sessions.id_of(name),)))
-    row = named_so[0] if named_so else resolve_note.one(now.catalogue, name)
+def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
+    named_so = list(now.catalogue.rows("id = ? LIMIT 1", (sessions.session_note_id(name),)))
+    row = named_so[0] if named_so else resolve_note.find_one(now.catalogue, name)
     if events.is_event_id(row.id):
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))
     if not named:
-        raise NotFound(
+        raise NotFoundError(
             f"{row.path} names no events", "give an event, a session, or a text in quotes"
         )
-    return named[-_MOST_EVENTS:]
+    return named[-_MAX_EVENTS:]
 
 
-def _event(vault: Vault, id_: str) -> Event:
-    for path in (events.path_of(id_), layout.pending(id_)):
+def _load_event(vault: Vault, id_: str) -> Event:
+    for path in (events.event_path(id_), layout.pending_path(id_)):
         try:
-            return read_event(files.read(vault.root, path, _MOST_READ), path)
-        except (FileNotFoundError, NotFound):
+            return parse_event(files.read(vault.root, path, _MAX_EVENT_FILE_BYTES), path)
+        except (FileNotFoundError, NotFoundError):
             continue
-    raise NotFound(
+    raise NotFoundError(
         f"there is no event {id_}", "cortex search finds events by their words: type:stop …"
     )

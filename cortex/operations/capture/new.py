@@ -8,19 +8,19 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Conflict, Invalid
-from cortex.core.model.record import RECORD_TYPES, Record, compose, record_id, type_named
-from cortex.core.redact.secrets import clean
+from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.model.record import RECORD_TYPES, Record, canonical_type, compose_record, record_id
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
-from cortex.operations.share.heal import heal_by_the_way
+from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
-from cortex.vault.git.change_marker import forget
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
-from cortex.vault.templates import template, template_names
+from cortex.vault.templates import list_template_names, read_template
 
 
-class Written(NamedTuple):
+class NewResult(NamedTuple):
     """A new note."""
 
     id: str
@@ -37,7 +37,7 @@ def new(
     project: str = "",
     tags: str = "",
     body: str = "",
-) -> Written:
+) -> NewResult:
     """Begin a record of your own from a template and print its path.
 
     type: decision, pattern, gotcha, meeting, action, note or another type of record
@@ -48,28 +48,30 @@ def new(
 
     Example: $EDITOR "$(cortex new decision Publish by link)"
     """
-    named = type_named(type)
+    named = canonical_type(type)
     if named not in RECORD_TYPES:
-        raise Invalid(f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}")
+        raise InvalidInputError(
+            f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}"
+        )
     stamp = caller.now.replace("-", "").replace(":", "").lower()
-    seed = events.event_id(
+    seed = events.make_id(
         stamp, caller.random(7)
     )  # a person's record has no event; its id is made as if it had
-    title = shorten(clean(title), 120)
+    title = shorten(sanitize_text(title), 120)
     text = (
-        clean(body)
+        sanitize_text(body)
         if body
-        else template(f"{named if named in template_names() else 'note'}.md").replace(
+        else read_template(f"{named if named in list_template_names() else 'note'}.md").replace(
             "{{cursor}}", ""
         )
     )
     record = Record(
         id=record_id(title, seed), type=named, title=title, body=text, created=caller.now, events=(),
-        status="open" if named == "action" else "active", project=clean(project).lower() or checkout.project_of(caller.cwd),
-        branch=clean(checkout.branch_of(caller.cwd)), tags=tuple(clean(tag.strip()) for tag in tags.split(",") if tag.strip()),
+        status="open" if named == "action" else "active", project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)), tags=tuple(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip()),
     )  # fmt: skip
     # What holds for a capture holds here: a text, a project, tags, a size.
-    events.check(
+    events.validate(
         Event(
             seed,
             "manual",
@@ -79,11 +81,11 @@ def new(
             tags=record.tags,
         )
     )
-    path = layout.record(named, record.id)
+    path = layout.record_path(named, record.id)
     try:
-        files.publish(vault.root, path, compose(record).encode())
+        files.create(vault.root, path, compose_record(record).encode())
     except FileExistsError:
-        raise Conflict(f"{path} exists", "run the command again") from None
-    forget(vault)
-    heal_by_the_way(vault, caller)  # what cannot be done now the next command does
-    return Written(record.id, path, os.path.join(vault.root, path))
+        raise ConflictError(f"{path} exists", "run the command again") from None
+    mark_briefings_stale(vault)
+    try_heal(vault, caller)  # what cannot be done now the next command does
+    return NewResult(record.id, path, os.path.join(vault.root, path))

@@ -6,23 +6,22 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, NotFound, Problem
-from cortex.core.model.status import CURRENT
-from cortex.core.normalize.changes import Known
-from cortex.core.notes import note as notes
-from cortex.index.refresh import Views, look
-from cortex.operations.capture.collect_pending import send
-from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, Pass
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import Problem
+from cortex.core.normalize.changes import ExistingRecords
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.drain_spool import publish_unsent_events
+from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import heal_by_the_way
+from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
-from cortex.vault.git.change_marker import forget, moved
+from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
 
-_PATIENCE = 10.0  # seconds for another pass
+INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
 
 
-class Normalized(NamedTuple):
+class NormalizeResult(NamedTuple):
     """What a pass did: vault-relative paths of records, ids of events."""
 
     events: tuple[str, ...]
@@ -33,14 +32,7 @@ class Normalized(NamedTuple):
     problems: tuple[Problem, ...] = ()  # of the briefings, which were to be healed after it
 
 
-class Retried(NamedTuple):
-    """A failed event that is pending again."""
-
-    id: str
-    path: str
-
-
-def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normalized:
+def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> NormalizeResult:
     """Turn the events of the inbox into records.
 
     An event that cannot be used moves to inbox/failed with the reason; all others go on. Run twice, it does nothing.
@@ -50,77 +42,50 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     Example: cortex normalize --dry-run
     """
     problems = (
-        () if dry_run else tuple(send(vault))
+        () if dry_run else tuple(publish_unsent_events(vault))
     )  # what hooks could not put here for want of room
-    with record_lock(vault, _PATIENCE):
-        waiting = files.notes_in(
-            vault.root, layout.PENDING
+    with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
+        waiting = files.list_notes(
+            vault.root, layout.PENDING_FOLDER
         )  # in the order of arrival: an id begins with its time
         if waiting and not dry_run:
-            forget(vault)  # a run that does not come to its end leaves briefings to heal
-        done = Pass(vault, known(vault, caller) if waiting else Known(), dry_run=dry_run)
+            mark_briefings_stale(
+                vault
+            )  # a run that does not come to its end leaves briefings to heal
+        done = InboxNormalizer(
+            vault,
+            load_existing_records(vault, caller) if waiting else ExistingRecords(),
+            dry_run=dry_run,
+        )
         done.run(waiting, caller)
-    problems += tuple(heal_by_the_way(vault, caller)) if moved(vault) and not dry_run else ()
-    return Normalized(
-        tuple(done.done),
-        done.paths(CREATED),
-        done.paths(UPDATED, DUPLICATE),
+    problems += tuple(try_heal(vault, caller)) if briefings_are_stale(vault) and not dry_run else ()
+    return NormalizeResult(
+        tuple(done.normalized_ids),
+        done.paths_with_outcome(CREATED),
+        done.paths_with_outcome(UPDATED, DUPLICATE),
         tuple(done.failed),
         dry_run,
         problems,
     )
 
 
-def retry(vault: Vault, caller: Caller, event: str) -> Retried:
-    """Move a failed event back into the inbox, without the reason that was put before it.
-
-    event: the event's id
-
-    Example: cortex retry 20261120t164512z-k3f7q2abcd
-    """
-    del caller
-    name = event.removesuffix(".md")
-    source = layout.failed(name)
-    with record_lock(vault, _PATIENCE):
-        if not files.exists(vault.root, source):
-            raise NotFound(f"there is no failed event {name}", "cortex status lists what failed")
-        held = files.read(vault.root, source)
-        envelope = notes.read(held)
-        if envelope.get("status") != "failed":
-            raise Invalid(
-                f"{source} does not begin with the reason of a failure",
-                f"move it to {layout.PENDING} by hand",
-            )
-        target = layout.pending(name)
-        try:
-            files.publish(vault.root, target, envelope.body)
-        except FileExistsError:
-            if files.read(vault.root, target) != envelope.body:
-                raise Conflict(
-                    f"{target} waits already, with another text",
-                    "cortex normalize, then retry again",
-                ) from None
-        files.remove(vault.root, source)
-    return Retried(name, target)
-
-
-def known(vault: Vault, caller: Caller) -> Known:
+def load_existing_records(vault: Vault, caller: Caller) -> ExistingRecords:
     """What exists, from a catalogue that has just been brought up to date."""
-    return look(vault, caller.progress, _known_of, words=False)
+    return query_index(vault, caller.progress, _read_existing_records, words=False)
 
 
-def _known_of(now: Views) -> Known:
-    found = Known()
+def _read_existing_records(now: IndexSession) -> ExistingRecords:
+    found = ExistingRecords()
     for row in now.catalogue.rows(
         "tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"
     ):
         found.add(
             path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
-            title=row.title, digest_=row.digest if row.tier == CURRENT else "", from_events=row.events,
+            title=row.title, digest_=row.digest if row.tier == TIER_CURRENT else "", from_events=row.events,
         )  # fmt: skip
     said = "SELECT project, scope, topic, path FROM note WHERE topic != '' AND tier < 2 AND id != CAST(path AS TEXT) ORDER BY path DESC"
-    found.topics = {
+    found.path_by_topic = {
         (project, scope, topic): os.fsdecode(path)
-        for project, scope, topic, path in now.catalogue.asked(said)
+        for project, scope, topic, path in now.catalogue.select(said)
     }
     return found

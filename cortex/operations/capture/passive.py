@@ -9,16 +9,16 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
-from cortex.core.redact.secrets import clean
-from cortex.operations.capture.capture import new_id, publish
-from cortex.operations.capture.normalize_now import at_once
-from cortex.operations.find.project_context import project_here
+from cortex.core.redact.secrets import sanitize_text
+from cortex.operations.capture.capture import new_event_id, publish_event
+from cortex.operations.capture.normalize_now import normalize_now
+from cortex.operations.find.project_context import resolve_project
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 
-class Learned(NamedTuple):
+class LearnedRecord(NamedTuple):
     """One record of what was learned."""
 
     id: str
@@ -29,11 +29,11 @@ class Learned(NamedTuple):
     outcome: str  # created, updated or duplicate
 
 
-class Passive(NamedTuple):
+class PassiveResult(NamedTuple):
     """What became of a text."""
 
     event: str
-    records: tuple[Learned, ...]
+    records: tuple[LearnedRecord, ...]
     problems: tuple[Problem, ...]
 
 
@@ -45,7 +45,7 @@ def passive(
     session: str = "",
     project: str = "",
     source: str = "",
-) -> Passive:
+) -> PassiveResult:
     """Keep the learnings in a text, each as a record.
 
     They are the numbered items, else the bullets, below the last heading "Key Learnings", "Learnings" or "Aprendizajes
@@ -59,19 +59,19 @@ def passive(
     Example: cortex passive --session s1 - < answer.md
     """
     event = Event(
-        id=new_id(caller), type="passive", at=caller.now, text=clean(text), session=clean(session),
-        project=project_here(vault, caller, project), branch=clean(checkout.branch_of(caller.cwd)),
-        source=clean(source) or caller.source,
+        id=new_event_id(caller), type="passive", at=caller.now, text=sanitize_text(text), session=sanitize_text(session),
+        project=resolve_project(vault, caller, project), branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        source=sanitize_text(source) or caller.source,
     )  # fmt: skip
-    events.check(event)
-    captured = publish(vault, caller, event)
-    event = event._replace(id=captured.id, at=events.time_of(captured.id))
-    done = at_once(vault, caller, captured, event)
+    events.validate(event)
+    captured = publish_event(vault, caller, event)
+    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
+    done = normalize_now(vault, caller, captured, event)
     records = []
     for path, outcome in done.records:
         note = notes.read(files.read(vault.root, path), path)
         records.append(
-            Learned(
+            LearnedRecord(
                 note.get("id"),
                 path,
                 note.get("title"),
@@ -80,4 +80,4 @@ def passive(
                 outcome,
             )
         )
-    return Passive(event.id, tuple(records), done.problems)
+    return PassiveResult(event.id, tuple(records), done.problems)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 
 from cortex.core.model import turn_summary as stretches
-from cortex.core.model.event import MAX_BYTES
-from cortex.core.model.turn_summary import Stretch
-from cortex.core.redact.secrets import clean
+from cortex.core.model.event import MAX_CONTENT_BYTES
+from cortex.core.model.turn_summary import TurnSummary
+from cortex.core.redact.secrets import sanitize_text
 
-_LONGEST_WORD = 200  # characters of a session's name, of a branch
-_ROOM = 400  # bytes for the line that says what was cut
-_HEAD = (
+_MAX_NAME_CHARS = 200  # characters of a session's name, of a branch
+_CUT_NOTICE_BYTES = 400  # bytes for the line that says what was cut
+_HEAD_SHARE = (
     2 / 3
 )  # of what is kept of a text that is too long; the rest is its end, where conclusions stand
-_TO_LINE = 2_000  # bytes in which the end of a line is looked for
+_LINE_SEARCH_BYTES = 2_000  # bytes in which the end of a line is looked for
 # What acts on a terminal or turns the direction of a text. A name needs none of it.
-_ACTING = {
+_CONTROL_ESCAPES = {
     code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
     for first, last in (
         (0, 31),
@@ -30,51 +30,58 @@ _ACTING = {
 }
 
 
-def text_of(new: Stretch) -> str:
+def compose_event_text(new: TurnSummary) -> str:
     """The event's text; what was said is cut where it would be too long, and the text says so."""
     new = new._replace(
-        changed=tuple(path.translate(_ACTING) for path in new.changed),
-        ran=tuple(
-            run._replace(line=run.line.translate(_ACTING), outcome=run.outcome.translate(_ACTING))
-            for run in new.ran
+        changed_files=tuple(path.translate(_CONTROL_ESCAPES) for path in new.changed_files),
+        commands=tuple(
+            run._replace(
+                line=run.line.translate(_CONTROL_ESCAPES),
+                outcome=run.outcome.translate(_CONTROL_ESCAPES),
+            )
+            for run in new.commands
         ),
-        plan=tuple(step._replace(text=step.text.translate(_ACTING)) for step in new.plan),
+        plan=tuple(step._replace(text=step.text.translate(_CONTROL_ESCAPES)) for step in new.plan),
     )
-    whole = stretches.compose(new)
+    whole = stretches.compose_text(new)
     size = len(whole.encode("utf-8", "replace"))
-    if size <= MAX_BYTES:
+    if size <= MAX_CONTENT_BYTES:
         return whole
-    spoken = clean(new.said)
+    spoken = sanitize_text(new.message)
     over = (
-        len(stretches.compose(new._replace(said=spoken)).encode("utf-8", "replace"))
-        - MAX_BYTES
-        + _ROOM
+        len(stretches.compose_text(new._replace(message=spoken)).encode("utf-8", "replace"))
+        - MAX_CONTENT_BYTES
+        + _CUT_NOTICE_BYTES
     )
     data = spoken.encode("utf-8", "replace")
     return (
-        stretches.compose(new._replace(said=_cut(data, max(len(data) - over, 0))))
+        stretches.compose_text(new._replace(message=_cut_middle(data, max(len(data) - over, 0))))
         if over < len(data)
-        else fitted(clean(whole))
+        else truncate_event_text(sanitize_text(whole))
     )
 
 
-def fitted(text: str) -> str:
+def truncate_event_text(text: str) -> str:
     """A clean text that an event can hold."""
     data = text.encode("utf-8", "replace")
-    return text if len(data) <= MAX_BYTES else _cut(data, MAX_BYTES - _ROOM)
+    return (
+        text
+        if len(data) <= MAX_CONTENT_BYTES
+        else _cut_middle(data, MAX_CONTENT_BYTES - _CUT_NOTICE_BYTES)
+    )
 
 
-def one_word(text: str) -> str:
+def sanitize_name(text: str) -> str:
     """A name that a host gives, on one line, without what acts on a terminal, without secrets."""
-    return clean("".join(sign for sign in text if sign.isprintable()))[:_LONGEST_WORD]
+    return sanitize_text("".join(sign for sign in text if sign.isprintable()))[:_MAX_NAME_CHARS]
 
 
-def kept_path(path: str) -> str:
+def sanitize_path(path: str) -> str:
     """A path as it may be kept; empty when it holds a secret."""
-    return path if path.isprintable() and clean(path) == path else ""
+    return path if path.isprintable() and sanitize_text(path) == path else ""
 
 
-def here() -> str:
+def working_directory() -> str:
     """The working directory of this process."""
     try:
         return os.getcwd()
@@ -82,13 +89,13 @@ def here() -> str:
         return "/"
 
 
-def _cut(data: bytes, most: int) -> str:
+def _cut_middle(data: bytes, most: int) -> str:
     """The beginning and the end of a text, between lines where that is possible."""
-    head = int(most * _HEAD)
-    if (line := data.rfind(b"\n", max(head - _TO_LINE, 0), head)) > 0:
+    head = int(most * _HEAD_SHARE)
+    if (line := data.rfind(b"\n", max(head - _LINE_SEARCH_BYTES, 0), head)) > 0:
         head = line
     tail = len(data) - (most - head)
-    if (line := data.find(b"\n", tail, tail + _TO_LINE)) >= 0:
+    if (line := data.find(b"\n", tail, tail + _LINE_SEARCH_BYTES)) >= 0:
         tail = line + 1
     first, last = (
         data[:head].decode("utf-8", "ignore").rstrip(),

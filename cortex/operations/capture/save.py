@@ -7,46 +7,46 @@ import sqlite3
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model import event as events, topic as topics
+from cortex.core.model import event as events, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import Conflict, CortexError, Invalid, Problem
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.model.record import (
     SCOPES,
-    confidence_of,
-    is_type,
-    priority_of,
-    scope_of,
-    type_named,
+    canonical_type,
+    default_scope,
+    is_record_type,
+    parse_confidence,
+    parse_priority,
 )
-from cortex.core.model.relation import target_in
-from cortex.core.normalize.handlers import SAVED_TITLE_LIMIT, records_of
-from cortex.core.normalize.topic_upsert import record_of, says
+from cortex.core.model.relation import parse_link_target
+from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
+from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
 from cortex.core.notes import note as notes
-from cortex.core.ranking.text_similarity import SUGGESTED, similarity
-from cortex.core.redact.secrets import clean
-from cortex.core.text.shell_command import line
+from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import one_line, shorten
-from cortex.index.catalogue import Catalogue, Row
-from cortex.index.refresh import Views, look, sealed_state
-from cortex.operations.capture.capture import new_id, publish
-from cortex.operations.capture.normalize import known
-from cortex.operations.capture.normalize_now import at_once
-from cortex.operations.capture.quick_lookup import topic_at
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.refresh import IndexSession, load_valid_state, query_index
+from cortex.operations.capture.capture import new_event_id, publish_event
+from cortex.operations.capture.normalize import load_existing_records
+from cortex.operations.capture.normalize_now import normalize_now
+from cortex.operations.capture.quick_lookup import lookup_topic_path
 from cortex.operations.find import resolve_note
-from cortex.operations.find.project_context import project_here
+from cortex.operations.find.project_context import resolve_project
 from cortex.operations.records import change_record
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
-_CANDIDATES = 300  # records whose titles are compared with the new one
-_SHOWN = 3
-_REPLACED_BY_BLANK = dict.fromkeys((*range(32), *range(127, 160)), " ")
+_MAX_CANDIDATES = 300  # records whose titles are compared with the new one
+_MAX_SIMILAR = 3
+_CONTROL_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
-class Similar(NamedTuple):
+class SimilarRecord(NamedTuple):
     """A record that may say the same."""
 
     id: str
@@ -54,7 +54,7 @@ class Similar(NamedTuple):
     similarity: float  # of the titles, 0 to 1
 
 
-class Saved(NamedTuple):
+class SaveResult(NamedTuple):
     """The record that says it now."""
 
     id: str
@@ -63,7 +63,7 @@ class Saved(NamedTuple):
     topic: str
     suggested_topic: str  # only where none was given
     event: str
-    similar: tuple[Similar, ...]
+    similar: tuple[SimilarRecord, ...]
     note: str  # what else there is to know; mostly nothing
     problems: tuple[Problem, ...]
 
@@ -72,7 +72,7 @@ def save(
     vault: Vault, caller: Caller, title: str, *, type: str = "", what: str = "", why: str = "", where: str = "", learned: str = "", body: str = "",
     topic: str = "", project: str = "", scope: str = "", tags: str = "", session: str = "", confidence: str = "", priority: str = "",
     derived_from: str = "", supersedes: str = "",
-) -> Saved:  # fmt: skip
+) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
 
     A topic has one record within its project and scope: saved again, it says what was said last, and what was said before
@@ -99,29 +99,29 @@ def save(
     Example: cortex save "Keep the index outside the vault" --type decision --why "an index is full of pickles" --topic decision/index
     Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
     """
-    event = _observation(
+    event = _validated_event(
         Event(
-            id=new_id(caller), type="observation", at=caller.now, text=_text(clean(body), clean(what), clean(why), clean(where), clean(learned)),
-            session=clean(session), project=project_here(vault, caller, project), branch=clean(checkout.branch_of(caller.cwd)),
-            tags=tuple(dict.fromkeys(clean(tag.strip()) for tag in tags.split(",") if tag.strip())), source=caller.source, title=_title(title),
-            record=type_named(clean(type).strip().lower()), topic=topics.normal(clean(topic)) if topic else "", scope=scope.strip().lower(),
-            confidence=confidence_of(confidence), priority=priority_of(priority),
+            id=new_event_id(caller), type="observation", at=caller.now, text=_compose_text(sanitize_text(body), sanitize_text(what), sanitize_text(why), sanitize_text(where), sanitize_text(learned)),
+            session=sanitize_text(session), project=resolve_project(vault, caller, project), branch=sanitize_text(checkout.branch_of(caller.cwd)),
+            tags=tuple(dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())), source=caller.source, title=_clean_title(title),
+            record=canonical_type(sanitize_text(type).strip().lower()), topic=topics.normalize_topic(sanitize_text(topic)) if topic else "", scope=scope.strip().lower(),
+            confidence=parse_confidence(confidence), priority=parse_priority(priority),
         )
     )  # fmt: skip
     if derived_from or supersedes:
-        event = _related(vault, caller, event, derived_from, supersedes)
-    event = _behind_the_last(vault, caller, event)
-    captured = publish(vault, caller, event)
-    event = event._replace(id=captured.id, at=events.time_of(captured.id))
-    done = at_once(vault, caller, captured, event)
+        event = _with_relations(vault, caller, event, derived_from, supersedes)
+    event = _with_later_id(vault, caller, event)
+    captured = publish_event(vault, caller, event)
+    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
+    done = normalize_now(vault, caller, captured, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
     id_ = note.get("id") or path
     suggested = (
         "" if note.get("topic") else topics.suggest(note.get("type"), event.title, event.text)
     )
-    alike = _similar(vault, event, id_) if outcome == "created" else ()
-    return Saved(
+    alike = _find_similar(vault, event, id_) if outcome == "created" else ()
+    return SaveResult(
         id_,
         path,
         outcome,
@@ -134,63 +134,63 @@ def save(
     )
 
 
-def _observation(event: Event) -> Event:
+def _validated_event(event: Event) -> Event:
     """The event, made whole; `Invalid` when it cannot be saved."""
     if not event.title:
-        raise Invalid(
+        raise InvalidInputError(
             "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'
         )
-    if event.record and not is_type(event.record):
-        raise Invalid(
+    if event.record and not is_record_type(event.record):
+        raise InvalidInputError(
             f"{shorten(event.record, 50)!r} is no type of record",
             "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha",
         )
     if event.scope and event.scope not in SCOPES:
-        raise Invalid(
+        raise InvalidInputError(
             f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
         )
     if event.scope == "project" and not event.project:
-        raise Invalid(
+        raise InvalidInputError(
             "there is no project here that it could be of",
             "name it with --project, or use --scope personal",
         )
     text = event.text or event.title
-    if len(event.title) > SAVED_TITLE_LIMIT:
+    if len(event.title) > MAX_SAVED_TITLE_CHARS:
         text = f"{event.title}\n\n{event.text}" if event.text else text
     event = event._replace(
         text=text,
-        title=shorten(event.title, SAVED_TITLE_LIMIT),
-        scope=event.scope or scope_of(event.project),
+        title=shorten(event.title, MAX_SAVED_TITLE_CHARS),
+        scope=event.scope or default_scope(event.project),
     )
-    events.check(event)
+    events.validate(event)
     return event
 
 
-def _behind_the_last(vault: Vault, caller: Caller, event: Event) -> Event:
+def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
     """The event with an id behind all that its topic's record names: what is said now is what holds, also within a second, and
     also where another clone's clock is ahead."""
     if not event.topic:
         return event
     of = (event.project, event.scope, event.topic)
-    path = topics.path(*of)
+    path = topics.record_path(*of)
     with suppress(
         CortexError, OSError
     ):  # whoever normalizes the event says what is wrong, and keeps it
-        there = topic_at(vault, event)
+        there = lookup_topic_path(vault, event)
         if there is None:
-            held = known(vault, caller)
-            there = held.paths.get(topics.record_id(*of)) or held.topics.get(of)
+            held = load_existing_records(vault, caller)
+            there = held.path_by_id.get(topics.topic_record_id(*of)) or held.path_by_topic.get(of)
         path = there or path
     try:
         note = notes.read(files.read(vault.root, path), path)
     except (CortexError, OSError):  # there is none yet
         return event
     if note.get("id") in event.supersedes:
-        raise Invalid(
+        raise InvalidInputError(
             f"the topic {event.topic} is of the record that this is to supersede",
             "save it without --supersedes: it says anew what that record says",
         )
-    last = events.latest(note.provenance()[0])
+    last = events.latest_event_id(note.provenance()[0])
     return (
         event._replace(id=events.id_after(last, b"\1" + caller.random(4)))
         if last >= event.id
@@ -198,36 +198,36 @@ def _behind_the_last(vault: Vault, caller: Caller, event: Event) -> Event:
     )
 
 
-def _title(title: str) -> str:
-    return one_line(clean(title).translate(_REPLACED_BY_BLANK))
+def _clean_title(title: str) -> str:
+    return one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE))
 
 
-def _text(body: str, what: str, why: str, where: str, learned: str) -> str:
+def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> str:
     """The record's text from its parts, in the form of the templates; empty when nothing was said."""
     parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
     said = [f"**{name}.** {text.strip()}" for name, text in parts.items() if text.strip()]
     if body.strip() and said:
-        raise Invalid(
+        raise InvalidInputError(
             "--body is the whole text: --what, --why, --where and --learned cannot stand beside it",
             "put them into the body, or leave it out",
         )
     return body if body.strip() else "\n\n".join(said)
 
 
-def _related(
+def _with_relations(
     vault: Vault, caller: Caller, event: Event, derived_from: str, supersedes: str
 ) -> Event:
     """The event with the ids of the records that these names mean."""
 
-    def ids(now: Views, names: str) -> tuple[str, ...]:
+    def ids(now: IndexSession, names: str) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(
-                change_record.record(resolve_note.one(now.catalogue, name)).id
+                change_record.check_editable(resolve_note.find_one(now.catalogue, name)).id
                 for name in names.replace(",", " ").split()
             )
         )
 
-    old, sources = look(
+    old, sources = query_index(
         vault,
         caller.progress,
         lambda now: (ids(now, supersedes), ids(now, derived_from)),
@@ -236,29 +236,29 @@ def _related(
     return event._replace(supersedes=old, derived_from=sources)
 
 
-def _similar(vault: Vault, event: Event, id_: str) -> tuple[Similar, ...]:
+def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
     """Current records of the project whose titles are like this one's, by the catalogue of the last look."""
     words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
-    folder = vault.cache()
+    folder = vault.cache_folder()
     where = " OR ".join("instr(lower(title), ?)" for _ in words)
-    rows: list[Row] = []
+    rows: list[NoteRow] = []
     # It is only a suggestion: whoever builds or mends the catalogue goes first.
-    busy = suppress(Conflict, sqlite3.DatabaseError)
+    busy = suppress(ConflictError, sqlite3.DatabaseError)
     with busy, lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=1.0):
-        if words and sealed_state(folder) is not None:
+        if words and load_valid_state(folder) is not None:
             with Catalogue(folder, writable=False) as catalogue:
-                asked = f"project = ? AND tier = 0 AND id != ? AND ({where}) ORDER BY date DESC LIMIT {_CANDIDATES}"
+                asked = f"project = ? AND tier = 0 AND id != ? AND ({where}) ORDER BY date DESC LIMIT {_MAX_CANDIDATES}"
                 rows = list(catalogue.rows(asked, (event.project, id_, *words)))
     alike = [
-        Similar(row.id, row.title, round(similarity(event.title, row.title), 3))
+        SimilarRecord(row.id, row.title, round(similarity(event.title, row.title), 3))
         for row in rows
         if row.id != row.path
     ]
     return tuple(
         sorted(
-            (one for one in alike if one.similarity >= SUGGESTED),
+            (one for one in alike if one.similarity >= SIMILAR_THRESHOLD),
             key=lambda one: (-one.similarity, one.id),
-        )[:_SHOWN]
+        )[:_MAX_SIMILAR]
     )
 
 
@@ -266,11 +266,11 @@ def _remark(note: notes.Note, event: Event) -> str:
     """What a caller would not expect of the record it has just saved."""
     if (
         note.get("topic")
-        and events.latest(note.provenance()[0]) != event.id
-        and not any(says(record_of(note), one) for one in records_of(event))
+        and events.latest_event_id(note.provenance()[0]) != event.id
+        and not any(has_same_text(record_from_note(note), one) for one in records_from_event(event))
     ):
-        return f"a later text stands there: {line('history', note.get('id'))} shows both"
+        return f"a later text stands there: {cortex_command('history', note.get('id'))} shows both"
     if note.get("status").lower() == "superseded":
-        by = target_in(note.get("superseded_by"))
+        by = parse_link_target(note.get("superseded_by"))
         return f"it stays superseded{f' by {by}' if by else ''}: save there, or restore it"
     return ""

@@ -6,35 +6,35 @@ import os
 import unicodedata
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import FOLDER
+from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.text.shell_command import line, quoted
+from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import shorten
 from cortex.index import briefing_pages
-from cortex.index.catalogue import Catalogue, Standing
-from cortex.index.refresh import Views, look
+from cortex.index.catalogue import Catalogue, NoteMetadata
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
-from cortex.operations.care.broken_links import dangling, named
-from cortex.operations.care.repo_checks import of_repository
-from cortex.operations.find.note_ranks import moment_of
+from cortex.operations.care.broken_links import broken_link_problems, find_broken_links
+from cortex.operations.care.repo_checks import repository_problems
+from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
-from cortex.operations.records.supersede import half_done
-from cortex.operations.share.misnamed_events import misnamed_events
+from cortex.operations.records.supersede import find_supersede_problems
+from cortex.operations.share.misnamed_events import find_misnamed_events
 from cortex.vault import files, group_access, layout
-from cortex.vault.agent_settings import agent_settings
+from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout
-from cortex.vault.locate import Vault, default_fault, default_file
+from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
 from cortex.vault.state import store
-from cortex.vault.state.access_log import seconds
+from cortex.vault.state.access_log import epoch_seconds
 
-_AHEAD = 24 * 3600  # seconds that a clock may be ahead, or a zone
-_MOST_MISDATED = 100
-_DAY = "[0-9][0-9][0-9][0-9]-*"  # how a date begins, for SQL
+_MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # seconds that a clock may be ahead, or a zone
+_MAX_MISDATED = 100
+_DATE_GLOB = "[0-9][0-9][0-9][0-9]-*"  # how a date begins, for SQL
 
 
-class Examined(NamedTuple):
+class DoctorResult(NamedTuple):
     """What was looked at, and every problem found."""
 
     vault: str
@@ -47,7 +47,7 @@ class Examined(NamedTuple):
     ] = ()  # at the top of the vault, such as `.claude`; nothing of them is used
 
 
-def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
+def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
     """Name what is wrong: notes with a problem, clashing ids and names, links to no note, stale briefings, a repository that would not merge.
 
     fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, bring back notes and events that git took for others, make one file of two with one id, repair what a power cut left of the repository
@@ -55,78 +55,88 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> Examined:
     Example: cortex doctor --json
     Example: cortex doctor --fix
     """
-    if (foreign := group_access.another_users(vault.root)) and not os.access(
-        os.path.join(vault.root, layout.PENDING), os.R_OK | os.X_OK
+    if (foreign := group_access.foreign_owner_problem(vault.root)) and not os.access(
+        os.path.join(vault.root, layout.PENDING_FOLDER), os.R_OK | os.X_OK
     ):
         raise CortexError(f"{vault.root} {foreign.message}", foreign.hint)
     done: list[str] = []
     failed: list[Problem] = []
     if fix:
-        from cortex.operations.care.doctor_fix import mend  # noqa: PLC0415  what doctor only says costs less
+        from cortex.operations.care.doctor_fix import apply_fixes  # noqa: PLC0415  what doctor only says costs less
 
-        done, failed = mend(vault, caller)
+        done, failed = apply_fixes(vault, caller)
     around = [
-        *of_repository(vault.root),
+        *repository_problems(vault.root),
         *group_access.problems(vault.root),
-        *hook_status.of_all(vault, caller.cwd),
-        *_unread(vault, caller.cwd),
+        *hook_status.all_problems(vault, caller.cwd),
+        *_unread_file_problems(vault, caller.cwd),
     ]
-    examined, missing, renamed = look(
+    examined, missing, renamed = query_index(
         vault,
         caller.progress,
         lambda now: (
-            _examined(vault, now, caller.now),
-            dangling(vault.root, now),
-            project_file.problems(vault, now.catalogue, caller.cwd),
+            _examine_notes(vault, now, caller.now),
+            find_broken_links(vault.root, now),
+            project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd),
         ),
     )
-    problems = (*failed, *around, *renamed, *examined.problems, *named(vault.root, missing))
+    problems = (
+        *failed,
+        *around,
+        *renamed,
+        *examined.problems,
+        *broken_link_problems(vault.root, missing),
+    )
     return examined._replace(
-        problems=problems, fixed=tuple(done), agent_settings=agent_settings(vault.root)
+        problems=problems, fixed=tuple(done), agent_settings=list_agent_settings(vault.root)
     )
 
 
-def _unread(vault: Vault, cwd: str) -> list[Problem]:
+def _unread_file_problems(vault: Vault, cwd: str) -> list[Problem]:
     """Files around the vault that are not read, since they are links, pipes or a stranger's."""
     found = [
-        Problem(path, f"{fault}; it is not read", f"put a file in its place, or rm {quoted(path)}")
-        for path, fault in checkout.unread(cwd)
+        Problem(
+            path, f"{fault}; it is not read", f"put a file in its place, or rm {shell_quote(path)}"
+        )
+        for path, fault in checkout.unreadable_project_files(cwd)
     ]
-    if fault := default_fault():
+    if fault := default_vault_fault():
         found.append(
             Problem(
-                default_file(),
+                default_vault_file(),
                 f"{fault}; it is not read",
                 "cortex init DIR --default writes it anew",
             )
         )
     return found + [
-        problem for folder in (vault.state(), vault.cache()) for problem in store.problems(folder)
+        problem
+        for folder in (vault.state_folder(), vault.cache_folder())
+        for problem in store.problems(folder)
     ]
 
 
-def _examined(vault: Vault, now: Views, at: str) -> Examined:
-    now.catalogue.check()
+def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
+    now.catalogue.check_integrity()
     problems = [
-        *_stale(vault, now),
+        *_stale_briefing_problems(vault, now),
         *now.problems,
-        *_clashes(now.catalogue),
+        *_duplicate_id_problems(now.catalogue),
         *(
             Problem(
                 one.path,
-                f"holds the event {one.id}",
+                f"holds the event {one.actual_id}",
                 "cortex doctor --fix brings back its own text from git's history",
             )
-            for one in misnamed_events(now.catalogue)
+            for one in find_misnamed_events(now.catalogue)
         ),
-        *_topics(now.catalogue),
-        *half_done(now.catalogue),
-        *_misdated(now.catalogue, seconds(at)),
-        *_names(list(now.snapshot.stamps)),
-        *_failed(vault),
+        *_duplicate_topic_problems(now.catalogue),
+        *find_supersede_problems(now.catalogue),
+        *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
+        *_file_name_problems(list(now.snapshot.stamps)),
+        *_failed_event_problems(vault),
         *(
             Problem(path, "was left by a process that was killed", "delete it")
-            for path in now.snapshot.leftovers
+            for path in now.snapshot.temp_files
         ),
         *(
             Problem(
@@ -134,18 +144,18 @@ def _examined(vault: Vault, now: Views, at: str) -> Examined:
                 "is a search index inside the vault; it is never opened",
                 "delete it, and git rm it if it is tracked",
             )
-            for path in now.snapshot.planted
+            for path in now.snapshot.stray_index_files
         ),
     ]
-    return Examined(vault.root, now.catalogue.count(), now.found, tuple(problems))
+    return DoctorResult(vault.root, now.catalogue.count_notes(), now.outcome, tuple(problems))
 
 
-def _clashes(catalogue: Catalogue) -> list[Problem]:
+def _duplicate_id_problems(catalogue: Catalogue) -> list[Problem]:
     """Two notes with one id: whoever names the id means either."""
     found = []
     clashing = "id IN (SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1) AND tier < 2 ORDER BY id, path"
-    by_id: dict[str, list[Standing]] = {}
-    for one in catalogue.standings(clashing):
+    by_id: dict[str, list[NoteMetadata]] = {}
+    for one in catalogue.metadata_rows(clashing):
         by_id.setdefault(one.id, []).append(one)
     for id_, (first, *others) in by_id.items():
         ours = all(
@@ -164,7 +174,7 @@ def _clashes(catalogue: Catalogue) -> list[Problem]:
     return found
 
 
-def _topics(catalogue: Catalogue) -> list[Problem]:
+def _duplicate_topic_problems(catalogue: Catalogue) -> list[Problem]:
     """Two current records of one topic, as a hand or a merge of projects may leave them: the next save changes but one."""
     query = (
         "SELECT path, id, first, topic FROM note JOIN (SELECT project, scope, topic, min(id) AS first FROM note WHERE topic != '' AND tier = 0"
@@ -175,29 +185,29 @@ def _topics(catalogue: Catalogue) -> list[Problem]:
         Problem(
             os.fsdecode(path),
             f"has the topic {topic} of {first}",
-            line("supersede", first, "--by", id_) + ", or the other way round",
+            cortex_command("supersede", first, "--by", id_) + ", or the other way round",
         )
-        for path, id_, first, topic in catalogue.asked(query)
+        for path, id_, first, topic in catalogue.select(query)
     ]
 
 
-def _misdated(catalogue: Catalogue, now: int) -> list[Problem]:
+def _invalid_date_problems(catalogue: Catalogue, now: int) -> list[Problem]:
     """Notes that say a day that is to come, and records that say a time that is none; the first hundred by path."""
     clauses = [
-        f"(CASE WHEN {field} GLOB '{_DAY}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
+        f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
         for field in ("created", "updated")
     ]
     clauses += [
-        f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DAY}')"
+        f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
         for field in ("created", "updated")
     ]
-    late = now + _AHEAD
+    late = now + _MAX_CLOCK_SKEW_SECONDS
     found = []
-    for one in catalogue.standings(
-        f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MOST_MISDATED)
+    for one in catalogue.metadata_rows(
+        f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MAX_MISDATED)
     ):
         said = {"created": one.created, "updated": one.updated}
-        key = next((key for key, text in said.items() if text and not moment_of(text)), "")
+        key = next((key for key, text in said.items() if text and not timestamp_of(text)), "")
         wrong = (
             f"says {key}: {shorten(said[key], 40)}, which is no date"
             if key
@@ -207,10 +217,12 @@ def _misdated(catalogue: Catalogue, now: int) -> list[Problem]:
     return found
 
 
-def _names(paths: list[str]) -> list[Problem]:
+def _file_name_problems(paths: list[str]) -> list[Problem]:
     """Names that a checkout on another system would refuse, or fold into one."""
     problems = [
-        Problem(path, why, "rename it") for path in paths if (why := layout.name_problem(path))
+        Problem(path, why, "rename it")
+        for path in paths
+        if (why := layout.portability_problem(path))
     ]
     folded: dict[str, str] = {}
     for path in sorted(paths):
@@ -227,33 +239,35 @@ def _names(paths: list[str]) -> list[Problem]:
     return problems
 
 
-def _failed(vault: Vault) -> list[Problem]:
-    names = [name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)]
+def _failed_event_problems(vault: Vault) -> list[Problem]:
+    names = [
+        name.removesuffix(".md") for name in files.list_notes(vault.root, layout.FAILED_FOLDER)
+    ]
     return [
         Problem(
-            layout.failed(name),
+            layout.failed_path(name),
             "could not be normalized; its first lines say why",
-            line("retry", name),
+            cortex_command("retry", name),
         )
         for name in names
     ]
 
 
-def _stale(vault: Vault, now: Views) -> list[Problem]:
+def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
     """Briefings that are not as the notes give them; none where there are none yet, nor in the middle of a merge."""
-    if not files.exists(vault.root, FOLDER) or checkout.under_way(vault.root):
+    if not files.exists(vault.root, BRIEFINGS_FOLDER) or checkout.operation_in_progress(vault.root):
         return []
     there = list(now.snapshot.stamps)
     try:
-        wrong = briefing_pages.differences(
-            vault.root, briefing_pages.pages(vault.root, now.catalogue, there), there
+        wrong = briefing_pages.compare_pages(
+            vault.root, briefing_pages.render_pages(vault.root, now.catalogue, there), there
         )
     except (
         CortexError
     ) as error:  # a link where the folder should be, as a stranger's vault may bring
-        return [Problem(FOLDER, error.message, error.hint)]
+        return [Problem(BRIEFINGS_FOLDER, error.message, error.hint)]
     newer, stale = (
         ("was made by a newer cortex and is left alone", "update cortex"),
         ("is not as the notes give it", "cortex heal"),
     )
-    return [one.fault or Problem(one.path, *(newer if one.newer else stale)) for one in wrong]
+    return [one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in wrong]

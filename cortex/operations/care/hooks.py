@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Invalid, NotFound, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.hosts import settings_edit, settings_file
-from cortex.hosts.settings_file import Change
-from cortex.hosts.table import HOSTS, Host, script, wants
+from cortex.hosts.settings_file import SettingsChange
+from cortex.hosts.table import HOSTS, Host, hook_script, wanted_entries
 from cortex.operations.care import hook_status
-from cortex.operations.care.hook_status import Seen
-from cortex.vault.git import checkout, git
+from cortex.operations.care.hook_status import HostStatus
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, find_vault
 
-_PATIENCE = 5.0  # seconds for git to say what it leaves out
+_GIT_TIMEOUT_SECONDS = 5.0  # seconds for git to say what it leaves out
 ACTIONS = ("install", "remove", "status")
 
 
-class Changed(NamedTuple):
+class HookSettingsChange(NamedTuple):
     """What was done to one file, or would be."""
 
     host: str
@@ -33,13 +33,13 @@ class Changed(NamedTuple):
     diff: str = ""  # only when nothing was written
 
 
-class Hooks(NamedTuple):
+class HooksResult(NamedTuple):
     """The hosts, after what was asked has been done."""
 
     action: str
     dry_run: bool
-    changed: tuple[Changed, ...]
-    hosts: tuple[Seen, ...]
+    changed: tuple[HookSettingsChange, ...]
+    hosts: tuple[HostStatus, ...]
     off: tuple[str, ...]  # what a person has switched off for all hosts
     search_index: str  # how it was found after an install: current, updated, built; empty when it was not looked at
     next: tuple[str, ...]
@@ -55,7 +55,7 @@ def hooks(
     user: bool = False,
     shared: bool = False,
     dry_run: bool = False,
-) -> Hooks:
+) -> HooksResult:
     """Wire Cortex into the agents that you use: what a session learns is kept, and the next one starts knowing it.
 
     Only entries of Cortex are written, replaced and taken out; comments, the order, other hooks and every other byte stay. An install
@@ -76,20 +76,20 @@ def hooks(
     Example: cortex hooks install claude codex --user --dry-run
     Example: cortex hooks status --json
     """
-    chosen = _chosen(action, hosts)
+    chosen = _select_hosts(action, hosts)
     if user and (shared or project):
-        raise Invalid(
+        raise InvalidInputError(
             f"--user and --{'shared' if shared else 'project'} name different files",
             "give one of the two",
         )
     root = hook_status.project_root(caller.cwd)
     if not root and not user and action != "status":
-        raise Invalid(
+        raise InvalidInputError(
             "your home folder is no project",
             f"cortex hooks {action} {hosts} --user, or run it in a project",
         )
     problems: list[Problem] = []
-    vault = _vault(caller.cwd)
+    vault = _find_vault_here(caller.cwd)
     if vault is None:
         problems.append(
             Problem(
@@ -101,103 +101,119 @@ def hooks(
     changes = (
         []
         if action == "status"
-        else [_planned(host, action, root, user=user, shared=shared) for host in chosen]
+        else [_plan_change(host, action, root, user=user, shared=shared) for host in chosen]
     )
     found = ""
     if not dry_run:
         for _, change in changes:
-            settings_file.write(change)
+            settings_file.apply_change(change)
         if action == "install" and vault:
-            found = _index(vault, caller, problems)
-    seen = tuple(hook_status.seen(host, root, vault, os.environ, problems) for host in chosen)
+            found = _refresh_index(vault, caller, problems)
+    seen = tuple(
+        hook_status.inspect_host(host, root, vault, os.environ, problems) for host in chosen
+    )
     if action != "remove" and not dry_run:
-        problems += [problem for one in seen for problem in hook_status.of_seen(one)]
-    off = tuple(hook_status.own_switches(vault, caller.cwd, os.environ))
-    done = tuple(_told(host, change, action, dry_run=dry_run) for host, change in changes)
-    after = () if action == "status" or dry_run else tuple(_next(done, seen, root, caller.cwd))
-    return Hooks(action, dry_run, done, seen, off, found, after, tuple(problems))
+        problems += [problem for one in seen for problem in hook_status.host_problems(one)]
+    off = tuple(hook_status.disabled_by_user(vault, caller.cwd, os.environ))
+    done = tuple(
+        _describe_change(host, change, action, dry_run=dry_run) for host, change in changes
+    )
+    after = (
+        () if action == "status" or dry_run else tuple(_next_steps(done, seen, root, caller.cwd))
+    )
+    return HooksResult(action, dry_run, done, seen, off, found, after, tuple(problems))
 
 
-def _next(done: Sequence[Changed], seen: Sequence[Seen], root: str, cwd: str) -> Iterator[str]:
+def _next_steps(
+    done: Sequence[HookSettingsChange], seen: Sequence[HostStatus], root: str, cwd: str
+) -> Iterator[str]:
     """What is left for the person to do; after an install that changed nothing of a host, not what that asked for then."""
     installed = any(one.outcome in ("wired", "updated", "unchanged") for one in done)
     for one in done:
         if one.outcome in ("wired", "updated"):
-            yield HOSTS[one.host].next
+            yield HOSTS[one.host].next_step
     for host in seen:
         if (
             installed
             and any(hook.scope == "local" for hook in host.hooks)
-            and _shown_by_git(root, host)
+            and _is_shared_by_git(root, host)
         ):
-            name = f"{HOSTS[host.host].folder}/{HOSTS[host.host].local}"
+            name = f"{HOSTS[host.host].settings_folder}/{HOSTS[host.host].local_file}"
             yield f"git would share {name}, with its path of this machine: echo {name} >> .gitignore"
     if installed:
         from cortex.operations.projects import project_file  # noqa: PLC0415  only here
 
-        yield from filter(None, [project_file.hint(cwd)])
+        yield from filter(None, [project_file.unstable_name_hint(cwd)])
         return
     for host in seen:
         for scope, file in dict.fromkeys((hook.scope, hook.file) for hook in host.hooks):
-            yield f"{host.title} is wired in {file} still: cortex hooks remove {host.host}{hook_status.flag(host.host, scope)}"
+            yield f"{host.title} is wired in {file} still: cortex hooks remove {host.host}{hook_status.scope_option(host.host, scope)}"
 
 
-def _shown_by_git(root: str, one: Seen) -> bool:
+def _is_shared_by_git(root: str, one: HostStatus) -> bool:
     """Whether git does not leave the project's local settings out, as the host lets it when it makes the file itself."""
-    if checkout.git_folder(root) is None:
+    if checkout.find_repository(root) is None:
         return False
-    path = f"{HOSTS[one.host].folder}/{HOSTS[one.host].local}"
+    path = f"{HOSTS[one.host].settings_folder}/{HOSTS[one.host].local_file}"
     try:
-        listed = git.attempt(
+        listed = git_cli.run_unchecked(
             root,
             ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path],
-            timeout=_PATIENCE,
+            timeout=_GIT_TIMEOUT_SECONDS,
         )
     except CortexError:  # a hint is not worth waiting for
         return False
-    return listed.code == 0 and bool(listed.output)
+    return listed.code == 0 and bool(listed.stdout)
 
 
-def _chosen(action: str, names: str) -> list[Host]:
+def _select_hosts(action: str, names: str) -> list[Host]:
     if action not in ACTIONS:
-        raise Invalid(
+        raise InvalidInputError(
             f"cortex hooks knows {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, not {action!r}",
             "cortex hooks status",
         )
     asked = list(dict.fromkeys(names.lower().replace(",", " ").split()))
     if unknown := [name for name in asked if name not in HOSTS]:
-        raise Invalid(
+        raise InvalidInputError(
             f"there is no host {unknown[0]!r}",
             f"the hosts are {', '.join(HOSTS)}; opencode takes plugins/opencode/cortex.ts",
         )
     if not asked and action == "install":
-        raise Invalid("which host is to be wired?", f"cortex hooks install {' or '.join(HOSTS)}")
+        raise InvalidInputError(
+            "which host is to be wired?", f"cortex hooks install {' or '.join(HOSTS)}"
+        )
     return [HOSTS[name] for name in asked or HOSTS]
 
 
-def _planned(
+def _plan_change(
     host: Host, action: str, root: str, *, user: bool, shared: bool
-) -> tuple[Host, Change]:
+) -> tuple[Host, SettingsChange]:
     """What is to be done; everything is looked at before anything is written."""
-    scope = "user" if user else "shared" if shared or not host.local else "local"
-    path = hook_status.path_of(host, scope, root, os.environ)
-    real = settings_file.place_of(path, hook_status.inside_of(host, scope, root, os.environ))
-    if action == "remove":
-        return host, settings_file.remove(path, real, host.top, own=host.own)
-    if scope != "shared":
-        return host, settings_file.install(path, real, wants(host, _interpreter()), host.top)
-    held = reversed(
-        settings_edit.found(settings_file.parsed(path, settings_file.read(real)))
-    )  # the first one of an event stays
-    wanted = wants(
-        host, _interpreter(), shared=True, standing={one.event: one.line for one in held}
+    scope = "user" if user else "shared" if shared or not host.local_file else "local"
+    path = hook_status.settings_path(host, scope, root, os.environ)
+    real = settings_file.resolve_path(
+        path, hook_status.allowed_folders(host, scope, root, os.environ)
     )
-    return host, settings_file.install(path, real, wanted, host.top)
+    if action == "remove":
+        return host, settings_file.plan_removal(
+            path, real, host.required_fields, own=host.is_own_file
+        )
+    if scope != "shared":
+        return host, settings_file.plan_install(
+            path, real, wanted_entries(host, _interpreter()), host.required_fields
+        )
+    held = reversed(
+        settings_edit.find_hooks(settings_file.parse(path, settings_file.read(real)))
+    )  # the first one of an event stays
+    wanted = wanted_entries(
+        host, _interpreter(), shared=True, standing={one.event: one.command for one in held}
+    )
+    return host, settings_file.plan_install(path, real, wanted, host.required_fields)
 
 
 def _interpreter() -> str:
     try:
-        (sys.executable + script()).encode()
+        (sys.executable + hook_script()).encode()
     except UnicodeEncodeError:
         raise CortexError(
             "the path of this Python is no UTF-8, so it cannot stand in settings",
@@ -211,20 +227,20 @@ def _interpreter() -> str:
     return sys.executable
 
 
-def _vault(cwd: str) -> Vault | None:
+def _find_vault_here(cwd: str) -> Vault | None:
     """The vault that a hook would use here."""
     try:
         return find_vault("", cwd, os.environ)
-    except NotFound:
+    except NotFoundError:
         return None
 
 
-def _index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
+def _refresh_index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
     """Bring the search index up to date now, so that the first session need not wait for it."""
-    from cortex.index.refresh import look  # noqa: PLC0415  remove and status have no use for it
+    from cortex.index.refresh import query_index  # noqa: PLC0415  remove and status have no use for it
 
     try:
-        return look(vault, caller.progress, lambda now: now.found)
+        return query_index(vault, caller.progress, lambda now: now.outcome)
     except (CortexError, OSError) as error:
         problems.append(
             Problem(
@@ -234,24 +250,30 @@ def _index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
         return ""
 
 
-def _told(host: Host, change: Change, action: str, *, dry_run: bool) -> Changed:
+def _describe_change(
+    host: Host, change: SettingsChange, action: str, *, dry_run: bool
+) -> HookSettingsChange:
     if action == "remove":
         outcome = (
             "not there"
-            if not change.changes
+            if not change.has_changes
             else "removed"
             if change.after is None
             else "taken out"
         )
     else:
-        outcome = "unchanged" if not change.changes else "updated" if change.ours else "wired"
-    return Changed(host.name, change.file, outcome, change.events, _diff(change) if dry_run else "")
+        outcome = (
+            "unchanged" if not change.has_changes else "updated" if change.had_hooks else "wired"
+        )
+    return HookSettingsChange(
+        host.name, change.file, outcome, change.changed_events, _diff(change) if dry_run else ""
+    )
 
 
-def _diff(change: Change) -> str:
+def _diff(change: SettingsChange) -> str:
     from difflib import unified_diff  # noqa: PLC0415  only to show what would change
 
-    before, after = (_lines(data) for data in (change.before, change.after))
+    before, after = (_decode_lines(data) for data in (change.before, change.after))
     return "\n".join(
         unified_diff(
             before,
@@ -263,5 +285,5 @@ def _diff(change: Change) -> str:
     )
 
 
-def _lines(data: bytes | None) -> Sequence[str]:
+def _decode_lines(data: bytes | None) -> Sequence[str]:
     return (data or b"").decode("utf-8", "replace").split("\n") if data else []

@@ -6,21 +6,21 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Invalid
-from cortex.core.text.strings import slug
-from cortex.operations.projects.project_file import keep_name
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.strings import slugify
+from cortex.operations.projects.project_file import write_project_file
 from cortex.vault import files, layout
-from cortex.vault.agent_settings import agent_settings
-from cortex.vault.locate import Vault, default_file
+from cortex.vault.agent_settings import list_agent_settings
+from cortex.vault.locate import Vault, default_vault_file
 from cortex.vault.state import store
-from cortex.vault.templates import template
+from cortex.vault.templates import read_template
 
 # Written only where they are missing. Git attributes name our folders alone: a rule for every *.md would make git
 # see a change in each note of an adopted vault that has Windows line ends.
-_FILES = {layout.SETTINGS: "cortex.toml", ".gitattributes": "gitattributes"}
+_TEMPLATE_BY_FILE = {layout.SETTINGS_FILE: "cortex.toml", ".gitattributes": "gitattributes"}
 
 
-class Made(NamedTuple):
+class InitResult(NamedTuple):
     """A vault and the files that were added to make it one."""
 
     root: str
@@ -31,7 +31,7 @@ class Made(NamedTuple):
     ] = ()  # that were there, such as `.claude`; nothing of them is used
 
 
-def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
+def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitResult:
     """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
 
     Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
@@ -46,32 +46,32 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> Made:
     """
     root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
     if os.path.lexists(root) and not os.path.isdir(root):
-        raise Invalid(f"{root} is a file", "give a folder: cortex init DIR")
+        raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
-        raise Invalid(f"{root} lies in a git folder", "choose a folder outside .git")
-    new = not files.exists(root, layout.SETTINGS)
+        raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
+    new = not files.exists(root, layout.SETTINGS_FILE)
     added = []
-    for name, source in _FILES.items():
+    for name, source in _TEMPLATE_BY_FILE.items():
         if not files.exists(root, name):
-            files.publish(
+            files.create(
                 root,
                 name,
-                template(source).replace("{{name}}", slug(os.path.basename(root))).encode(),
+                read_template(source).replace("{{name}}", slugify(os.path.basename(root))).encode(),
             )
             added.append(name)
-    for path in (layout.PENDING, layout.RECORDS):
-        with files.folder(root, path, create=True) as place:
+    for path in (layout.PENDING_FOLDER, layout.RECORDS_FOLDER):
+        with files.open_folder(root, path, create=True) as place:
             place.sync()
-    if named := keep_name(root, new=new):
+    if named := write_project_file(root, new=new):
         added.append(os.path.relpath(named, root))
     if default:
         _set_default(root)
-    return Made(Vault(root).root, tuple(added), default, agent_settings(root))
+    return InitResult(Vault(root).root, tuple(added), default, list_agent_settings(root))
 
 
 def _set_default(root: str) -> None:
-    path = default_file()
+    path = default_vault_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     # A person's own settings may be a link to a file of theirs elsewhere; then that file is written.
     store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)

@@ -9,13 +9,13 @@ from importlib import import_module
 
 from cortex import __version__
 from cortex.core.text import jsonc
-from cortex.hosts.table import HOSTS, in_plugin
+from cortex.hosts.table import HOSTS, plugin_entry
 from cortex.operations import VERBS
 from cortex.vault import templates
 
-ABOUT = "A memory you can read, diff and push: what a session learns is kept as markdown in git, and the next session starts knowing it."
-_REPOSITORY_WORDS = ("memory", "markdown", "git", "notes")
-_SHOWN = (
+DESCRIPTION = "A memory you can read, diff and push: what a session learns is kept as markdown in git, and the next session starts knowing it."
+_KEYWORDS = ("memory", "markdown", "git", "notes")
+_SKILL_VERBS = (
     "search",
     "recall",
     "show",
@@ -133,33 +133,35 @@ Answer shortly: what it says, where it comes from, how much it matters now and b
 }  # fmt: skip
 
 
-def texts() -> dict[str, str]:
+def plugin_files() -> dict[str, str]:
     """Every file by its path below the repository's root."""
     claude = HOSTS["claude"]
     made = {
-        ".claude-plugin/marketplace.json": _json(
+        ".claude-plugin/marketplace.json": _format_json(
             {
                 "name": "cortex",
                 "owner": {"name": "Cortex"},
-                "plugins": [{"name": "cortex", "source": "./plugins/claude", "description": ABOUT}],
+                "plugins": [
+                    {"name": "cortex", "source": "./plugins/claude", "description": DESCRIPTION}
+                ],
             }
         ),
-        "plugins/claude/.claude-plugin/plugin.json": _json(
+        "plugins/claude/.claude-plugin/plugin.json": _format_json(
             {
                 "name": "cortex",
                 "version": __version__,
-                "description": ABOUT,
+                "description": DESCRIPTION,
                 "license": "MIT",
-                "keywords": list(_REPOSITORY_WORDS),
+                "keywords": list(_KEYWORDS),
             }
         ),
-        "plugins/claude/hooks/hooks.json": _json(
+        "plugins/claude/hooks/hooks.json": _format_json(
             {
                 "description": "Keeps what a session learns, and tells the next one. It needs the command cortex on the PATH, and a vault.",
-                "hooks": {on.name: [in_plugin(on)] for on in claude.ons},
+                "hooks": {on.name: [plugin_entry(on)] for on in claude.events},
             }
         ),
-        "plugins/claude/skills/cortex/SKILL.md": _skill(),
+        "plugins/claude/skills/cortex/SKILL.md": _skill_markdown(),
     }
     for name, (verb, runs, asks, text) in COMMANDS.items():
         allowed = ", ".join(f"Bash(cortex {one}:*)" for one in runs)
@@ -170,17 +172,19 @@ def texts() -> dict[str, str]:
 
 def summary(verb: str) -> str:
     """The first line of a verb's help."""
-    return _help(verb)[0]
+    return _docstring_lines(verb)[0]
 
 
 def examples(verb: str) -> list[str]:
     """The examples of a verb's help."""
     return [
-        line.removeprefix("Example: ") for line in _help(verb) if line.startswith("Example: cortex")
+        line.removeprefix("Example: ")
+        for line in _docstring_lines(verb)
+        if line.startswith("Example: cortex")
     ]
 
 
-def _help(verb: str) -> list[str]:
+def _docstring_lines(verb: str) -> list[str]:
     module, function = VERBS[verb]
     return [
         line.strip()
@@ -190,14 +194,16 @@ def _help(verb: str) -> list[str]:
     ]
 
 
-def _skill() -> str:
+def _skill_markdown() -> str:
     about = (
         "The project's memory: decisions, gotchas and patterns of earlier sessions, kept as markdown in git. Use it before a decision is "
         "made that may have been made before, when something asks why it is as it is, and when something is learned that should last."
     )
-    lines = [f"- `{(examples(verb) or [f'cortex {verb}'])[0]}`: {summary(verb)}" for verb in _SHOWN]
+    lines = [
+        f"- `{(examples(verb) or [f'cortex {verb}'])[0]}`: {summary(verb)}" for verb in _SKILL_VERBS
+    ]
     return (
-        f"---\nname: cortex\ndescription: {json.dumps(about)}\n---\n\n# The memory of this project\n\n{_kept()}\n**Commands.**\n\n"
+        f"---\nname: cortex\ndescription: {json.dumps(about)}\n---\n\n# The memory of this project\n\n{_memory_instructions()}\n**Commands.**\n\n"
         + "\n".join(
             [
                 *lines,
@@ -209,15 +215,15 @@ def _skill() -> str:
     )
 
 
-def _kept() -> str:
+def _memory_instructions() -> str:
     """What the memory instructions say of what is kept by itself and by a tag."""
     found = re.search(
         r"\*\*What is kept .*(?=\*\*Commands\.\*\*)",
-        templates.template("agent/memory.md"),
+        templates.read_template("agent/memory.md"),
         re.DOTALL,
     )
     return f"{found[0].strip()}\n" if found else ""
 
 
-def _json(value: object) -> str:
-    return jsonc.rendered("", value, "", inline=False) + "\n"
+def _format_json(value: object) -> str:
+    return jsonc.dumps_in_style("", value, "", inline=False) + "\n"

@@ -6,37 +6,37 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
-from cortex.core.briefing.pages import FOLDER
+from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
-from cortex.operations.share import bring_back
-from cortex.vault.git import checkout, commit, drivers, git, git_locks, merging, repository
+from cortex.operations.share import restore_displaced
+from cortex.vault.git import checkout, commit, drivers, git_cli, git_locks, merging, repository
 from cortex.vault.repair import diagnose
 
-_PATIENCE = 10.0  # seconds for a look through the history of all events
+_HISTORY_TIMEOUT_SECONDS = 10.0  # seconds for a look through the history of all events
 
 
-def of_repository(root: str) -> list[Problem]:
+def repository_problems(root: str) -> list[Problem]:
     """Everything, nothing outside a repository. One thing that cannot be looked at is a problem and hides no other."""
-    if broken := diagnose.examine(root):
+    if broken := diagnose.find_problems(root):
         # Where git itself cannot read, the rest would only repeat it.
-        return broken + _looked(root, git_locks.problems) + drivers.unregistered(root)
-    if not checkout.in_repository(root):
+        return broken + _run_check(root, git_locks.problems) + drivers.config_problems(root)
+    if not checkout.is_in_repository(root):
         return []
     checks = (
         git_locks.problems,
         drivers.problems,
-        _cut_off,
-        _under_way,
-        _unmerged,
-        bring_back.problems,
-        _dirty_briefings,
-        _left_stash,
+        _interrupted_sync,
+        _unfinished_operation,
+        _unmerged_files,
+        restore_displaced.problems,
+        _uncommitted_briefings,
+        _leftover_autostash,
         _edited_events,
     )
-    return [problem for check in checks for problem in _looked(root, check)]
+    return [problem for check in checks for problem in _run_check(root, check)]
 
 
-def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
+def _run_check(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
     try:
         return check(root)
     except (CortexError, OSError) as error:
@@ -47,8 +47,8 @@ def _looked(root: str, check: Callable[[str], list[Problem]]) -> list[Problem]:
         ]
 
 
-def _cut_off(root: str) -> list[Problem]:
-    if not merging.is_cut_off(root):
+def _interrupted_sync(root: str) -> list[Problem]:
+    if not merging.is_unfinished(root):
         return []
     return [
         Problem(
@@ -59,28 +59,32 @@ def _cut_off(root: str) -> list[Problem]:
     ]
 
 
-def _under_way(root: str) -> list[Problem]:
+def _unfinished_operation(root: str) -> list[Problem]:
     """A merge or the like in which nothing is left to resolve: it waits for its end."""
-    if not checkout.under_way(root) or merging.begun(root) or repository.unmerged(root):
+    if (
+        not checkout.operation_in_progress(root)
+        or merging.load_in_progress(root)
+        or repository.list_unmerged_paths(root)
+    ):
         return []
-    return [Problem(".git", *commit.closed(root))]
+    return [Problem(".git", *commit.find_blocker(root))]
 
 
-def _unmerged(root: str) -> list[Problem]:
+def _unmerged_files(root: str) -> list[Problem]:
     return [
         Problem(
             path,
             "git could not merge it",
             "cortex doctor --fix merges what can be; mend the rest, then git add it",
         )
-        for path in repository.unmerged(root)
+        for path in repository.list_unmerged_paths(root)
     ]
 
 
-def _dirty_briefings(root: str) -> list[Problem]:
+def _uncommitted_briefings(root: str) -> list[Problem]:
     """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them.
     Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
-    if not git.has_commit(root):
+    if not git_cli.has_commit(root):
         return []
     arguments = [
         "diff",
@@ -92,21 +96,21 @@ def _dirty_briefings(root: str) -> list[Problem]:
         "-z",
         "HEAD",
         "--",
-        *commit.OURS,
+        *commit.OWN_PATHS,
     ]
-    changed = git.run(root, arguments).split(b"\0")
-    new = git.run(
+    changed = git_cli.run(root, arguments).split(b"\0")
+    new = git_cli.run(
         root,
         [
             "ls-files",
             "--others",
             "-z",
             "--",
-            *(folder for folder in commit.FOLDERS if folder != FOLDER),
+            *(folder for folder in commit.OWN_FOLDERS if folder != BRIEFINGS_FOLDER),
         ],
     )
     paths = [os.fsdecode(name) for name in changed if name]
-    if new or any(not path.startswith(f"{FOLDER}/") for path in paths):
+    if new or any(not path.startswith(f"{BRIEFINGS_FOLDER}/") for path in paths):
         return []  # they wait for a commit together with what they tell of
     return [
         Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync")
@@ -114,9 +118,9 @@ def _dirty_briefings(root: str) -> list[Problem]:
     ]
 
 
-def _left_stash(root: str) -> list[Problem]:
+def _leftover_autostash(root: str) -> list[Problem]:
     """What an automatic stash could not put back lies in the list of stashes, where nobody looks."""
-    listed = git.attempt(root, ["stash", "list", "--format=%gd %gs"]).output.decode(
+    listed = git_cli.run_unchecked(root, ["stash", "list", "--format=%gd %gs"]).stdout.decode(
         "utf-8", "replace"
     )
     found = [
@@ -136,11 +140,11 @@ def _left_stash(root: str) -> list[Problem]:
 
 def _edited_events(root: str) -> list[Problem]:
     """Events whose text is not the one with which git first had them: edited by hand, or in a merge."""
-    first = _first_texts(root)
+    first = _original_blobs(root)
     # A name with a line end would be two names to git below; it is named among the bad names anyway.
     here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
     lines = "".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")
-    hashes = git.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
+    hashes = git_cli.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
     return [
         Problem(path, "an event was edited after it was captured", f"git cat-file blob {first[path][:12]} is what it said; restore that, and keep corrections in its record")
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)
@@ -148,7 +152,7 @@ def _edited_events(root: str) -> list[Problem]:
     ]  # fmt: skip
 
 
-def _first_texts(root: str) -> dict[str, str]:
+def _original_blobs(root: str) -> dict[str, str]:
     """The blobs with which the events began that any commit, merge or edit since has changed: vault path -> blob."""
     first: dict[str, str] = {}
     log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
@@ -156,18 +160,22 @@ def _first_texts(root: str) -> dict[str, str]:
     with suppress(
         CortexError
     ):  # a history too long to be looked through here, or none yet; what is not committed is told all the same
-        changed = git.run(
-            root, [*log, "--diff-filter=M", "--reverse", "--", "events"], timeout=_PATIENCE
+        changed = git_cli.run(
+            root,
+            [*log, "--diff-filter=M", "--reverse", "--", "events"],
+            timeout=_HISTORY_TIMEOUT_SECONDS,
         )
         # In a merge, what differs from every parent: `::mode mode mode blob blob blob status`, the parents' first.
-        mixed = git.run(
-            root, [*log, "--merges", "-c", "--reverse", "--", "events"], timeout=_PATIENCE
+        mixed = git_cli.run(
+            root,
+            [*log, "--merges", "-c", "--reverse", "--", "events"],
+            timeout=_HISTORY_TIMEOUT_SECONDS,
         ).split(b"\0")
         for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
             blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
             if blobs and meta.startswith(b"::"):
                 first.setdefault(os.fsdecode(path), blobs[0])
-    if git.has_commit(root):
+    if git_cli.has_commit(root):
         words = [
             "diff-index",
             "--raw",
@@ -180,7 +188,7 @@ def _first_texts(root: str) -> dict[str, str]:
             "--",
             "events",
         ]
-        changed += git.run(root, words)
+        changed += git_cli.run(root, words)
     fields = changed.split(b"\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()

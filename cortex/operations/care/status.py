@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import NamedTuple, TypeVar
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.status import ASIDE
-from cortex.index.catalogue import Catalogue, Standing
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import heal_if_due
-from cortex.operations.plan.actions import DUE_IS_DATE, IS_OPEN, IS_TO_DO
-from cortex.operations.sessions.live_sessions import HELD, live
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.index.catalogue import Catalogue, NoteMetadata
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import heal_if_stale
+from cortex.operations.plan.actions import DUE_IS_DATE_SQL, IS_OPEN_SQL, IS_TO_DO_SQL
+from cortex.operations.sessions.live_sessions import IS_COUNTED_SESSION_SQL, list_live_sessions
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state.access_log import seconds
-from cortex.vault.state.spool import waiting
+from cortex.vault.state.access_log import epoch_seconds
+from cortex.vault.state.spool import list_entries
 
-_RECENT, _FEW, _MOST = 5, 5, 12  # notes, things that want a look, kinds of things
-_FAILED = 20
-STALE = (
+_MAX_RECENT, _MAX_NOTES, _MAX_KINDS = 5, 5, 12  # notes, things that want a look, kinds of things
+_MAX_FAILED = 20
+_STALE_SECONDS = (
     30 * 24 * 3600
 )  # seconds without a change after which what is open is asked about; seed 000 leaves the number open
-_OPEN = f"tier = 0 AND {IS_OPEN}"
+_IS_OPEN_SQL = f"tier = 0 AND {IS_OPEN_SQL}"
 _T = TypeVar("_T")
 
 
-class Recent(NamedTuple):
+class StatusNote(NamedTuple):
     """A note that is worth naming."""
 
     id: str
@@ -37,7 +37,7 @@ class Recent(NamedTuple):
     due: str = ""
 
 
-class Status(NamedTuple):
+class StatusResult(NamedTuple):
     """The vault in figures. Every list is bounded; `more` says of each how much of it is left out."""
 
     vault: str
@@ -49,14 +49,14 @@ class Status(NamedTuple):
     projects: dict[str, int]
     open_actions: int
     sessions: int
-    recent: tuple[Recent, ...]
+    recent: tuple[StatusNote, ...]
     problems: int
     statuses: dict[str, int]
     set_aside: int  # superseded, archived and deleted records
     topics: int  # current records that have one
     open: dict[str, int]  # project -> what is open there: actions, questions, plans
-    overdue: tuple[Recent, ...]  # open actions that were due before today, the longest first
-    stale: tuple[Recent, ...]  # open, and unchanged for 30 days; the longest first
+    overdue: tuple[StatusNote, ...]  # open actions that were due before today, the longest first
+    stale: tuple[StatusNote, ...]  # open, and unchanged for 30 days; the longest first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[
         str, ...
@@ -64,7 +64,7 @@ class Status(NamedTuple):
     more: dict[str, int]
 
 
-def status(vault: Vault, caller: Caller) -> Status:
+def status(vault: Vault, caller: Caller) -> StatusResult:
     """Say what the vault holds, what is open, overdue or stale, what waits, and what needs a look.
 
     Stale is what has been open and unchanged for 30 days. Sessions that are going on are listed with orphans, which had no
@@ -72,87 +72,98 @@ def status(vault: Vault, caller: Caller) -> Status:
 
     Example: cortex status --json
     """
-    heal_if_due(vault, caller)
-    return look(vault, caller.progress, lambda now: _status(vault, now, caller.now))
+    heal_if_stale(vault, caller)
+    return query_index(vault, caller.progress, lambda now: _build_status(vault, now, caller.now))
 
 
-def _status(vault: Vault, now: Views, at: str) -> Status:
+def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     catalogue = now.catalogue
     more: dict[str, int] = {}
-    recent = catalogue.standings("tier = 0 ORDER BY date DESC, path LIMIT ?", (_RECENT,))
-    failed = [name.removesuffix(".md") for name in files.notes_in(vault.root, layout.FAILED)]
-    statuses = catalogue.counts("status")
-    living = live(catalogue, at)
-    is_due = f"type = 'action' AND {DUE_IS_DATE} AND substr(due, 1, 10) < ?"
-    return Status(
+    recent = catalogue.metadata_rows("tier = 0 ORDER BY date DESC, path LIMIT ?", (_MAX_RECENT,))
+    failed = [
+        name.removesuffix(".md") for name in files.list_notes(vault.root, layout.FAILED_FOLDER)
+    ]
+    statuses = catalogue.count_by("status")
+    living = list_live_sessions(catalogue, at)
+    is_due = f"type = 'action' AND {DUE_IS_DATE_SQL} AND substr(due, 1, 10) < ?"
+    return StatusResult(
         vault=vault.root,
         branch=checkout.branch_of(vault.root),
-        notes=catalogue.count(),
-        pending=len(files.notes_in(vault.root, layout.PENDING)) + len(waiting(vault).unsent),
-        failed=tuple(_bounded("failed", failed, _FAILED, more)),
-        types=_most("types", catalogue.counts("type"), more),
-        projects=_most("projects", catalogue.counts("project"), more),
-        open_actions=_number(catalogue, f"SELECT count(*) FROM note WHERE {IS_TO_DO}"),
-        sessions=_number(catalogue, f"SELECT count(*) FROM note WHERE {HELD}"),
-        recent=tuple(_named(row) for row in recent),
+        notes=catalogue.count_notes(),
+        pending=len(files.list_notes(vault.root, layout.PENDING_FOLDER))
+        + len(list_entries(vault).unsent_events),
+        failed=tuple(_truncate("failed", failed, _MAX_FAILED, more)),
+        types=_most_frequent("types", catalogue.count_by("type"), more),
+        projects=_most_frequent("projects", catalogue.count_by("project"), more),
+        open_actions=_query_count(catalogue, f"SELECT count(*) FROM note WHERE {IS_TO_DO_SQL}"),
+        sessions=_query_count(
+            catalogue, f"SELECT count(*) FROM note WHERE {IS_COUNTED_SESSION_SQL}"
+        ),
+        recent=tuple(_status_note(row) for row in recent),
         problems=len(now.problems),
-        statuses=_most("statuses", statuses, more),
-        set_aside=sum(statuses.get(name, 0) for name in ASIDE),
-        topics=_number(
+        statuses=_most_frequent("statuses", statuses, more),
+        set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
+        topics=_query_count(
             catalogue,
             "SELECT count(DISTINCT project || char(10) || scope || char(10) || topic) FROM note WHERE tier = 0 AND topic != ''",
         ),
-        open=_most(
+        open=_most_frequent(
             "open",
             dict(
-                catalogue.asked(
-                    f"SELECT project, count(*) FROM note WHERE {_OPEN} GROUP BY 1 ORDER BY 2 DESC, 1"
+                catalogue.select(
+                    f"SELECT project, count(*) FROM note WHERE {_IS_OPEN_SQL} GROUP BY 1 ORDER BY 2 DESC, 1"
                 )
             ),
             more,
         ),
-        overdue=_listed(
-            catalogue, "overdue", (f"{_OPEN} AND {is_due}", "due, path", at[:10]), more
+        overdue=_list_notes(
+            catalogue, "overdue", (f"{_IS_OPEN_SQL} AND {is_due}", "due, path", at[:10]), more
         ),
-        stale=_listed(
-            catalogue, "stale", (f"{_OPEN} AND date < ?", "date, path", seconds(at) - STALE), more
+        stale=_list_notes(
+            catalogue,
+            "stale",
+            (f"{_IS_OPEN_SQL} AND date < ?", "date, path", epoch_seconds(at) - _STALE_SECONDS),
+            more,
         ),
-        live=tuple(_bounded("live", [one.row.id for one in living if not one.orphan], _FEW, more)),
+        live=tuple(
+            _truncate("live", [one.row.id for one in living if not one.is_orphan], _MAX_NOTES, more)
+        ),
         orphans=tuple(
-            _bounded("orphans", [one.row.id for one in living if one.orphan], _FEW, more)
+            _truncate("orphans", [one.row.id for one in living if one.is_orphan], _MAX_NOTES, more)
         ),
         more=more,
     )
 
 
-def _listed(
+def _list_notes(
     catalogue: Catalogue, name: str, condition: tuple[str, str, object], more: dict[str, int]
-) -> tuple[Recent, ...]:
+) -> tuple[StatusNote, ...]:
     """The first notes for which a condition of one value holds, in its order."""
     where, order, value = condition
-    rows = list(catalogue.standings(f"{where} ORDER BY {order} LIMIT ?", (value, _FEW)))
-    if len(rows) == _FEW and (
-        left := _number(catalogue, f"SELECT count(*) FROM note WHERE {where}", value) - _FEW
+    rows = list(catalogue.metadata_rows(f"{where} ORDER BY {order} LIMIT ?", (value, _MAX_NOTES)))
+    if len(rows) == _MAX_NOTES and (
+        left := _query_count(catalogue, f"SELECT count(*) FROM note WHERE {where}", value)
+        - _MAX_NOTES
     ):
         more[name] = left
-    return tuple(_named(row) for row in rows)
+    return tuple(_status_note(row) for row in rows)
 
 
-def _named(row: Standing) -> Recent:
-    return Recent(row.id, row.path, row.title, row.type, row.date, row.due)
+def _status_note(row: NoteMetadata) -> StatusNote:
+    return StatusNote(row.id, row.path, row.title, row.type, row.date, row.due)
 
 
-def _number(catalogue: Catalogue, query: str, *values: object) -> int:
-    return int(next(catalogue.asked(query, values))[0])
+def _query_count(catalogue: Catalogue, query: str, *values: object) -> int:
+    return int(next(catalogue.select(query, values))[0])
 
 
-def _most(name: str, counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
+def _most_frequent(name: str, counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
     """The most frequent of them."""
-    kept = _bounded(name, list(counts.items()), _MOST, more)
+    kept = _truncate(name, list(counts.items()), _MAX_KINDS, more)
     return {key or "(none)": count for key, count in kept}
 
 
-def _bounded(name: str, all_: list[_T], most: int, more: dict[str, int]) -> list[_T]:
+def _truncate(name: str, all_: list[_T], most: int, more: dict[str, int]) -> list[_T]:
     if len(all_) > most:
         more[name] = len(all_) - most
     return all_[:most]

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from cortex.core.briefing.pages import FOLDER
+from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
-from cortex.operations.capture.collect_pending import due, gather
+from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
 from cortex.vault import files, layout
 from cortex.vault.git import displaced
-from cortex.vault.git.change_marker import moved
+from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
 
 
-def freshen(vault: Vault, caller: Caller) -> list[Problem]:
+def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
     """Capture what hooks have left behind, normalize what waits in the inbox, then heal the briefings if git was at work
     since the last heal: a merge may have left one stale where git asks no driver. Where that cannot be, it is a problem
     and no more."""
     problems: list[Problem] = []
-    if due(vault):
+    if has_spooled_work(vault):
         try:
-            problems += gather(vault, caller)
+            problems += drain_spool(vault, caller)
         except (CortexError, OSError) as error:
             problems.append(
                 Problem(
                     "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
                 )
             )
-    if files.notes_in(vault.root, layout.PENDING):
+    if files.list_notes(vault.root, layout.PENDING_FOLDER):
         from cortex.operations.capture import normalize  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
 
         try:
@@ -36,15 +36,15 @@ def freshen(vault: Vault, caller: Caller) -> list[Problem]:
             problems.append(
                 Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")
             )
-    return problems + heal_if_due(vault, caller)
+    return problems + heal_if_stale(vault, caller)
 
 
-def heal_if_due(vault: Vault, caller: Caller) -> list[Problem]:
+def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to its end. A vault
     that has none is given none by reading it; notes that a merge has displaced come back there too."""
-    has_briefings = files.exists(vault.root, FOLDER)
-    if not (moved(vault) if has_briefings else displaced.is_any(vault.root)):
+    has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
+    if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []
-    from cortex.operations.share.heal import bring_back_by_the_way, heal_by_the_way  # noqa: PLC0415  as above; git is mostly where it was
+    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415  as above; git is mostly where it was
 
-    return heal_by_the_way(vault, caller) if has_briefings else bring_back_by_the_way(vault, caller)
+    return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)

@@ -7,24 +7,30 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Invalid
-from cortex.core.model.relation import KINDS, LINK, inverse_of, kind_of, turned
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.relation import (
+    LINK_KIND,
+    RELATION_KINDS,
+    inverse_of,
+    kind_of_inverse,
+    normalize_kind,
+)
 from cortex.core.ranking import graph_walk
 from cortex.index.catalogue import Catalogue
-from cortex.index.links import Links, Said, neighbours_of
-from cortex.index.refresh import Views, look
+from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.vault.locate import Vault
 
-DEEPEST = 10
-_USUAL = 2
-_MOST = 5000  # nodes of one answer
+MAX_DEPTH = 10
+_DEFAULT_DEPTH = 2
+_MAX_NODES = 5000  # nodes of one answer
 # What would act in a mermaid label: quotes and brackets end it, `#` and `&` begin an entity, backticks mean markdown.
-_MARKS = {ord(mark): f"#{ord(mark)};" for mark in '"#&<>[](){}`|\\'}
+_MERMAID_ESCAPES = {ord(mark): f"#{ord(mark)};" for mark in '"#&<>[](){}`|\\'}
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A note of the graph."""
 
     id: str  # its path where it has none
@@ -35,10 +41,10 @@ class Node(NamedTuple):
     path: str
 
 
-class Graphed(NamedTuple):
+class NoteGraph(NamedTuple):
     """Notes, nearest first, and the edges between them, each in the direction in which its kind is said."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[str, str, str], ...]  # from, kind, to
     cut: bool  # there are more notes within the depth
     mermaid: str = ""  # the graph as a mermaid flowchart, when asked for
@@ -69,7 +75,7 @@ def graph(
     kind: str = "",
     mermaid: bool = False,
     number: int = 200,
-) -> Graphed:
+) -> NoteGraph:
     """Show what a note is connected to, over relations and links in both directions.
 
     A kind that is followed against its direction is shown by its inverse name. Events and briefings are left out unless
@@ -86,18 +92,18 @@ def graph(
     Example: cortex graph publish-by-link-k3f7q2 --to weekly-sync-m5d2xa
     Example: cortex graph publish-by-link-k3f7q2 --mermaid
     """
-    steps = _depth(depth, DEEPEST if to else _USUAL)
-    if not 1 <= number <= _MOST:
-        raise Invalid(
-            f"a graph shows 1 to {_MOST:,} notes, not {number}", "cortex graph ID --number 200"
+    steps = _parse_depth(depth, MAX_DEPTH if to else _DEFAULT_DEPTH)
+    if not 1 <= number <= _MAX_NODES:
+        raise InvalidInputError(
+            f"a graph shows 1 to {_MAX_NODES:,} notes, not {number}", "cortex graph ID --number 200"
         )
-    asked = _Asked(note, to, kind_of(kind), steps, number)
-    freshen(vault, caller)
-    found = look(vault, caller.progress, lambda now: _found(now, asked))
-    return found._replace(mermaid=_mermaid(found)) if mermaid else found
+    asked = _GraphRequest(note, to, normalize_kind(kind), steps, number)
+    ensure_fresh(vault, caller)
+    found = query_index(vault, caller.progress, lambda now: _build_graph(now, asked))
+    return found._replace(mermaid=_render_mermaid(found)) if mermaid else found
 
 
-def _depth(text: str, usual: int) -> int:
+def _parse_depth(text: str, usual: int) -> int:
     depth = (
         int(text)
         if text.isascii() and text.isdecimal() and len(text) < 4
@@ -105,78 +111,84 @@ def _depth(text: str, usual: int) -> int:
         if text == ""
         else 0
     )
-    if not 1 <= depth <= DEEPEST:
-        raise Invalid(
-            f"a depth is a number from 1 to {DEEPEST}, not {text!r}", "cortex graph ID --depth 3"
+    if not 1 <= depth <= MAX_DEPTH:
+        raise InvalidInputError(
+            f"a depth is a number from 1 to {MAX_DEPTH}, not {text!r}", "cortex graph ID --depth 3"
         )
     return depth
 
 
-class _Asked(NamedTuple):
+class _GraphRequest(NamedTuple):
     """What is looked for, from where."""
 
     note: str
     to: str
     kind: str
-    steps: int
-    most: int
+    max_depth: int
+    max_nodes: int
 
 
-def _found(now: Views, asked: _Asked) -> Graphed:
-    start = resolve_note.one(now.catalogue, asked.note)
-    goal = resolve_note.one(now.catalogue, asked.to) if asked.to else None
-    links = Links(now.catalogue)
-    kinds = _kinds(now.catalogue, asked.kind) if asked.kind else ()
+def _build_graph(now: IndexSession, asked: _GraphRequest) -> NoteGraph:
+    start = resolve_note.find_one(now.catalogue, asked.note)
+    goal = resolve_note.find_one(now.catalogue, asked.to) if asked.to else None
+    links = LinkGraph(now.catalogue)
+    kinds = _edge_kinds(now.catalogue, asked.kind) if asked.kind else ()
     named = {start.number, goal.number if goal else start.number}
-    edges: dict[Said, None] = {}
+    edges: dict[GraphEdge, None] = {}
 
     def neighbours(numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        near = links.edges(numbers, kinds)
-        hidden = links.of_trail(
+        near = links.edges_touching(numbers, kinds)
+        hidden = links.select_trail(
             {end for edge in near for end in (edge.source, edge.target)} - named
         )
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
         edges.update(dict.fromkeys(near))
-        return neighbours_of(near)
+        return adjacency_of(near)
 
     if goal:
-        way = graph_walk.path(start.number, goal.number, asked.steps, neighbours)
+        way = graph_walk.shortest_path(start.number, goal.number, asked.max_depth, neighbours)
         depths, cut = {place: at for at, place in enumerate(way)}, False
         pairs = {frozenset(pair) for pair in pairwise(way)}
         shown = [edge for edge in edges if frozenset((edge.source, edge.target)) in pairs]
     else:
-        depths, cut = graph_walk.around(start.number, asked.steps, asked.most, neighbours)
+        depths, cut = graph_walk.breadth_first(
+            start.number, asked.max_depth, asked.max_nodes, neighbours
+        )
         shown = [edge for edge in edges if edge.source in depths and edge.target in depths]
-    rows = now.catalogue.numbered(depths)
+    rows = now.catalogue.rows_by_number(depths)
     nodes = tuple(
-        Node(rows[at].id, rows[at].title, rows[at].type, far, rows[at].status, rows[at].path)
+        GraphNode(rows[at].id, rows[at].title, rows[at].type, far, rows[at].status, rows[at].path)
         for at, far in depths.items()
     )
     said = tuple((rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown)
-    return Graphed(nodes, said, cut, "", start.id, goal.id if goal else "")
+    return NoteGraph(nodes, said, cut, "", start.id, goal.id if goal else "")
 
 
-def _kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
+def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
     """The kind that edges have of which somebody asks by this name."""
-    straight = turned(kind) or (LINK if kind == inverse_of(LINK) else kind)
-    if straight in KINDS or straight == LINK:
+    straight = kind_of_inverse(kind) or (LINK_KIND if kind == inverse_of(LINK_KIND) else kind)
+    if straight in RELATION_KINDS or straight == LINK_KIND:
         return {straight}
-    if next(catalogue.asked("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,)), None):
+    if next(catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,)), None):
         return {kind}
-    raise Invalid(f"no note says a relation {kind!r}", f"kinds: {', '.join(KINDS)}, {LINK}")
+    raise InvalidInputError(
+        f"no note says a relation {kind!r}", f"kinds: {', '.join(RELATION_KINDS)}, {LINK_KIND}"
+    )
 
 
-def _mermaid(found: Graphed) -> str:
+def _render_mermaid(found: NoteGraph) -> str:
     names = {node.id: f"n{at}" for at, node in enumerate(found.nodes)}
     lines = ["flowchart LR"]
-    lines += [f'  {names[node.id]}["{_label(node.title or node.id)}"]' for node in found.nodes]
+    lines += [
+        f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.nodes
+    ]
     for source, kind, target in found.edges:
-        arrow = "-.->" if kind == LINK else f'-->|"{_label(kind)}"|'
+        arrow = "-.->" if kind == LINK_KIND else f'-->|"{_mermaid_label(kind)}"|'
         lines.append(f"  {names[source]} {arrow} {names[target]}")
     return "\n".join(lines)
 
 
-def _label(text: str) -> str:
+def _mermaid_label(text: str) -> str:
     return " ".join(
         "".join(sign if sign.isprintable() else " " for sign in text).split()
-    ).translate(_MARKS)
+    ).translate(_MERMAID_ESCAPES)

@@ -6,9 +6,9 @@ import re
 from typing import NamedTuple
 
 from cortex.core.markdown import snippet as snippets
+from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.problem import CortexError
-from cortex.core.model.status import MAX_NOTE_BYTES, decoded
-from cortex.index.catalogue import Row, Standing
+from cortex.index.catalogue import NoteMetadata, NoteRow
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
@@ -29,16 +29,16 @@ class Hit(NamedTuple):
     vault: str = "project"  # or personal: whose vault it lies in
 
 
-def hit(
+def build_hit(
     vault: Vault,
-    row: Row | Standing,
+    row: NoteRow | NoteMetadata,
     score: float = 0.0,
     pattern: re.Pattern[str] | None = None,
     whose: str = "project",
 ) -> Hit:
     """The note of a row with the line that `pattern` matches best, else its first line of text."""
     try:
-        text = decoded(files.read(vault.root, row.path, MAX_NOTE_BYTES))
+        text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):
         text = ""  # deleted since the index was brought up to date; its catalogue entry is still worth showing
     shown = snippets.best_line(text, pattern)

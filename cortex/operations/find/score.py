@@ -6,20 +6,20 @@ import time
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.status import TRAIL
-from cortex.core.ranking import importance, lifecycle
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
-from cortex.index.catalogue import Row
-from cortex.index.refresh import Views, look
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.note_ranks import signals
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.note_ranks import signals_where
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
 
-class Scored(NamedTuple):
+class NoteScore(NamedTuple):
     """A note's score, 0 to 5, and the parts that it and its companions consist of."""
 
     id: str
@@ -34,7 +34,7 @@ class Scored(NamedTuple):
     lifecycle: str  # what a pass would do with it, and why
 
 
-def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> Scored:
+def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
     """Explain how much a note matters now: its score, and every number that it is made of.
 
     The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective confidence
@@ -47,19 +47,21 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> Score
     Example: cortex score publish-by-link-k3f7q2
     Example: cortex score publish-by-link-k3f7q2 --branch main --json
     """
-    freshen(vault, caller)
+    ensure_fresh(vault, caller)
     current = branch or checkout.branch_of(caller.cwd)
 
-    def known(now: Views) -> tuple[Row, Signals]:
-        row = resolve_note.one(now.catalogue, note)
-        return row, signals(vault, now, "number = ?", (row.number,), branch=current)[row.number]
+    def known(now: IndexSession) -> tuple[NoteRow, Signals]:
+        row = resolve_note.find_one(now.catalogue, note)
+        return row, signals_where(vault, now, "number = ?", (row.number,), branch=current)[
+            row.number
+        ]
 
-    row, held = look(vault, caller.progress, known)
-    moment = access_log.seconds(caller.now)
-    answer = importance.score(held, moment)
+    row, held = query_index(vault, caller.progress, known)
+    moment = access_log.epoch_seconds(caller.now)
+    answer = importance.explain_score(held, moment)
     parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
     last = "" if held.used is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(held.used))
-    return Scored(
+    return NoteScore(
         row.id,
         row.title,
         round(answer.score, 6),
@@ -69,15 +71,19 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> Score
         row.status,
         held.uses,
         last,
-        _fate(row, held, moment),
+        _describe_lifecycle(row, held, moment),
     )
 
 
-def _fate(row: Row, held: Signals, moment: int) -> str:
+def _describe_lifecycle(row: NoteRow, held: Signals, moment: int) -> str:
     """What the lifecycle does with a note, and why."""
-    if row.tier == TRAIL:
+    if row.tier == TIER_TRAIL:
         return "kept: events are never archived"
     if row.id == row.path:
         return "kept: a note of your own, without an id"
-    verdict = lifecycle.verdict(held, moment, row.status)
-    return f"a pass would archive it: {verdict.why}" if verdict.archive else f"kept: {verdict.why}"
+    verdict = archive_rules.judge(held, moment, row.status)
+    return (
+        f"a pass would archive it: {verdict.reason}"
+        if verdict.should_archive
+        else f"kept: {verdict.reason}"
+    )

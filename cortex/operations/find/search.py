@@ -6,28 +6,28 @@ from typing import NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Invalid, NotFound, Problem
-from cortex.core.model.status import CURRENT, DROPPED, SET_ASIDE, TRAIL
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
 from cortex.index import filters
-from cortex.index.catalogue import Row, Scored
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.hits import Hit, hit
-from cortex.operations.find.spans import checked
-from cortex.vault.locate import Vault, personal_problem, personal_vault
+from cortex.index.catalogue import NoteRow, ScoredNote
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.spans import check_number
+from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
-MOST = 1000
-WHOSE = ("project", "personal", "both")
-_NOT_FEW = 5  # notes with all words; from so many on the index looks for none with some of them (`index.TOO_FEW`, whose import costs)
-_DROPPED = f"status IN ({','.join('?' * len(DROPPED))})"
-_LONGEST_COMMAND = 80  # signs of a query that are put into a command to be copied
+MAX_HITS = 1000
+WHOSE_CHOICES = ("project", "personal", "both")
+_ENOUGH_FULL_MATCHES = 5  # notes with all words; from so many on the index looks for none with some of them (`index.TOO_FEW`, whose import costs)
+_IS_DROPPED_SQL = f"status IN ({','.join('?' * len(HIDDEN_STATUSES))})"
+_MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The answer to a query. `problems` are the vault's: a note with a problem is still searched."""
 
     query: str
@@ -38,22 +38,22 @@ class Found(NamedTuple):
     personal: str = ""  # the root of the person's own vault when it was searched: the paths of its hits begin there
 
 
-class _Ranked(NamedTuple):
+class _RankedRow(NamedTuple):
     """A note of an answer. A lower group comes first, whatever the score: all words before some, current before set aside."""
 
     group: int
-    row: Row
+    row: NoteRow
     score: float
 
 
-class _Part(NamedTuple):
+class _VaultHits(NamedTuple):
     """What one vault answers."""
 
     vault: Vault
     whose: str
-    ranked: list[_Ranked]
+    ranked: list[_RankedRow]
     terms: list[str]  # that were looked for
-    dropped: int
+    dropped_count: int
     problems: list[Problem]
 
 
@@ -65,7 +65,7 @@ def search(
     number: int = 10,
     all: bool = False,
     whose: str = "",
-) -> Found:
+) -> SearchResult:
     """Find notes by their words, best first.
 
     Notes that hold all words come first, then, when these are few, notes that hold some. Archived records come behind
@@ -85,16 +85,16 @@ def search(
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
     Example: cortex search --whose personal editor settings
     """
-    checked(number, MOST, "cortex search -n 20 …")
+    check_number(number, MAX_HITS, "cortex search -n 20 …")
     asked = queries.parse(query, caller.now)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
-    vaults, problems = _vaults(vault, whose)
-    parts: list[_Part] = []
+    vaults, problems = _select_vaults(vault, whose)
+    parts: list[_VaultHits] = []
     for one, owner in vaults:
         if parts and _is_full(parts[0], number):
             break  # all that another vault has would come behind
         try:
-            parts.append(_part(one, owner, caller, asked, number, every=every))
+            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
@@ -102,59 +102,63 @@ def search(
                 Problem(
                     one.root,
                     f"your own vault was not searched: {error}",
-                    shell_command.line("--vault", one.root, "doctor"),
+                    shell_command.cortex_command("--vault", one.root, "doctor"),
                 )
             )
-    ranked = _merged(parts, number)
+    ranked = _merge_hits(parts, number)
     terms = next((part.terms for part in parts if part.terms), [])
-    phrases = [piece.text for piece in asked.pieces if piece.kind == "phrase" and not piece.negated]
-    pattern = snippets.pattern_of(terms, phrases)
-    hits = tuple(hit(part.vault, one.row, one.score, pattern, part.whose) for part, one in ranked)
-    dropped = sum(part.dropped for part in parts)
+    phrases = [piece.text for piece in asked.terms if piece.kind == "phrase" and not piece.negated]
+    pattern = snippets.match_pattern(terms, phrases)
+    hits = tuple(
+        build_hit(part.vault, one.row, one.score, pattern, part.whose) for part, one in ranked
+    )
+    dropped = sum(part.dropped_count for part in parts)
     problems = [*(problem for part in parts for problem in part.problems), *problems]
-    if asked.cut:
+    if asked.is_truncated:
         problems.insert(
             0,
             Problem(
                 "query",
-                f"only its first {queries.MOST_PIECES} words are searched",
+                f"only its first {queries.MAX_TERMS} words are searched",
                 "ask with fewer words",
             ),
         )
     for part in parts:
-        access_log.mark(
+        access_log.append(
             part.vault, caller, "search", [one.row.id for held, one in ranked if held is part]
         )
     personal = next((part.vault.root for part in parts if part.whose == "personal"), "")
-    return Found(
+    return SearchResult(
         query,
         hits,
         tuple(problems),
-        _hint(asked, terms, query, dropped, bool(hits)),
+        _next_query_hint(asked, terms, query, dropped, bool(hits)),
         dropped,
         personal,
     )
 
 
-def _with_all(query: str) -> str:
+def _search_all_command(query: str) -> str:
     """The command that asks the same of superseded and deleted notes too."""
-    if len(query) > _LONGEST_COMMAND:
+    if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
     words = query.split()
-    return shell_command.line(
+    return shell_command.cortex_command(
         "search",
         "--all",
-        *(words if all(shell_command.quoted(word) == word for word in words) else [query]),
+        *(words if all(shell_command.shell_quote(word) == word for word in words) else [query]),
     )
 
 
-def _vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Problem]]:
+def _select_vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Problem]]:
     """The vaults that are meant, in the order of their hits, and what is wrong with the person's own."""
-    if whose and whose not in WHOSE:
-        raise Invalid(f"there is no vault {whose!r}", f"cortex search --whose {'|'.join(WHOSE)} …")
-    if whose == "project" or (vault.named and not whose):
+    if whose and whose not in WHOSE_CHOICES:
+        raise InvalidInputError(
+            f"there is no vault {whose!r}", f"cortex search --whose {'|'.join(WHOSE_CHOICES)} …"
+        )
+    if whose == "project" or (vault.is_explicit and not whose):
         return [(vault, "project")], []
-    own, problem = personal_vault(vault), personal_problem(vault)
+    own, problem = find_personal_vault(vault), personal_vault_problem(vault)
     if whose == "personal":
         if own is None:
             message = (
@@ -162,43 +166,45 @@ def _vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Pro
                 if problem
                 else "you have no vault of your own beside this one"
             )
-            raise NotFound(message, "cortex init DIR --default makes DIR your own vault")
+            raise NotFoundError(message, "cortex init DIR --default makes DIR your own vault")
         return [(own, "personal")], []
     return [(vault, "project"), *([(own, "personal")] if own else [])], [problem] if problem else []
 
 
-def _part(
+def _search_vault(
     vault: Vault, whose: str, caller: Caller, asked: Query, limit: int, *, every: bool
-) -> _Part:
-    problems = freshen(vault, caller)
-    ranked, terms, dropped, known = look(
-        vault, caller.progress, lambda now: (*_best(now, asked, limit, every=every), now.problems)
+) -> _VaultHits:
+    problems = ensure_fresh(vault, caller)
+    ranked, terms, dropped, known = query_index(
+        vault,
+        caller.progress,
+        lambda now: (*_find_best(now, asked, limit, every=every), now.problems),
     )
     problems += known
     if whose == "personal":
-        problems = _away(vault, problems)
-    return _Part(vault, whose, ranked, terms, dropped, problems)
+        problems = _problems_of_other_vault(vault, problems)
+    return _VaultHits(vault, whose, ranked, terms, dropped, problems)
 
 
-def _away(vault: Vault, problems: list[Problem]) -> list[Problem]:
+def _problems_of_other_vault(vault: Vault, problems: list[Problem]) -> list[Problem]:
     """The problems of a vault that is not the one people work in: where they are, in one line."""
     if len(problems) > 1:
         return [
             Problem(
                 vault.root,
                 f"{len(problems)} problems in your own vault",
-                shell_command.line("--vault", vault.root, "doctor"),
+                shell_command.cortex_command("--vault", vault.root, "doctor"),
             )
         ]
     return [problem._replace(where=f"{vault.root}/{problem.where}") for problem in problems]
 
 
-def _is_full(part: _Part, limit: int) -> bool:
+def _is_full(part: _VaultHits, limit: int) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
     return len(part.ranked) >= limit and part.ranked[limit - 1].group == 0
 
 
-def _merged(parts: list[_Part], limit: int) -> list[tuple[_Part, _Ranked]]:
+def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
     """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault has word for word from
     another, a promoted record, is shown once, where it ranks first."""
     ordered = sorted(
@@ -206,7 +212,7 @@ def _merged(parts: list[_Part], limit: int) -> list[tuple[_Part, _Ranked]]:
     )
     if len(parts) < 2:
         return ordered[:limit]
-    kept: dict[object, tuple[_Part, _Ranked]] = {}
+    kept: dict[object, tuple[_VaultHits, _RankedRow]] = {}
     for part, one in ordered:
         row = one.row
         same = (row.id, row.digest) if row.id != row.path and row.digest else (part.whose, row.path)
@@ -214,79 +220,85 @@ def _merged(parts: list[_Part], limit: int) -> list[tuple[_Part, _Ranked]]:
     return list(kept.values())[:limit]
 
 
-def _best(
-    now: Views, asked: Query, limit: int, *, every: bool
-) -> tuple[list[_Ranked], list[str], int]:
+def _find_best(
+    now: IndexSession, asked: Query, limit: int, *, every: bool
+) -> tuple[list[_RankedRow], list[str], int]:
     """The best notes, the terms that were looked for, and how many of the best were dropped because they are superseded or deleted.
     Events come last, without those whose records are among the notes before them, or dropped."""
     told: set[str] = set()
-    scored, terms = _scored(now, asked, limit, (CURRENT, SET_ASIDE), set())
-    kept = _in_order(now, asked, scored)[:limit]
+    scored, terms = _score_notes(now, asked, limit, (TIER_CURRENT, TIER_SET_ASIDE), set())
+    kept = _load_in_order(now, asked, scored)[:limit]
     dropped = 0 if every else sum(_is_dropped(one) for one in kept)
     if dropped:
         gone = list(
-            now.catalogue.asked(
-                f"SELECT number, events FROM note WHERE tier = {SET_ASIDE} AND {_DROPPED}", DROPPED
+            now.catalogue.select(
+                f"SELECT number, events FROM note WHERE tier = {TIER_SET_ASIDE} AND {_IS_DROPPED_SQL}",
+                HIDDEN_STATUSES,
             )
         )
         told = {event for _, events in gone if events for event in events.split("\n")}
-        if len(scored) >= limit or sum(one.group <= 2 * SET_ASIDE for one in scored) >= _NOT_FEW:
+        if (
+            len(scored) >= limit
+            or sum(one.group <= 2 * TIER_SET_ASIDE for one in scored) >= _ENOUGH_FULL_MATCHES
+        ):
             # Others take their places: asked again without them. In any other case they kept nobody out.
-            scored, _ = _scored(
-                now, asked, limit, (CURRENT, SET_ASIDE), {number for number, _ in gone}
+            scored, _ = _score_notes(
+                now, asked, limit, (TIER_CURRENT, TIER_SET_ASIDE), {number for number, _ in gone}
             )
-            kept = _in_order(now, asked, scored)[:limit]
+            kept = _load_in_order(now, asked, scored)[:limit]
         else:
             kept = [one for one in kept if not _is_dropped(one)]
     if len(kept) < limit:
         told |= {event for one in kept for event in one.row.events}
-        scored, more_terms = _scored(
-            now, asked, limit - len(kept), (TRAIL,), now.catalogue.events(told)
+        scored, more_terms = _score_notes(
+            now, asked, limit - len(kept), (TIER_TRAIL,), now.catalogue.event_numbers(told)
         )
-        kept += _in_order(now, asked, scored)[: limit - len(kept)]
+        kept += _load_in_order(now, asked, scored)[: limit - len(kept)]
         terms = terms or more_terms
     return kept, terms, dropped
 
 
-def _is_dropped(one: _Ranked) -> bool:
-    return one.row.tier == SET_ASIDE and one.row.status in DROPPED
+def _is_dropped(one: _RankedRow) -> bool:
+    return one.row.tier == TIER_SET_ASIDE and one.row.status in HIDDEN_STATUSES
 
 
-def _scored(
-    now: Views, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
-) -> tuple[list[Scored], list[str]]:
-    where, values = filters.condition(asked)
-    if not asked.pieces:
+def _score_notes(
+    now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
+) -> tuple[list[ScoredNote], list[str]]:
+    where, values = filters.sql_condition(asked)
+    if not asked.terms:
         marks = ",".join(map(str, tiers))
         order = "ORDER BY tier, date DESC, path LIMIT ?"
         newest = now.catalogue.rows(
             f"{where} AND tier IN ({marks}) {order}", (*values, limit + len(without))
         )
         return [
-            Scored(2 * row.tier, 0.0, row.number) for row in newest if row.number not in without
+            ScoredNote(2 * row.tier, 0.0, row.number) for row in newest if row.number not in without
         ], []
-    from cortex.index.engines.whoosh import index  # noqa: PLC0415  a query of filters alone needs no Whoosh
+    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  a query of filters alone needs no Whoosh
 
     allowed = None if where == "1" else {row.number for row in now.catalogue.rows(where, values)}
-    return index.search(now.words, asked, limit, tiers, allowed=allowed, without=without)
-
-
-def _in_order(now: Views, asked: Query, scored: list[Scored]) -> list[_Ranked]:
-    """Without words there is no score, and the newest come first."""
-    rows = now.catalogue.numbered(one.number for one in scored)
-    ranked = [_Ranked(one.group, rows[one.number], one.score) for one in scored]
-    return sorted(
-        ranked,
-        key=lambda one: (one.group, -one.score, 0 if asked.pieces else -one.row.date, one.row.path),
+    return whoosh_index.search(
+        now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
 
 
-def _hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:
+def _load_in_order(now: IndexSession, asked: Query, scored: list[ScoredNote]) -> list[_RankedRow]:
+    """Without words there is no score, and the newest come first."""
+    rows = now.catalogue.rows_by_number(one.number for one in scored)
+    ranked = [_RankedRow(one.group, rows[one.number], one.score) for one in scored]
+    return sorted(
+        ranked,
+        key=lambda one: (one.group, -one.score, 0 if asked.terms else -one.row.date, one.row.path),
+    )
+
+
+def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:
     if dropped:
-        return f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out: {_with_all(query)}"
+        return f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out: {_search_all_command(query)}"
     if found:
         return ""
-    if asked.pieces and not terms:
+    if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
     if asked.filters or asked.after is not None or asked.before is not None:
         return (

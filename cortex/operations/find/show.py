@@ -6,20 +6,20 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, CortexError, NotFound, Problem
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
-from cortex.index.catalogue import Row
-from cortex.index.refresh import look
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import heal_if_due
+from cortex.operations.find.ensure_fresh import heal_if_stale
 from cortex.vault import files
-from cortex.vault.locate import Vault, personal_vault
+from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log
 
-MAX_SHOWN = 4 * 1024 * 1024  # bytes
+MAX_SHOWN_BYTES = 4 * 1024 * 1024  # bytes
 
 
-class Shown(NamedTuple):
+class ShownNote(NamedTuple):
     """A note as its file has it."""
 
     id: str
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     file: str = ""  # the note's absolute path
 
 
-def show(vault: Vault, caller: Caller, note: str) -> Shown:
+def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
     """Show a note whole, by its id, the beginning of its id, or its path in the vault.
 
     A name that nothing answers to here is looked for in your own vault (cortex init --default), unless --vault or
@@ -44,18 +44,20 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
 
     Example: cortex show records/decision/publish-by-link-k3f7q2.md
     """
-    heal_if_due(vault, caller)
+    heal_if_stale(vault, caller)
     whose = "project"
     try:
-        row = look(vault, caller.progress, lambda now: resolve_note.one(now.catalogue, note))
-    except NotFound as missing:
-        vault, row = _own(vault, caller, note, missing)
+        row = query_index(
+            vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
+        )
+    except NotFoundError as missing:
+        vault, row = _find_in_personal_vault(vault, caller, note, missing)
         whose = "personal"
-    data = files.read(vault.root, row.path, MAX_SHOWN + 1)
-    cut, data = len(data) > MAX_SHOWN, data[:MAX_SHOWN]
-    access_log.mark(vault, caller, "show", [row.id])
+    data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
+    cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]
+    access_log.append(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    return Shown(
+    return ShownNote(
         row.id,
         row.path,
         row.title,
@@ -69,19 +71,23 @@ def show(vault: Vault, caller: Caller, note: str) -> Shown:
     )
 
 
-def _own(vault: Vault, caller: Caller, note: str, missing: NotFound) -> tuple[Vault, Row]:
+def _find_in_personal_vault(
+    vault: Vault, caller: Caller, note: str, missing: NotFoundError
+) -> tuple[Vault, NoteRow]:
     """The note in the person's own vault. Raises `missing` when it is not there either, or cannot be looked for."""
-    own = None if vault.named else personal_vault(vault)
+    own = None if vault.is_explicit else find_personal_vault(vault)
     if own is None:
         raise missing
     try:
-        heal_if_due(own, caller)
-        return own, look(own, caller.progress, lambda now: resolve_note.one(now.catalogue, note))
-    except NotFound:
+        heal_if_stale(own, caller)
+        return own, query_index(
+            own, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
+        )
+    except NotFoundError:
         raise missing from None
-    except Conflict:
+    except ConflictError:
         raise
     except (CortexError, OSError) as error:
-        raise NotFound(
+        raise NotFoundError(
             missing.message, f"{missing.hint}; your own vault could not be looked in: {error}"
         ) from error

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.model import session as sessions
+from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.status import MAX_NOTE_BYTES
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import shorten
-from cortex.index.catalogue import MADE, Row
-from cortex.index.refresh import Views, look
+from cortex.index.catalogue import CREATED_SECONDS_SQL, NoteRow
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.hits import Hit, hit
-from cortex.operations.find.spans import checked
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.spans import check_number
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
-MOST = 100
-LINE_LIMIT, FOCUS_LIMIT = 150, 500  # characters; engram's and seed 001's
+MAX_NEIGHBOURS = 100
+MAX_LINE_CHARS, MAX_FOCUS_CHARS = 150, 500  # characters; engram's and seed 001's
 
 
 class Timeline(NamedTuple):
@@ -45,25 +45,31 @@ def timeline(
 
     Example: cortex timeline publish-by-link-k3f7q2
     """
-    checked(number, MOST, "cortex timeline -n 5 ID")
-    problems = freshen(vault, caller)
-    before, focus, after = look(vault, caller.progress, lambda now: _around(now, note, number, all))
-    shown = [_short(hit(vault, row)) for row in before]
-    shown.append(hit(vault, focus)._replace(snippet=_opening(vault, focus)))
-    shown += [_short(hit(vault, row)) for row in after]
-    access_log.mark(vault, caller, "timeline", [focus.id])
+    check_number(number, MAX_NEIGHBOURS, "cortex timeline -n 5 ID")
+    problems = ensure_fresh(vault, caller)
+    before, focus, after = query_index(
+        vault, caller.progress, lambda now: _load_neighbours(now, note, number, all)
+    )
+    shown = [_with_short_snippet(build_hit(vault, row)) for row in before]
+    shown.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
+    shown += [_with_short_snippet(build_hit(vault, row)) for row in after]
+    access_log.append(vault, caller, "timeline", [focus.id])
     return Timeline(focus.id, tuple(shown), tuple(problems))
 
 
-def _around(now: Views, name: str, number: int, all_: bool) -> tuple[list[Row], Row, list[Row]]:
+def _load_neighbours(
+    now: IndexSession, name: str, number: int, all_: bool
+) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
     """The notes before one, that one, and those after it, by when they were made: later edits do not move a note among
     those that were made with it. Those of one moment stand in the order of their ids."""
-    focus = resolve_note.one(now.catalogue, name)
+    focus = resolve_note.find_one(now.catalogue, name)
     moment = next(
-        now.catalogue.asked(f"SELECT {MADE} FROM note WHERE number = ?", (focus.number,))
+        now.catalogue.select(
+            f"SELECT {CREATED_SECONDS_SQL} FROM note WHERE number = ?", (focus.number,)
+        )
     )[0]
     where, values = ("tier < 2", []) if all_ else ("tier < 2 AND project = ?", [focus.project])
-    near = f"{where} AND number != ? AND ({MADE}, id) {{0}} (?, ?) ORDER BY {MADE} {{1}}, id {{1}} LIMIT ?"
+    near = f"{where} AND number != ? AND ({CREATED_SECONDS_SQL}, id) {{0}} (?, ?) ORDER BY {CREATED_SECONDS_SQL} {{1}}, id {{1}} LIMIT ?"
     before, after = (
         list(
             now.catalogue.rows(
@@ -75,14 +81,14 @@ def _around(now: Views, name: str, number: int, all_: bool) -> tuple[list[Row], 
     return before[::-1], focus, after
 
 
-def _short(one: Hit) -> Hit:
-    return one._replace(snippet=shorten(one.snippet, LINE_LIMIT))
+def _with_short_snippet(one: Hit) -> Hit:
+    return one._replace(snippet=shorten(one.snippet, MAX_LINE_CHARS))
 
 
-def _opening(vault: Vault, row: Row) -> str:
+def _focus_excerpt(vault: Vault, row: NoteRow) -> str:
     try:
-        return sessions.gist(
-            notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text, FOCUS_LIMIT
+        return sessions.excerpt(
+            notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text, MAX_FOCUS_CHARS
         )
     except (CortexError, OSError):
         return ""  # deleted just now

@@ -7,28 +7,34 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import page_path
-from cortex.core.briefing.pages import Page
+from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound, Problem
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+)
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import line
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import one_line
-from cortex.index.catalogue import Row
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import freshen
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records import change_record
-from cortex.operations.records.change_record import Edit
+from cortex.operations.records.change_record import NoteEdit
 from cortex.vault import files, project_aliases, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 MERGED_FROM = "merged_from"  # a note's former projects, the latest last
-_MOST_NAMED = 50
+_MAX_COLLISIONS = 50
 
 
-class Collision(NamedTuple):
+class TopicCollision(NamedTuple):
     """A topic of which both projects have a record. Both stay: which of them holds is for a person to say."""
 
     topic: str
@@ -36,7 +42,7 @@ class Collision(NamedTuple):
     b: str
 
 
-class Merged(NamedTuple):
+class ProjectMerge(NamedTuple):
     """What a merge did, or would do: `done` tells."""
 
     action: str  # merge or unmerge
@@ -49,7 +55,7 @@ class Merged(NamedTuple):
     alias: (
         str  # the line of cortex.toml that is written or taken out; empty when there is none to be
     )
-    collisions: tuple[Collision, ...]
+    collisions: tuple[TopicCollision, ...]
     changed: tuple[str, ...]  # paths of notes; what would change when it is not done
     next: str  # the command that does it, or, once it is done, the one that undoes it
     problems: tuple[
@@ -57,122 +63,128 @@ class Merged(NamedTuple):
     ]  # notes that say A and are left so, and what is wrong with the briefings
 
 
-class _Plan(NamedTuple):
-    rows: list[Row]
+class _ProjectMergePlan(NamedTuple):
+    rows: list[NoteRow]
     pages: list[str]
-    collisions: list[Collision]
+    collisions: list[TopicCollision]
 
 
-def merge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merged:
+def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
     """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s, and a run that was
     interrupted is finished by running it again."""
-    _check(a, b, "merge")
-    problems = freshen(vault, caller)
-    held = project_aliases.held(vault.root)
-    if held.get(b) is not None and settings.load(vault.root).project(b) != b:
-        into = settings.load(vault.root).project(b)
+    _check_names(a, b, "merge")
+    problems = ensure_fresh(vault, caller)
+    held = project_aliases.read_all(vault.root)
+    if held.get(b) is not None and settings.load(vault.root).resolve_project(b) != b:
+        into = settings.load(vault.root).resolve_project(b)
         hint = (
-            f"{line('project', 'unmerge', b, a)} undoes that"
+            f"{cortex_command('project', 'unmerge', b, a)} undoes that"
             if into == a
-            else line("project", "merge", a, into)
+            else cortex_command("project", "merge", a, into)
         )
-        raise Conflict(f"{b} was merged into {into}", hint)
+        raise ConflictError(f"{b} was merged into {into}", hint)
     if held.get(a, b) != b:
-        raise Conflict(
+        raise ConflictError(
             f"{a} was merged into {held[a]}",
-            f"{line('project', 'unmerge', a, held[a])} comes first",
+            f"{cortex_command('project', 'unmerge', a, held[a])} comes first",
         )
-    if not settings.is_project(b):
-        raise Invalid(
+    if not settings.is_project_name(b):
+        raise InvalidInputError(
             f"no capture can have the project {b!r}",
-            f"merge the other way: {line('project', 'merge', b, a)}",
+            f"merge the other way: {cortex_command('project', 'merge', b, a)}",
         )
-    plan = look(
+    plan = query_index(
         vault,
         caller.progress,
-        lambda now: _plan(now, a, b, a in held, checkout.project_of(caller.cwd)),
+        lambda now: _plan_merge(now, a, b, a in held, checkout.project_of(caller.cwd)),
     )
-    good, left = _editable(vault, caller, plan.rows)
-    alias = project_aliases.line_of(a, b) if settings.is_project(a) and a not in held else ""
+    good, left = _split_editable(vault, caller, plan.rows)
+    alias = (
+        project_aliases.format_line(a, b) if settings.is_project_name(a) and a not in held else ""
+    )
     changed = tuple(row.path for row in good)
     if yes:
         if alias:
-            project_aliases.put(vault.root, a, b)
+            project_aliases.add(vault.root, a, b)
         # `updated` stays: which project a note belongs to says nothing about its age.
-        changed, healed = change_record.apply_all(
-            vault, caller, _edits(caller, good, lambda note: _moved(note, a, b), left, a)
+        changed, healed = change_record.edit_notes_and_heal(
+            vault, caller, _build_edits(caller, good, lambda note: _move_note(note, a, b), left, a)
         )
         problems += healed
     sessions = sum(row.type == "session" for row in good)
-    following = line("project", "unmerge" if yes else "merge", a, b, "--yes")
-    return Merged(
-        "merge", a, b, yes, len(good) - sessions, sessions, tuple(plan.pages), alias, tuple(plan.collisions[:_MOST_NAMED]), changed, following,
+    following = cortex_command("project", "unmerge" if yes else "merge", a, b, "--yes")
+    return ProjectMerge(
+        "merge", a, b, yes, len(good) - sessions, sessions, tuple(plan.pages), alias, tuple(plan.collisions[:_MAX_COLLISIONS]), changed, following,
         (*left, *problems),
     )  # fmt: skip
 
 
-def unmerge(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> Merged:
+def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
     """Give back to `a` what was merged from it into `b`, told by `merged_from`."""
     if a and not b:
-        b = project_aliases.held(vault.root).get(a, "")
+        b = project_aliases.read_all(vault.root).get(a, "")
         if not b:
-            raise NotFound(
+            raise NotFoundError(
                 f"{a!r} was not merged into another project",
                 "cortex project unmerge A B names both",
             )
-    _check(a, b, "unmerge")
-    problems = freshen(vault, caller)
-    held = project_aliases.held(vault.root)
+    _check_names(a, b, "unmerge")
+    problems = ensure_fresh(vault, caller)
+    held = project_aliases.read_all(vault.root)
     if b in held:
-        raise Conflict(
+        raise ConflictError(
             f"{b} was merged into {held[b]} after that",
-            f"{line('project', 'unmerge', b, held[b])} comes first",
+            f"{cortex_command('project', 'unmerge', b, held[b])} comes first",
         )
-    rows = look(
+    rows = query_index(
         vault,
         caller.progress,
         lambda now: list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (b,))),
     )
-    rows = _came_from(vault, caller, rows, a)
-    alias = project_aliases.line_of(a, b) if held.get(a) == b else ""
+    rows = _notes_merged_from(vault, caller, rows, a)
+    alias = project_aliases.format_line(a, b) if held.get(a) == b else ""
     if not rows and not alias:
-        raise NotFound(
+        raise NotFoundError(
             f"nothing in {b} was merged from {a}",
             "cortex project list names the projects that there are",
         )
-    good, left = _editable(vault, caller, rows)
-    pages = look(
-        vault, caller.progress, lambda now: _pages(now, [row.number for row in good], a, b)
+    good, left = _split_editable(vault, caller, rows)
+    pages = query_index(
+        vault, caller.progress, lambda now: _affected_pages(now, [row.number for row in good], a, b)
     )
     changed = tuple(row.path for row in good)
     if yes:
         if alias:
-            project_aliases.drop(vault.root, a)
-        changed, healed = change_record.apply_all(
-            vault, caller, _edits(caller, good, lambda note: _returned(note, a, b), left, b)
+            project_aliases.remove(vault.root, a)
+        changed, healed = change_record.edit_notes_and_heal(
+            vault,
+            caller,
+            _build_edits(caller, good, lambda note: _return_note(note, a, b), left, b),
         )
         problems += healed
     sessions = sum(row.type == "session" for row in good)
-    following = line("project", "merge" if yes else "unmerge", a, b, "--yes")
-    return Merged(
+    following = cortex_command("project", "merge" if yes else "unmerge", a, b, "--yes")
+    return ProjectMerge(
         "unmerge", a, b, yes, len(good) - sessions, sessions, tuple(pages), alias, (), changed, following, (*left, *problems),
     )  # fmt: skip
 
 
-def _check(a: str, b: str, action: str) -> None:
+def _check_names(a: str, b: str, action: str) -> None:
     if not a or not b:
-        raise Invalid(
+        raise InvalidInputError(
             "two projects are needed",
             f"cortex project {action} A B; cortex project list names those that there are",
         )
     if a == b:
-        raise Invalid(f"{a} is one project already", "name two different ones: cortex project list")
+        raise InvalidInputError(
+            f"{a} is one project already", "name two different ones: cortex project list"
+        )
 
 
-def _plan(now: Views, a: str, b: str, before: bool, here: str) -> _Plan:
+def _plan_merge(now: IndexSession, a: str, b: str, before: bool, here: str) -> _ProjectMergePlan:
     names = {
         str(row[0])
-        for row in now.catalogue.asked(
+        for row in now.catalogue.select(
             "SELECT DISTINCT project FROM note WHERE tier < 2 AND project != ''"
         )
     }
@@ -185,45 +197,53 @@ def _plan(now: Views, a: str, b: str, before: bool, here: str) -> _Plan:
                 if near
                 else "cortex project list names those that there are"
             )
-            raise NotFound(f"no note says the project {name!r}", hint)
+            raise NotFoundError(f"no note says the project {name!r}", hint)
     rows = list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (a,)))
     topics: dict[str, str] = {}
-    for one in now.catalogue.standings(
+    for one in now.catalogue.metadata_rows(
         "tier = 0 AND project = ? AND topic != '' ORDER BY path", (b,)
     ):
         topics.setdefault(one.topic.casefold(), one.id)
-    same = now.catalogue.standings(
+    same = now.catalogue.metadata_rows(
         "tier = 0 AND project = ? AND topic != '' ORDER BY topic, path", (a,)
     )
     collisions = [
-        Collision(one.topic, one.id, topics[one.topic.casefold()])
+        TopicCollision(one.topic, one.id, topics[one.topic.casefold()])
         for one in same
         if one.topic.casefold() in topics
     ]
-    return _Plan(rows, _pages(now, [row.number for row in rows], a, b), collisions)
+    return _ProjectMergePlan(
+        rows, _affected_pages(now, [row.number for row in rows], a, b), collisions
+    )
 
 
-def _pages(now: Views, numbers: list[int], a: str, b: str) -> list[str]:
+def _affected_pages(now: IndexSession, numbers: list[int], a: str, b: str) -> list[str]:
     """The briefings of both projects on which these notes have lines."""
     kinds = {
         (kind, branch)
         for start in range(0, len(numbers), 900)
-        for kind, branch in now.catalogue.asked(
+        for kind, branch in now.catalogue.select(
             f"SELECT DISTINCT kind, branch FROM item WHERE number IN ({','.join('?' * len(numbers[start : start + 900]))})",
             numbers[start : start + 900],
         )
     }
     return sorted(
-        page_path(Page(kind, project, branch)) for kind, branch in kinds for project in (a, b)
+        page_path(BriefingPage(kind, project, branch))
+        for kind, branch in kinds
+        for project in (a, b)
     )
 
 
-def _editable(vault: Vault, caller: Caller, rows: list[Row]) -> tuple[list[Row], list[Problem]]:
+def _split_editable(
+    vault: Vault, caller: Caller, rows: list[NoteRow]
+) -> tuple[list[NoteRow], list[Problem]]:
     """The notes that may be edited, and why the others may not: known before the first is changed."""
     good, left = [], []
     for at, row in enumerate(rows, 1):
         try:
-            notes.parse(files.read(vault.root, change_record.record(row).path), row.path)
+            notes.read_strict(
+                files.read(vault.root, change_record.check_editable(row).path), row.path
+            )
             good.append(row)
         except (CortexError, OSError) as error:
             left.append(
@@ -237,17 +257,17 @@ def _editable(vault: Vault, caller: Caller, rows: list[Row]) -> tuple[list[Row],
     return good, left
 
 
-def _edits(
-    caller: Caller, rows: list[Row], change: Edit, left: list[Problem], project: str
-) -> list[tuple[str, Edit]]:
+def _build_edits(
+    caller: Caller, rows: list[NoteRow], change: NoteEdit, left: list[Problem], project: str
+) -> list[tuple[str, NoteEdit]]:
     """The edit of each note. One that turns out to be written so that its project cannot be changed alone is left, and named."""
 
-    def edit_of(at: int, row: Row) -> Edit:
+    def edit_of(at: int, row: NoteRow) -> NoteEdit:
         def edit(note: Note) -> Note:
             caller.progress("changing", at, len(rows))
             try:
                 return change(note)
-            except Invalid as error:
+            except InvalidInputError as error:
                 left.append(Problem(row.path, f"still says {project}: {error.message}", error.hint))
                 return note
 
@@ -256,26 +276,26 @@ def _edits(
     return [(row.path, edit_of(at, row)) for at, row in enumerate(rows, 1)]
 
 
-def _moved(note: Note, a: str, b: str) -> Note:
+def _move_note(note: Note, a: str, b: str) -> Note:
     if one_line(note.get("project")) != a:
         return note  # somebody was quicker
-    return with_fields(note, {"project": b, MERGED_FROM: [*note.texts(MERGED_FROM), a]})
+    return with_fields(note, {"project": b, MERGED_FROM: [*note.get_list(MERGED_FROM), a]})
 
 
-def _returned(note: Note, a: str, b: str) -> Note:
-    before = note.texts(MERGED_FROM)
+def _return_note(note: Note, a: str, b: str) -> Note:
+    before = note.get_list(MERGED_FROM)
     if one_line(note.get("project")) != b or before[-1:] != (a,):
         return note
     return with_fields(note, {"project": a, MERGED_FROM: list(before[:-1])})
 
 
-def _came_from(vault: Vault, caller: Caller, rows: list[Row], a: str) -> list[Row]:
+def _notes_merged_from(vault: Vault, caller: Caller, rows: list[NoteRow], a: str) -> list[NoteRow]:
     """The notes that were merged from `a` last."""
     found = []
     for at, row in enumerate(rows, 1):
         with suppress(CortexError, OSError):  # what cannot be read is no note that was merged
             data = files.read(vault.root, row.path, notes.MAX_FRONTMATTER_BYTES + 1024)
-            if MERGED_FROM.encode() in data and notes.read(data, row.path).texts(MERGED_FROM)[
+            if MERGED_FROM.encode() in data and notes.read(data, row.path).get_list(MERGED_FROM)[
                 -1:
             ] == (a,):
                 found.append(row)

@@ -9,27 +9,29 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text import shell_command
-from cortex.core.text.strings import short_hash, slug
-from cortex.index.catalogue import MADE, Catalogue
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.project_context import project_here
-from cortex.operations.plan.actions import IS_TO_DO
-from cortex.operations.projects.merge_projects import Merged, merge, unmerge
+from cortex.core.text.strings import short_hash, slugify
+from cortex.index.catalogue import CREATED_SECONDS_SQL, Catalogue
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.project_context import resolve_project
+from cortex.operations.plan.actions import IS_TO_DO_SQL
+from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 ACTIONS = ("list", "show", "merge", "unmerge")
-_MOST_LISTED, _MOST_ALIKE, _MOST_SHOWN = 200, 20, 10
+_MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
 # The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half of all have no digit, and then a
 # word like `docs` looks the same; so without a digit it must have no vowel either, which tells three of four.
-_OF_FOLDER = re.compile(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
+_FOLDER_NAME_RE = re.compile(
+    r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$"
+)
 
 
-class Summary(NamedTuple):
+class ProjectSummary(NamedTuple):
     """A project in figures."""
 
     name: str
@@ -40,7 +42,7 @@ class Summary(NamedTuple):
     merged_into: str = ""  # when its name is an alias, and some notes have it all the same
 
 
-class Alike(NamedTuple):
+class SimilarProjects(NamedTuple):
     """Two names that may mean one project, and what would make them one."""
 
     a: str
@@ -48,17 +50,17 @@ class Alike(NamedTuple):
     command: str
 
 
-class Listed(NamedTuple):
+class ProjectListing(NamedTuple):
     """The projects of a vault, the one changed last first. Nothing here is ever merged for looking alike."""
 
-    projects: tuple[Summary, ...]
+    projects: tuple[ProjectSummary, ...]
     more: int  # that are not listed
-    alike: tuple[Alike, ...]
+    alike: tuple[SimilarProjects, ...]
     here: str  # the working directory's project
     problems: tuple[Problem, ...]
 
 
-class Branch(NamedTuple):
+class ProjectBranch(NamedTuple):
     """A branch that notes of a project name."""
 
     name: str
@@ -66,7 +68,7 @@ class Branch(NamedTuple):
     changed: str
 
 
-class Line(NamedTuple):
+class ProjectNote(NamedTuple):
     """One note of a project. `date` is a decision's day, or the day on which an action is due."""
 
     id: str
@@ -75,7 +77,7 @@ class Line(NamedTuple):
     date: str
 
 
-class Identity(NamedTuple):
+class ProjectIdentity(NamedTuple):
     """What a folder says about its project, and where it says so."""
 
     name: str
@@ -84,7 +86,7 @@ class Identity(NamedTuple):
     project: str  # the one that the name stands for: another one when it was merged
 
 
-class Portrait(NamedTuple):
+class ProjectDetails(NamedTuple):
     """A project as it stands. Every list is bounded."""
 
     name: str
@@ -93,10 +95,10 @@ class Portrait(NamedTuple):
     sessions: int
     changed: str
     aliases: tuple[str, ...]
-    branches: tuple[Branch, ...]
-    decisions: tuple[Line, ...]
-    actions: tuple[Line, ...]
-    here: Identity
+    branches: tuple[ProjectBranch, ...]
+    decisions: tuple[ProjectNote, ...]
+    actions: tuple[ProjectNote, ...]
+    here: ProjectIdentity
     problems: tuple[Problem, ...]
 
 
@@ -108,7 +110,7 @@ def project(
     b: str = "",
     *,
     yes: bool = False,
-) -> Listed | Portrait | Merged:
+) -> ProjectListing | ProjectDetails | ProjectMerge:
     """List projects, show one, or make two of them one.
 
     A project has the name that .cortex-project says, else the remote's, else the folder's with a hash of its path: so one
@@ -127,173 +129,192 @@ def project(
     Example: cortex project merge shop-k3f7 shop --yes
     """
     if action not in ACTIONS:
-        raise Invalid(
+        raise InvalidInputError(
             f"a project cannot be told to {action!r}", f"cortex project {'|'.join(ACTIONS)}"
         )
     if action in ("merge", "unmerge"):
-        act = merge if action == "merge" else unmerge
+        act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
-    problems = freshen(vault, caller)
+    problems = ensure_fresh(vault, caller)
     if action == "list":
-        return _listed(vault, caller, problems)
-    return _portrait(vault, caller, " ".join(part for part in (a, b) if part), problems)
+        return _list_projects(vault, caller, problems)
+    return _show_project(vault, caller, " ".join(part for part in (a, b) if part), problems)
 
 
-def _listed(vault: Vault, caller: Caller, problems: list[Problem]) -> Listed:
+def _list_projects(vault: Vault, caller: Caller, problems: list[Problem]) -> ProjectListing:
     aliases = dict(settings.load(vault.root).aliases)
-    every = look(vault, caller.progress, lambda now: summaries(now.catalogue))
+    every = query_index(vault, caller.progress, lambda now: load_summaries(now.catalogue))
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
-    alike = _alike([one for one in every if not one.merged_into])
-    shown = tuple(every[:_MOST_LISTED])
-    return Listed(
+    alike = _find_similar_names([one for one in every if not one.merged_into])
+    shown = tuple(every[:_MAX_LISTED])
+    return ProjectListing(
         shown,
         len(every) - len(shown),
-        tuple(alike[:_MOST_ALIKE]),
-        project_here(vault, caller, ""),
+        tuple(alike[:_MAX_SIMILAR]),
+        resolve_project(vault, caller, ""),
         tuple(problems),
     )
 
 
-def summaries(catalogue: Catalogue, name: str | None = None) -> list[Summary]:
+def load_summaries(catalogue: Catalogue, name: str | None = None) -> list[ProjectSummary]:
     """The figures of every project that a note names, or of one."""
-    asked = catalogue.asked(
-        f"SELECT project, sum(type != 'session'), sum({IS_TO_DO}), sum(type = 'session'), max(date) FROM note"
+    asked = catalogue.select(
+        f"SELECT project, sum(type != 'session'), sum({IS_TO_DO_SQL}), sum(type = 'session'), max(date) FROM note"
         f" WHERE tier < 2 AND {'project = ?' if name is not None else 'project != ?'} GROUP BY project ORDER BY 5 DESC, 1",
         (name or "",),
     )
     return [
-        Summary(held, notes, actions, sessions, _time(date))
+        ProjectSummary(held, notes, actions, sessions, _format_time(date))
         for held, notes, actions, sessions, date in asked
     ]
 
 
-def _alike(projects: list[Summary]) -> list[Alike]:
+def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]:
     """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name gets."""
-    groups: dict[str, list[Summary]] = {}
-    plain = {_folded(one.name) for one in projects}
+    groups: dict[str, list[ProjectSummary]] = {}
+    plain = {_fold_name(one.name) for one in projects}
     for one in projects:
-        found = _OF_FOLDER.fullmatch(one.name)
-        stem = _folded(found[1]) if found else ""
-        groups.setdefault(stem if stem in plain else _folded(one.name), []).append(one)
+        found = _FOLDER_NAME_RE.fullmatch(one.name)
+        stem = _fold_name(found[1]) if found else ""
+        groups.setdefault(stem if stem in plain else _fold_name(one.name), []).append(one)
     pairs = []
     for key, group in sorted(groups.items()):
         # Into the name that a capture can have and no hash ends, of these the one that most notes have.
         ranked = sorted(
             group,
             key=lambda one: (
-                not settings.is_project(one.name),
-                _folded(one.name) != key,
+                not settings.is_project_name(one.name),
+                _fold_name(one.name) != key,
                 -one.notes,
                 one.name,
             ),
         )
         into = ranked[0].name
         pairs += [
-            Alike(one.name, into, shell_command.line("project", "merge", one.name, into))
+            SimilarProjects(
+                one.name, into, shell_command.cortex_command("project", "merge", one.name, into)
+            )
             for one in ranked[1:]
-            if settings.is_project(into)
+            if settings.is_project_name(into)
         ]
     return pairs
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return re.sub(r"[-_. ]+", "-", name.casefold())
 
 
-def _portrait(vault: Vault, caller: Caller, name: str, problems: list[Problem]) -> Portrait:
+def _show_project(
+    vault: Vault, caller: Caller, name: str, problems: list[Problem]
+) -> ProjectDetails:
     known = settings.load(vault.root)
-    here = identity_of(caller.cwd)
-    here = here._replace(project=known.project(here.name))
+    here = identify_project(caller.cwd)
+    here = here._replace(project=known.resolve_project(here.name))
     if not name and not here.name:
-        raise Invalid(
+        raise InvalidInputError(
             "name a project: this folder is none", "cortex project list names those that there are"
         )
-    return look(
-        vault, caller.progress, lambda now: _drawn(now, name or here.project, known, here, problems)
+    return query_index(
+        vault,
+        caller.progress,
+        lambda now: _build_details(now, name or here.project, known, here, problems),
     )
 
 
-def _drawn(
-    now: Views, name: str, known: settings.Settings, here: Identity, problems: list[Problem]
-) -> Portrait:
+def _build_details(
+    now: IndexSession,
+    name: str,
+    known: settings.Settings,
+    here: ProjectIdentity,
+    problems: list[Problem],
+) -> ProjectDetails:
     catalogue = now.catalogue
-    found = summaries(catalogue, name) or summaries(catalogue, known.project(name))
+    found = load_summaries(catalogue, name) or load_summaries(
+        catalogue, known.resolve_project(name)
+    )
     if not found and name in (here.name, here.project):
         found = [
-            Summary(name, 0, 0, 0, "")
+            ProjectSummary(name, 0, 0, 0, "")
         ]  # nothing is known of it yet, but why this folder is it
     if not found:
-        raise NotFound(
+        raise NotFoundError(
             f"no note says the project {name!r}",
-            _offer(name, [one.name for one in summaries(catalogue)]),
+            _suggest_name(name, [one.name for one in load_summaries(catalogue)]),
         )
     one = found[0]
-    asked = catalogue.asked(
+    asked = catalogue.select(
         "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != '' GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?",
-        (one.name, _MOST_SHOWN),
+        (one.name, _MAX_SHOWN),
     )
-    decisions = catalogue.standings(
-        f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {MADE} DESC, path LIMIT ?",
-        (one.name, _MOST_SHOWN),
+    decisions = catalogue.metadata_rows(
+        f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {CREATED_SECONDS_SQL} DESC, path LIMIT ?",
+        (one.name, _MAX_SHOWN),
     )
-    actions = catalogue.standings(
-        f"project = ? AND {IS_TO_DO} ORDER BY due = '', due, path LIMIT ?", (one.name, _MOST_SHOWN)
+    actions = catalogue.metadata_rows(
+        f"project = ? AND {IS_TO_DO_SQL} ORDER BY due = '', due, path LIMIT ?",
+        (one.name, _MAX_SHOWN),
     )
-    return Portrait(
+    return ProjectDetails(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),
-        branches=tuple(Branch(branch, notes, _time(date)) for branch, notes, date in asked),
+        branches=tuple(
+            ProjectBranch(branch, notes, _format_time(date)) for branch, notes, date in asked
+        ),
         decisions=tuple(
-            Line(row.id, row.path, row.title, row.created[:10] or _time(row.date)[:10])
+            ProjectNote(
+                row.id, row.path, row.title, row.created[:10] or _format_time(row.date)[:10]
+            )
             for row in decisions
         ),
-        actions=tuple(Line(row.id, row.path, row.title, row.due) for row in actions),
+        actions=tuple(ProjectNote(row.id, row.path, row.title, row.due) for row in actions),
         here=here,
         problems=tuple(problems),
     )
 
 
-def identity_of(directory: str) -> Identity:
+def identify_project(directory: str) -> ProjectIdentity:
     """The project of a folder as `checkout.project_of` tells it, and what told it so."""
     name = checkout.project_of(directory)
-    git = checkout.git_folder(directory)
+    git = checkout.find_repository(directory)
     place = os.path.realpath(directory)
     main = checkout.main_work_tree(git) if git else ""
     root = main or (git[0] if git else place)
     if not name:
-        return Identity(
+        return ProjectIdentity(
             "",
             "none",
             f"{place} is your home or the root of the system, and neither is a project",
             "",
         )
-    while place != os.path.dirname(place) and not _says(
+    while place != os.path.dirname(place) and not _is_name_in_file(
         os.path.join(place, checkout.PROJECT_FILE), name
     ):
         place = os.path.dirname(place)
     if (
         place == os.path.dirname(place)
         and main
-        and _says(os.path.join(main, checkout.PROJECT_FILE), name)
+        and _is_name_in_file(os.path.join(main, checkout.PROJECT_FILE), name)
     ):
         place = main
     if place != os.path.dirname(place):
-        return Identity(name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name)
-    if name == f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}":
-        return Identity(
+        return ProjectIdentity(
+            name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name
+        )
+    if name == f"{slugify(os.path.basename(root), 48)}-{short_hash(root, 4)}":
+        return ProjectIdentity(
             name,
             "folder",
             f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote",
             name,
         )
-    return Identity(name, "remote", f"a remote of {root} has this name", name)
+    return ProjectIdentity(name, "remote", f"a remote of {root} has this name", name)
 
 
-def _says(file: str, name: str) -> bool:
-    return checkout.project_in(file) == name
+def _is_name_in_file(file: str, name: str) -> bool:
+    return checkout.read_project_file(file) == name
 
 
-def _offer(name: str, known: list[str]) -> str:
+def _suggest_name(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, 3, 0.6)
     return (
         f"did you mean {', '.join(near)}?"
@@ -302,7 +323,7 @@ def _offer(name: str, known: list[str]) -> str:
     )
 
 
-def _time(seconds: int) -> str:
+def _format_time(seconds: int) -> str:
     try:
         moment = time.gmtime(seconds)
     except (OverflowError, ValueError, OSError):

@@ -11,68 +11,68 @@ import re
 from contextlib import suppress
 
 from cortex.core.model.problem import Problem
-from cortex.core.text.shell_command import line
-from cortex.core.text.strings import slug
+from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import slugify
 from cortex.index.catalogue import Catalogue
-from cortex.operations.projects.project import identity_of
+from cortex.operations.projects.project import identify_project
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.checkout import PROJECT_FILE
 from cortex.vault.locate import Vault
 
-_OF_PATH = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a path
+_PATH_NAME_RE = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a path
 
 
-def keep_name(directory: str, *, new: bool) -> str:
+def write_project_file(directory: str, *, new: bool) -> str:
     """Write the file at the root of the repository around a vault, unless one is there; its path, empty when none was written.
     With a `new` vault nothing is kept under the name made of the path, so the folder's own name does."""
-    git = checkout.git_folder(directory)
-    if git is None or identity_of(directory).source == "file":
+    git = checkout.find_repository(directory)
+    if git is None or identify_project(directory).source == "file":
         return ""
     top = git[0]
-    said = identity_of(top)
+    said = identify_project(top)
     if said.source in ("file", "none"):
         return ""
-    name = slug(os.path.basename(top), 64) if new and said.source == "folder" else said.name
+    name = slugify(os.path.basename(top), 64) if new and said.source == "folder" else said.name
     with suppress(FileExistsError):  # an empty one, perhaps, or a link
-        files.publish(top, PROJECT_FILE, f"{name}\n".encode())
+        files.create(top, PROJECT_FILE, f"{name}\n".encode())
         return os.path.join(top, PROJECT_FILE)
     return ""
 
 
-def hint(cwd: str) -> str:
+def unstable_name_hint(cwd: str) -> str:
     """How to make a name last that would be another one after a clone, a move or a new remote; empty where it lasts."""
-    git = checkout.git_folder(cwd)
-    said = identity_of(cwd)
+    git = checkout.find_repository(cwd)
+    said = identify_project(cwd)
     if git is None or said.source != "folder":
         return ""
-    return f"the project is named {said.name} after its path; to keep that name wherever it lies: {_written(said.name, git[0], cwd)}"
+    return f"the project is named {said.name} after its path; to keep that name wherever it lies: {_write_command(said.name, git[0], cwd)}"
 
 
-def problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
+def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
     """That the one project of which a vault in this repository holds records is not the one that this folder is now."""
-    git = checkout.git_folder(cwd)
+    git = checkout.find_repository(cwd)
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
         return []
-    here = settings.load(vault.root).project(checkout.project_of(git[0]))
+    here = settings.load(vault.root).resolve_project(checkout.project_of(git[0]))
     query = "SELECT project, sum(tier < 2 AND type != 'session' AND id != CAST(path AS TEXT)) FROM note WHERE project != '' GROUP BY 1 LIMIT 2"
-    held = list(catalogue.asked(query))
+    held = list(catalogue.select(query))
     if not here or len(held) != 1 or here == (only := held[0])[0] or not only[1]:
         return []
     name, number = only
-    if vault.root == git[0] and not _OF_PATH.fullmatch(name):
+    if vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name):
         return []  # a vault of its own, perhaps, in which nobody works
     record = "record here is" if number == 1 else "records here are"
     return [
         Problem(
             os.path.join(git[0], PROJECT_FILE),
             f"{number:,} {record} of the project {name}, and this folder is {here} now",
-            f"{_written(name, git[0], cwd)}, or {line('project', 'merge', name, here)}",
+            f"{_write_command(name, git[0], cwd)}, or {cortex_command('project', 'merge', name, here)}",
         )
     ]
 
 
-def _written(name: str, root: str, cwd: str) -> str:
+def _write_command(name: str, root: str, cwd: str) -> str:
     """The command that writes the file."""
     from shlex import quote  # noqa: PLC0415  only where something is to be said
 

@@ -10,27 +10,32 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, NotFound, Problem
-from cortex.core.model.status import DROPPED
+from cortex.core.model.note_status import HIDDEN_STATUSES
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import brought_back, set_aside, touched, with_fields
+from cortex.core.notes.edit import (
+    restore_active_status,
+    set_inactive_status,
+    with_fields,
+    with_updated,
+)
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import line
-from cortex.core.text.strings import RESERVED_STEMS, digest, short_hash, slug
-from cortex.index.catalogue import Row
-from cortex.index.refresh import Views, look
+from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records import change_record
-from cortex.operations.share.heal import heal_by_the_way
+from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
-from cortex.vault.git.change_marker import forget
-from cortex.vault.locate import Vault, personal_problem, personal_vault
+from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_SAFE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
-class Promoted(NamedTuple):
+class PromoteResult(NamedTuple):
     """A record in the person's own vault."""
 
     id: str
@@ -46,15 +51,15 @@ class Promoted(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class _Source(NamedTuple):
-    row: Row
+class _PromotionSource(NamedTuple):
+    row: NoteRow
     events: dict[str, str]  # id -> path of the events that are there
     links: dict[
         str, str
     ]  # what it links to, and the project's vault has: key -> as the note has it
 
 
-def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> Promoted:
+def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> PromoteResult:
     """Move a record to your own vault, where every project finds it.
 
     Your own vault is the default one (cortex init --default). The record gets there with its id, its text and its events, and
@@ -68,14 +73,14 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     Example: cortex promote publish-by-link-k3f7q2
     Example: cortex promote publish-by-link-k3f7q2 --keep
     """
-    own = _own(vault)
-    problems = freshen(vault, caller)
-    source = look(vault, caller.progress, lambda now: _source(now, note))
-    held = notes.parse(files.read(vault.root, source.row.path), source.row.path)
-    copy = _copy(held, vault)
+    own = _require_personal_vault(vault)
+    problems = ensure_fresh(vault, caller)
+    source = query_index(vault, caller.progress, lambda now: _load_source(now, note))
+    held = notes.read_strict(files.read(vault.root, source.row.path), source.row.path)
+    copy = _personal_copy(held, vault)
     named, _ = held.provenance()
-    outcome, path, missing_links = look(
-        own, caller.progress, lambda now: _there(own, now, source, copy)
+    outcome, path, missing_links = query_index(
+        own, caller.progress, lambda now: _plan_copy(own, now, source, copy)
     )
     problems += [
         Problem(
@@ -86,147 +91,159 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         for one in named
         if one not in source.events
     ]
-    _take_events(vault, own, source.events)
+    _copy_events(vault, own, source.events)
     if outcome == "created":
-        forget(own)  # a run that ends here leaves briefings to heal
+        mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
         try:
-            files.publish(own.root, path, notes.write(copy))
+            files.create(own.root, path, notes.write(copy))
         except FileExistsError:
-            _compare(own, path, source.row.id, copy)
+            _check_same_text(own, path, source.row.id, copy)
             outcome = "unchanged"
     with suppress(FileNotFoundError):
-        files.sync(
+        files.sync_folder(
             own.root, path.rpartition("/")[0]
         )  # an interrupted run may have named it and not come further
-    problems += heal_by_the_way(own, caller)
+    problems += try_heal(own, caller)
     if not keep:
         try:
-            problems += change_record.apply_all(
-                vault, caller, [(source.row.path, partial(_pointer, held, caller.now))]
+            problems += change_record.edit_notes_and_heal(
+                vault, caller, [(source.row.path, partial(_archive_original, held, caller.now))]
             )[1]
-        except Conflict:
+        except ConflictError:
             if (
                 outcome == "created"
             ):  # a copy of what it no longer says; the next run makes one of what it says
-                change_record.remove(own, path, notes.write(copy))
-                heal_by_the_way(own, caller)
+                change_record.remove_unchanged(own, path, notes.write(copy))
+                try_heal(own, caller)
             raise
     id_ = source.row.id
     undo = (
-        *(() if keep else (line("restore", change_record.word(id_, source.row.path)),)),
-        line("--vault", own.root, "delete", change_record.word(id_, path)),
+        *(
+            ()
+            if keep
+            else (cortex_command("restore", change_record.command_name(id_, source.row.path)),)
+        ),
+        cortex_command("--vault", own.root, "delete", change_record.command_name(id_, path)),
     )
     links = tuple(source.links[key] for key in missing_links)
-    return Promoted(
+    return PromoteResult(
         id_, source.row.title, path, own.root, outcome, "kept" if keep else "archived", source.row.path, tuple(sorted(source.events)), links,
         undo, tuple(problems),
     )  # fmt: skip
 
 
-def _own(vault: Vault) -> Vault:
-    if own := personal_vault(vault):
+def _require_personal_vault(vault: Vault) -> Vault:
+    if own := find_personal_vault(vault):
         return own
-    if problem := personal_problem(vault):
-        raise NotFound(f"{problem.where} {problem.message}", problem.hint)
-    raise NotFound(
+    if problem := personal_vault_problem(vault):
+        raise NotFoundError(f"{problem.where} {problem.message}", problem.hint)
+    raise NotFoundError(
         "there is no vault of your own beside this one",
         "cortex init ~/notes --default makes one, which is then searched from every project",
     )
 
 
-def _source(now: Views, name: str) -> _Source:
-    row = change_record.record(resolve_note.one(now.catalogue, name))
+def _load_source(now: IndexSession, name: str) -> _PromotionSource:
+    row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
     if row.type == "session":
-        raise Invalid(
+        raise InvalidInputError(
             f"{row.id} is a session, which belongs to its project",
             "promote what was learnt in it: cortex search shows the records",
         )
-    if row.status in DROPPED:
-        raise Invalid(
+    if row.status in HIDDEN_STATUSES:
+        raise InvalidInputError(
             f"{row.id} is {row.status}",
-            f"{line('restore', change_record.word(row.id, row.path))}, or promote what holds now",
+            f"{cortex_command('restore', change_record.command_name(row.id, row.path))}, or promote what holds now",
         )
-    there = now.catalogue.numbered(now.catalogue.events(row.events))
+    there = now.catalogue.rows_by_number(now.catalogue.event_numbers(row.events))
     targets = {
         str(key): str(target)
-        for target, key in now.catalogue.asked(
+        for target, key in now.catalogue.select(
             "SELECT target, key FROM edge WHERE number = ?", (row.number,)
         )
     }
-    known = {key for key in targets if _knows(now, key)}
-    return _Source(
+    known = {key for key in targets if _has_note_named(now, key)}
+    return _PromotionSource(
         row,
         {one.id: one.path for one in there.values()},
         {key: targets[key] for key in targets if key in known},
     )
 
 
-def _knows(now: Views, key: str) -> bool:
+def _has_note_named(now: IndexSession, key: str) -> bool:
     return (
-        next(now.catalogue.asked("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None)
+        next(now.catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None)
         is not None
     )
 
 
-def _there(own: Vault, now: Views, source: _Source, copy: Note) -> tuple[str, str, list[str]]:
+def _plan_copy(
+    own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
+) -> tuple[str, str, list[str]]:
     """What is to be done in the person's vault: the outcome, the path, and the links that lead nowhere there."""
     row = source.row
-    links = [key for key in source.links if not _knows(now, key) and key not in source.events]
+    links = [
+        key for key in source.links if not _has_note_named(now, key) and key not in source.events
+    ]
     for held in now.catalogue.rows("id = ? AND tier < 2 ORDER BY path", (row.id,)):
-        if held.status in DROPPED:
-            raise Conflict(
+        if held.status in HIDDEN_STATUSES:
+            raise ConflictError(
                 f"{row.id} is in your own vault, {held.status}",
-                line("--vault", own.root, "restore", change_record.word(held.id, held.path)),
+                cortex_command(
+                    "--vault", own.root, "restore", change_record.command_name(held.id, held.path)
+                ),
             )
-        _compare(own, held.path, row.id, copy)
+        _check_same_text(own, held.path, row.id, copy)
         return "unchanged", held.path, links
     name = (
         row.id
-        if _NAME.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
-        else f"{slug(row.id)}-{short_hash(row.id)}"
+        if _SAFE_NAME_RE.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
+        else f"{slugify(row.id)}-{short_hash(row.id)}"
     )
     return (
         "created",
-        layout.record(row.type if _NAME.fullmatch(row.type) else slug(row.type or "note"), name),
+        layout.record_path(
+            row.type if _SAFE_NAME_RE.fullmatch(row.type) else slugify(row.type or "note"), name
+        ),
         links,
     )
 
 
-def _compare(own: Vault, path: str, id_: str, copy: Note) -> None:
+def _check_same_text(own: Vault, path: str, id_: str, copy: Note) -> None:
     """`Conflict` unless the note there is the same one with the same text."""
     held = notes.read(files.read(own.root, path), path)
     if held.get("id") != id_:
-        raise Conflict(
+        raise ConflictError(
             f"{os.path.join(own.root, path)} is another note", "move it, then promote again"
         )
-    if digest(held.text) != digest(copy.text):
-        raise Conflict(
+    if text_digest(held.text) != text_digest(copy.text):
+        raise ConflictError(
             f"{id_} is in your own vault with another text: {os.path.join(own.root, path)}",
-            f"bring what is new into that one by hand; or {line('--vault', own.root, 'delete', change_record.word(id_, path), '--hard', '--yes')}, then promote again",
+            f"bring what is new into that one by hand; or {cortex_command('--vault', own.root, 'delete', change_record.command_name(id_, path), '--hard', '--yes')}, then promote again",
         )
 
 
-def _take_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
+def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
     """Copy events byte for byte, to where normalized ones lie: there nothing is made of them again."""
     for id_, path in sorted(there.items()):
         target = (
-            events.path_of(id_)
+            events.event_path(id_)
             if events.is_event_id(id_)
-            else f"events/{slug(id_)}-{short_hash(id_)}.md"
+            else f"events/{slugify(id_)}-{short_hash(id_)}.md"
         )
         data = files.read(vault.root, path)
         try:
-            files.publish(own.root, target, data)
+            files.create(own.root, target, data)
         except FileExistsError:
             if files.read(own.root, target) != data:
-                raise Conflict(
+                raise ConflictError(
                     f"the event {id_} is in your own vault with other content",
                     f"compare it with {os.path.join(vault.root, path)}",
                 ) from None
-            files.sync(own.root, target.rpartition("/")[0])
+            files.sync_folder(own.root, target.rpartition("/")[0])
 
 
-def _copy(held: Note, vault: Vault) -> Note:
+def _personal_copy(held: Note, vault: Vault) -> Note:
     """The record as it is to lie in the person's vault. What a project's archive or an earlier promotion said of it stays behind."""
     fields = {
         "scope": "global" if held.get("scope") == "global" else "personal",
@@ -235,18 +252,20 @@ def _copy(held: Note, vault: Vault) -> Note:
         "promoted_from": held.get("project") or os.path.basename(vault.root),
     }
     return with_fields(
-        brought_back(held) if held.get("status").lower() == "archived" else held, fields
+        restore_active_status(held) if held.get("status").lower() == "archived" else held, fields
     )
 
 
-def _pointer(copied: Note, now: str, held: Note) -> Note:
+def _archive_original(copied: Note, now: str, held: Note) -> Note:
     """The project's record after its knowledge has moved. `Conflict` when it is no longer the one that was copied."""
     if held.get("promoted_to") and held.get("status").lower() == "archived":
         return held
     if notes.write(held) != notes.write(copied):
-        raise Conflict("the record was changed by somebody else just now", "run the command again")
-    return touched(
-        set_aside(
+        raise ConflictError(
+            "the record was changed by somebody else just now", "run the command again"
+        )
+    return with_updated(
+        set_inactive_status(
             held,
             "archived",
             {"archived_at": held.get("archived_at") or now, "promoted_to": "personal"},

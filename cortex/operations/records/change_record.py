@@ -6,26 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, Problem
+from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
-from cortex.index.catalogue import Row
-from cortex.index.refresh import look
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
+from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import heal_by_the_way
+from cortex.operations.share.heal import try_heal
 from cortex.vault import files
-from cortex.vault.git.change_marker import forget
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
-_ATTEMPTS = 5
-_GENERATED = ("inbox/", "events/", "briefings/")
+_MAX_ATTEMPTS = 5
+_GENERATED_FOLDERS = ("inbox/", "events/", "briefings/")
 
-Edit = Callable[[Note], Note]
+NoteEdit = Callable[[Note], Note]
 
 
-class Changed(NamedTuple):
+class RecordChange(NamedTuple):
     """What became of a record that somebody asked to change."""
 
     id: str
@@ -37,78 +37,80 @@ class Changed(NamedTuple):
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
 
 
-def named(vault: Vault, caller: Caller, name: str) -> tuple[Row, list[Problem]]:
+def resolve_editable(vault: Vault, caller: Caller, name: str) -> tuple[NoteRow, list[Problem]]:
     """The record that a name means, which may be edited; and what was wrong on the way there."""
-    problems = freshen(vault, caller)
-    return record(
-        look(vault, caller.progress, lambda now: resolve_note.one(now.catalogue, name))
+    problems = ensure_fresh(vault, caller)
+    return check_editable(
+        query_index(vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, name))
     ), problems
 
 
-def record(row: Row) -> Row:
+def check_editable(row: NoteRow) -> NoteRow:
     """The row itself when it may be edited: a note with an id that is neither an event nor a briefing."""
-    if row.path.startswith(_GENERATED):
-        raise Invalid(
+    if row.path.startswith(_GENERATED_FOLDERS):
+        raise InvalidInputError(
             f"{row.path} is never edited",
             "edit the record that came from it: cortex search shows which",
         )
     if row.id == row.path:
-        raise Invalid(
+        raise InvalidInputError(
             f"{row.path} is a note of your own, and Cortex does not write there",
             "edit it yourself, or give it an id: line",
         )
     return row
 
 
-def is_record(row: Row) -> bool:
+def is_editable(row: NoteRow) -> bool:
     """Whether `record` lets it be edited."""
-    return not row.path.startswith(_GENERATED) and row.id != row.path
+    return not row.path.startswith(_GENERATED_FOLDERS) and row.id != row.path
 
 
-def word(id_: str, path: str) -> str:
+def command_name(id_: str, path: str) -> str:
     """The one word by which a command finds a record: its id; its path where a hand gave it an id that is no word."""
     return id_ if id_.split() == [id_] and not id_.startswith("-") else path
 
 
-def apply(vault: Vault, path: str, edit: Edit) -> bool:
+def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
     """Edit one note; whether it changed. Who else edits through Cortex waits for us; what anybody else writes meanwhile is read
     again and edited, never overwritten."""
     with record_lock(vault):
-        return _applied(vault, path, edit)
+        return _edit_with_retry(vault, path, edit)
 
 
-def remove(vault: Vault, path: str, expected: bytes) -> None:
+def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
     """Remove a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
     with record_lock(vault):
-        removed(vault, path, expected)
+        _remove_locked(vault, path, expected)
 
 
-def removed(vault: Vault, path: str, expected: bytes) -> None:
+def _remove_locked(vault: Vault, path: str, expected: bytes) -> None:
     """The same for who holds `record_lock` already."""
     if files.read(vault.root, path) != expected:
-        raise Conflict(f"{path} was changed by somebody else just now", "run the command again")
-    forget(vault)  # a run that ends here leaves briefings to heal
+        raise ConflictError(
+            f"{path} was changed by somebody else just now", "run the command again"
+        )
+    mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
     files.remove(vault.root, path)
 
 
-def apply_all(
-    vault: Vault, caller: Caller, edits: Sequence[tuple[str, Edit]]
+def edit_notes_and_heal(
+    vault: Vault, caller: Caller, edits: Sequence[tuple[str, NoteEdit]]
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     """Edit several notes, then heal once: the paths that changed, and what is wrong with the briefings."""
-    changed = tuple(path for path, edit in edits if apply(vault, path, edit))
-    return changed, tuple(heal_by_the_way(vault, caller)) if changed else ()
+    changed = tuple(path for path, edit in edits if edit_note(vault, path, edit))
+    return changed, tuple(try_heal(vault, caller)) if changed else ()
 
 
-def _applied(vault: Vault, path: str, edit: Edit) -> bool:
-    for _ in range(_ATTEMPTS):
+def _edit_with_retry(vault: Vault, path: str, edit: NoteEdit) -> bool:
+    for _ in range(_MAX_ATTEMPTS):
         before = files.read(vault.root, path)
-        after = notes.write(edit(notes.parse(before, path)))
+        after = notes.write(edit(notes.read_strict(before, path)))
         if after == before:
             return False
-        forget(vault)  # a run that ends here leaves briefings to heal
+        mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         try:
             files.replace(vault.root, path, after, before)
-        except Conflict:
+        except ConflictError:
             continue
         return True
-    raise Conflict(f"{path} changes faster than it can be edited", "run the command again")
+    raise ConflictError(f"{path} changes faster than it can be edited", "run the command again")

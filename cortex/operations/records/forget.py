@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Invalid, Problem
-from cortex.core.model.status import CURRENT
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
-from cortex.core.ranking.text_similarity import STRONG, of_tokens, tokens
-from cortex.core.text.shell_command import line
-from cortex.index.catalogue import Row
-from cortex.index.refresh import Views, look
+from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
+from cortex.core.text.shell_command import cortex_command
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.hits import Hit, hit
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records import change_record
 from cortex.operations.records.archive import archive
 from cortex.vault.locate import Vault
 
-_CANDIDATES = 10
+_MAX_CANDIDATES = 10
 
 
-class Forgotten(NamedTuple):
+class ForgetResult(NamedTuple):
     """The record that was archived, or those that may be meant."""
 
     id: str  # empty when none was archived
@@ -34,14 +34,14 @@ class Forgotten(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class _Candidate(NamedTuple):
-    row: Row
+class _ForgetCandidate(NamedTuple):
+    row: NoteRow
     score: float  # of the search
-    likeness: float  # of query and title
-    whole: bool  # the title holds all words
+    title_similarity: float  # of query and title
+    has_all_words: bool  # the title holds all words
 
 
-def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> Forgotten:
+def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> ForgetResult:
     """Archive the one record that some words describe.
 
     Only one that is clearly meant: the only one whose title holds all words, or whose title is much like them and no other's is half as
@@ -53,58 +53,74 @@ def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> Fo
     Example: cortex forget "the old deploy script"
     """
     if not query.strip():
-        raise Invalid("there is nothing to look for", "cortex forget WORDS")
-    problems = freshen(vault, caller)
-    found = look(vault, caller.progress, lambda now: _candidates(now, query, caller.now))
+        raise InvalidInputError("there is nothing to look for", "cortex forget WORDS")
+    problems = ensure_fresh(vault, caller)
+    found = query_index(
+        vault, caller.progress, lambda now: _find_candidates(now, query, caller.now)
+    )
     if not found:
-        hint = f"no current record holds these words: {line('search', *query.split()[:8])}"
-        return Forgotten("", "", "none", "", (), hint, tuple(problems))
-    best = found[0] if yes else _clear(found)
+        hint = (
+            f"no current record holds these words: {cortex_command('search', *query.split()[:8])}"
+        )
+        return ForgetResult("", "", "none", "", (), hint, tuple(problems))
+    best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
-        records = tuple(hit(vault, one.row, one.score) for one in found)
-        hint = f"{line('archive', change_record.word(found[0].row.id, found[0].row.path))}, or forget … --yes for the first"
-        return Forgotten("", "", "unclear", "", records, hint, tuple(problems))
+        records = tuple(build_hit(vault, one.row, one.score) for one in found)
+        hint = f"{cortex_command('archive', change_record.command_name(found[0].row.id, found[0].row.path))}, or forget … --yes for the first"
+        return ForgetResult("", "", "unclear", "", records, hint, tuple(problems))
     done = archive(vault, caller, best.row.path)
-    return Forgotten(
+    return ForgetResult(
         done.id, done.path, done.outcome, done.undo, (), "", (*problems, *done.problems)
     )
 
 
-def _candidates(now: Views, query: str, at: str) -> list[_Candidate]:
+def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
     """The current records that may be meant: the one of that id, or those with most of the words, likest titles first."""
     named = [
         row
-        for row in resolve_note.matches(now.catalogue, query.strip())
-        if row.tier == CURRENT and row.id != row.path
+        for row in resolve_note.find_all(now.catalogue, query.strip())
+        if row.tier == TIER_CURRENT and row.id != row.path
     ]
     if len(named) == 1:
-        return [_Candidate(change_record.record(named[0]), 0.0, 1.0, whole=True)]
+        return [
+            _ForgetCandidate(change_record.check_editable(named[0]), 0.0, 1.0, has_all_words=True)
+        ]
     asked = queries.parse(query, at)
-    if not asked.pieces:
+    if not asked.terms:
         return []
-    from cortex.index.engines.whoosh import index  # noqa: PLC0415  an id needs no Whoosh
+    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  an id needs no Whoosh
 
     allowed = {row.number for row in now.catalogue.rows("tier = 0 AND id != CAST(path AS TEXT)")}
-    scored, _ = index.search(
-        now.words, asked, _CANDIDATES, (CURRENT,), allowed=allowed, without=set()
+    scored, _ = whoosh_index.search(
+        now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
-    rows = now.catalogue.numbered(one.number for one in scored)
-    words = tokens(query)
+    rows = now.catalogue.rows_by_number(one.number for one in scored)
+    words = token_set(query)
     found = []
     for one in scored:
         row = rows[one.number]
-        title = tokens(row.title)
+        title = token_set(row.title)
         found.append(
-            _Candidate(
-                row, one.score, of_tokens(words, title), whole=bool(words) and words <= title
+            _ForgetCandidate(
+                row,
+                one.score,
+                jaccard(words, title),
+                has_all_words=bool(words) and words <= title,
             )
         )
-    return sorted(found, key=lambda one: (-one.whole, -one.likeness, -one.score, one.row.path))
+    return sorted(
+        found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
+    )
 
 
-def _clear(found: list[_Candidate]) -> _Candidate | None:
+def _unambiguous_candidate(found: list[_ForgetCandidate]) -> _ForgetCandidate | None:
     """The one candidate that is meant beyond doubt."""
-    if [one.whole for one in found].count(True) == 1:
+    if [one.has_all_words for one in found].count(True) == 1:
         return found[0]
-    second = found[1].likeness if len(found) > 1 else 0.0
-    return found[0] if found[0].likeness >= STRONG and second < found[0].likeness / 2 else None
+    second = found[1].title_similarity if len(found) > 1 else 0.0
+    return (
+        found[0]
+        if found[0].title_similarity >= DUPLICATE_THRESHOLD
+        and second < found[0].title_similarity / 2
+        else None
+    )

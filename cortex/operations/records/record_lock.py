@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
-PATIENCE = 60.0  # seconds for a pass over the inbox, which changes records too
+WAIT_SECONDS = 60.0  # seconds for a pass over the inbox, which changes records too
 
 
-def record_lock(vault: Vault, wait: float = PATIENCE) -> AbstractContextManager[None]:
+def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextManager[None]:
     """While it is held, nobody else changes a record or the inbox through Cortex. `Conflict` after `wait` seconds."""
-    return lock(os.path.join(vault.locks(), "normalize.lock"), "inbox", wait=wait)
+    return lock(os.path.join(vault.locks_folder(), "normalize.lock"), "inbox", wait=wait)

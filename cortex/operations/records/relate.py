@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, Invalid, NotFound, Problem
-from cortex.core.model.relation import KINDS, LINK, key_of, kind_of, turned
-from cortex.core.text.shell_command import line
-from cortex.index.catalogue import Row
-from cortex.index.links import Links
-from cortex.index.refresh import Views, look
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.relation import (
+    LINK_KIND,
+    RELATION_KINDS,
+    kind_of_inverse,
+    link_key,
+    normalize_kind,
+)
+from cortex.core.text.shell_command import cortex_command
+from cortex.index.catalogue import NoteRow
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.records.change_record import Edit, apply_all, record, word
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.records.change_record import (
+    NoteEdit,
+    check_editable,
+    command_name,
+    edit_notes_and_heal,
+)
 from cortex.vault.locate import Vault
 
-ANY = "any"
-_NO_LINK = re.compile(r"[\[\]|#^\n\r]")
-_MOST_OLDER = 1000  # records that one may have superseded, each through the next
+ANY_KIND = "any"
+_UNLINKABLE_RE = re.compile(r"[\[\]|#^\n\r]")
+_MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
 
 
-class Related(NamedTuple):
+class RelationChange(NamedTuple):
     """One relation, and what became of it. In JSON `source` is `from`."""
 
     source: str  # ids; a path where there is no id
@@ -44,14 +54,14 @@ class Related(NamedTuple):
         }  # fmt: skip
 
 
-class _Plan(NamedTuple):
+class RelationPlan(NamedTuple):
     """What is to be written where."""
 
-    answer: Related
-    edits: tuple[tuple[str, Edit], ...]
+    answer: RelationChange
+    edits: tuple[tuple[str, NoteEdit], ...]
 
 
-def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> Related:
+def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> RelationChange:
     """Say how a record relates to another note.
 
     Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies, refines, source_of. Their
@@ -65,126 +75,121 @@ def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> 
     Example: cortex relate use-sqlite-k3f7q2 refines keep-a-catalogue-m5d2xa
     Example: cortex relate use-sqlite-k3f7q2 superseded_by use-files-p2r6wq
     """
-    said = _kind(kind)
-    freshen(vault, caller)
-    return _done(
+    said = _parse_kind(kind)
+    ensure_fresh(vault, caller)
+    return apply_plan(
         vault,
         caller,
-        look(vault, caller.progress, lambda now: _relation(now, caller, record, said, other)),
-    )
-
-
-def unrelate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> Related:
-    """Take a relation back, on whichever side it is said. Links in the text of notes stay.
-
-    record: the record that says it: an id, the beginning of one, or a path
-    kind: the kind of the relation; `any` takes back all between the two
-    other: the note it relates to; the name as it is written there when there is no such note
-
-    Example: cortex unrelate use-sqlite-k3f7q2 refines keep-a-catalogue-m5d2xa
-    Example: cortex unrelate use-sqlite-k3f7q2 any keep-a-catalogue-m5d2xa
-    """
-    freshen(vault, caller)
-    return _done(
-        vault,
-        caller,
-        look(
-            vault, caller.progress, lambda now: _removal(now, caller, record, kind_of(kind), other)
+        query_index(
+            vault, caller.progress, lambda now: _plan_relate(now, caller, record, said, other)
         ),
     )
 
 
-def _done(vault: Vault, caller: Caller, plan: _Plan) -> Related:
-    _, problems = apply_all(vault, caller, plan.edits)
+def apply_plan(vault: Vault, caller: Caller, plan: RelationPlan) -> RelationChange:
+    _, problems = edit_notes_and_heal(vault, caller, plan.edits)
     return plan.answer._replace(problems=problems)
 
 
-def _kind(text: str) -> str:
-    kind = kind_of(text)
-    if kind not in KINDS and not turned(kind):
-        near = get_close_matches(kind, [*KINDS, *KINDS.values()], 1)
+def _parse_kind(text: str) -> str:
+    kind = normalize_kind(text)
+    if kind not in RELATION_KINDS and not kind_of_inverse(kind):
+        near = get_close_matches(kind, [*RELATION_KINDS, *RELATION_KINDS.values()], 1)
         mind = f"did you mean {near[0]}? " if near else ""
-        raise Invalid(f"there is no kind of relation {text!r}", f"{mind}Kinds: {', '.join(KINDS)}")
+        raise InvalidInputError(
+            f"there is no kind of relation {text!r}", f"{mind}Kinds: {', '.join(RELATION_KINDS)}"
+        )
     return kind
 
 
-def _relation(now: Views, caller: Caller, first: str, kind: str, second: str) -> _Plan:
-    source, target = resolve_note.one(now.catalogue, first), resolve_note.one(now.catalogue, second)
-    if kind not in KINDS:  # an inverse name
-        source, kind, target = target, turned(kind), source
+def _plan_relate(
+    now: IndexSession, caller: Caller, first: str, kind: str, second: str
+) -> RelationPlan:
+    source, target = (
+        resolve_note.find_one(now.catalogue, first),
+        resolve_note.find_one(now.catalogue, second),
+    )
+    if kind not in RELATION_KINDS:  # an inverse name
+        source, kind, target = target, kind_of_inverse(kind), source
     if source.number == target.number:
-        raise Invalid(
+        raise InvalidInputError(
             f"{source.id} cannot be related to itself",
             "name another note: cortex search finds notes by their words",
         )
-    record(source)
-    links = Links(now.catalogue)
-    if says := _saying(links, source, kind, target):
-        return _Plan(
-            Related(
+    check_editable(source)
+    links = LinkGraph(now.catalogue)
+    if says := _note_stating_relation(links, source, kind, target):
+        return RelationPlan(
+            RelationChange(
                 source.id, kind, target.id, "unchanged", says.path, "they are related so already"
             ),
             (),
         )
     if kind == "supersedes":
-        refuse_cycle(links, now, source, target)
-    name = name_for(links, source, target)
+        refuse_supersedes_cycle(links, now, source, target)
+    name = link_name_for(links, source, target)
     hint = (
-        f"{line('supersede', target.id, '--by', source.id)} also sets the older one aside"
+        f"{cortex_command('supersede', target.id, '--by', source.id)} also sets the older one aside"
         if kind == "supersedes"
         else ""
     )
-    undo = line("unrelate", word(source.id, source.path), kind, word(target.id, target.path))
-    answer = Related(source.id, kind, target.id, "created", source.path, hint, undo=undo)
+    undo = cortex_command(
+        "unrelate", command_name(source.id, source.path), kind, command_name(target.id, target.path)
+    )
+    answer = RelationChange(source.id, kind, target.id, "created", source.path, hint, undo=undo)
 
     def edit(note: Any) -> Any:
         from cortex.core.notes import edit as edits  # noqa: PLC0415  reading YAML costs 25 ms, and a duplicate reads none
 
         changed = edits.with_relation(note, kind, name)
-        return note if changed is note else edits.touched(changed, caller.now)
+        return note if changed is note else edits.with_updated(changed, caller.now)
 
-    return _Plan(answer, ((source.path, edit),))
+    return RelationPlan(answer, ((source.path, edit),))
 
 
-def _saying(links: Links, source: Row, kind: str, target: Row) -> Row | None:
+def _note_stating_relation(
+    links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
+) -> NoteRow | None:
     """Which of two notes says already that they are related so: the one in this word or the other in its inverse."""
-    same = {_statement(source.number, kind, target.number)}
-    if KINDS[kind] == kind:
-        same.add(_statement(target.number, kind, source.number))
+    same = {normalized_edge(source.number, kind, target.number)}
+    if RELATION_KINDS[kind] == kind:
+        same.add(normalized_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
         if any(
-            number == other.number and _statement(row.number, held, number) in same
-            for held, _, number, _ in links.out(row.number)
+            number == other.number and normalized_edge(row.number, held, number) in same
+            for held, _, number, _ in links.outgoing(row.number)
         ):
             return row
     return None
 
 
-def name_for(links: Links, source: Row, target: Row) -> str:
+def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
     """How the source links to the target, so that the link means it and nothing else."""
     name = target.id if target.id != target.path else target.path.removesuffix(".md")
-    if _NO_LINK.search(name):
-        raise Invalid(
+    if _UNLINKABLE_RE.search(name):
+        raise InvalidInputError(
             f"{name!r} holds a character that no link can hold", "rename it without [ ] | # ^"
         )
     if links.resolve(name, source.number) == target.number:
         return name
     whole = f"/{target.path.removesuffix('.md')}"
-    if _NO_LINK.search(whole) or links.resolve(whole, source.number) != target.number:
-        raise Conflict(
+    if _UNLINKABLE_RE.search(whole) or links.resolve(whole, source.number) != target.number:
+        raise ConflictError(
             f"{name!r} means another note as well", "cortex doctor names notes that share an id"
         )
     return whole
 
 
-def refuse_cycle(links: Links, now: Views, newer: Row, older: Row) -> None:
+def refuse_supersedes_cycle(
+    links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
+) -> None:
     """Raise `Conflict` when the older one has superseded the newer one, through however many."""
     came = {older.number: newer.number}
     level = [older.number]
-    while level and len(came) < _MOST_OLDER:
+    while level and len(came) < _MAX_SUPERSEDED:
         below = [
             edge
-            for edge in links.edges(level, {"supersedes"})
+            for edge in links.edges_touching(level, {"supersedes"})
             if edge.source in level and edge.target not in came
         ]
         for edge in below:
@@ -194,159 +199,45 @@ def refuse_cycle(links: Links, now: Views, newer: Row, older: Row) -> None:
             chain = [newer.number]
             while chain[-1] != older.number:
                 chain.append(came[chain[-1]])
-            rows = now.catalogue.numbered(chain)
+            rows = now.catalogue.rows_by_number(chain)
             told = " supersedes ".join([newer.id, *(rows[number].id for number in reversed(chain))])
-            raise Conflict(
+            raise ConflictError(
                 f"that would close a circle: {told}",
-                f"{line('graph', older.id, '--kind', 'supersedes')} shows them",
+                f"{cortex_command('graph', older.id, '--kind', 'supersedes')} shows them",
             )
 
 
-def _removal(now: Views, caller: Caller, first: str, kind: str, second: str) -> _Plan:
-    links = Links(now.catalogue)
-    source = resolve_note.one(now.catalogue, first)
-    found = resolve_note.matches(now.catalogue, second)
-    target = (
-        resolve_note.one(now.catalogue, second) if len(found) > 1 else found[0] if found else None
+def relate_command(row: NoteRow, kind: str, other: NoteRow) -> str:
+    return cortex_command(
+        "relate", command_name(row.id, row.path), kind, command_name(other.id, other.path)
     )
-    wanted = _statement(source.number, kind, target.number if target else 0)
-    edits: list[tuple[str, Edit]] = []
-    kinds: list[str] = []
-    said_by: dict[tuple[str, Row, Row], None] = {}
-    for row, other in (
-        (source, target),
-        *(((target, source),) if target and target.number != source.number else ()),
-    ):
-        said = set()
-        for held, name, number, _ in links.out(row.number):
-            same = (
-                number == other.number
-                if other
-                else number is None and key_of(name) == key_of(second)
-            )
-            if (
-                held != LINK
-                and same
-                and (kind == ANY or _statement(row.number, held, number or 0) == wanted)
-            ):
-                said.add((held, key_of(name)))
-        if said:
-            edits.append((record(row).path, _without(said, caller.now)))
-            kinds += sorted(held for held, _ in said)
-            said_by.update(
-                dict.fromkeys(
-                    (held, row, other) for held in sorted({held for held, _ in said}) if other
-                )
-            )
-    if not edits:
-        raise (
-            _not_named(now, links, source, second)
-            if target is None
-            else _not_related(links, source, kind, target)
-        )
-    hint = ""
-    if target and "supersedes" in (turned(one) or one for one in kinds):
-        aside = next((row for row in (target, source) if row.status == "superseded"), None)
-        hint = f"{aside.id} is still superseded: {line('restore', aside.id)}" if aside else ""
-    told = list(dict.fromkeys(kinds))
-    answer = Related(
-        source.id, ", ".join(told), target.id if target else second, "removed", edits[0][0], hint
-    )
-    if target and all(
-        one in KINDS or turned(one) for one in told
-    ):  # to what is gone, and in words of one's own, nobody relates
-        answer = answer._replace(
-            undo=" && ".join(_back(row, kind, other) for kind, row, other in said_by)
-        )
-    return _Plan(answer, tuple(edits))
 
 
-def _back(row: Row, kind: str, other: Row) -> str:
-    return line("relate", word(row.id, row.path), kind, word(other.id, other.path))
-
-
-def _statement(source: int, kind: str, target: int) -> tuple[int, str, int]:
-    straight = turned(kind)
+def normalized_edge(source: int, kind: str, target: int) -> tuple[int, str, int]:
+    straight = kind_of_inverse(kind)
     return (target, straight, source) if straight else (source, kind, target)
 
 
-def _not_named(now: Views, links: Links, source: Row, name: str) -> NotFound:
+def unknown_target_error(
+    now: IndexSession, links: LinkGraph, source: NoteRow, name: str
+) -> NotFoundError:
     """Neither a note nor a target of the record is called so, or it says another kind of it."""
     held = sorted(
         {
             kind
-            for kind, target, number, _ in links.out(source.number)
-            if kind != LINK and number is None and key_of(target) == key_of(name)
+            for kind, target, number, _ in links.outgoing(source.number)
+            if kind != LINK_KIND and number is None and link_key(target) == link_key(name)
         }
     )
-    near = resolve_note.closest(now.catalogue, name)
+    near = resolve_note.closest_ids(now.catalogue, name)
     hint = (
         f"it says {', '.join(held)}"
         if held
         else f"did you mean {', '.join(near)}?"
         if near
-        else f"{line('graph', source.id)} shows what there is"
+        else f"{cortex_command('graph', source.id)} shows what there is"
     )
-    return NotFound(
+    return NotFoundError(
         f"there is no note {name!r}, and {source.id} {'says another kind of it' if held else 'names none so'}",
         hint,
     )
-
-
-def _not_related(links: Links, source: Row, kind: str, target: Row) -> NotFound:
-    held = sorted(
-        {
-            one
-            for one, _, number, _ in links.out(source.number)
-            if number == target.number and one != LINK
-        }
-    )
-    back = sorted(
-        {
-            one
-            for one, number, _ in links.back(source.number)
-            if number == target.number and one != LINK
-        }
-    )
-    if held:
-        hint = f"it says {', '.join(held)}"
-    elif back:
-        hint = f"{line('unrelate', target.id, back[0], source.id)} takes back what that one says"
-    else:
-        hint = f"{line('graph', source.id)} shows what there is"
-    return NotFound(
-        f"{source.id} {'has no relation' if kind == ANY else f'does not say {kind}'} to {target.id}",
-        hint,
-    )
-
-
-def _without(said: Iterable[tuple[str, str]], now: str) -> Edit:
-    """The edit that takes these relations out, from `relations` and from the fields that say one by their name."""
-    gone = frozenset(said)
-
-    def edit(note: Any) -> Any:
-        from cortex.core.model.relation import target_in  # noqa: PLC0415
-        from cortex.core.notes import edit as edits  # noqa: PLC0415  as above
-
-        held = edits.relations_of(note)
-        kept = [
-            one
-            for one in held
-            if (kind_of(one.get("kind", "")), key_of(target_in(one.get("to", "")))) not in gone
-        ]
-        changed = edits.with_fields(note, {"relations": kept}) if kept != held else note
-        for field in ("supersedes", "superseded_by"):
-            names: Sequence[str] = note.texts(field)
-            left = [name for name in names if (field, key_of(target_in(name))) not in gone]
-            if len(left) < len(names):
-                changed = edits.with_fields(
-                    changed,
-                    {
-                        field: left[0]
-                        if len(left) == 1 and isinstance(note.fields[field], str)
-                        else left
-                    },
-                )
-        return note if changed is note else edits.touched(changed, now)
-
-    return edit

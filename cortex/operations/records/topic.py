@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.model import topic as topics
+from cortex.core.model import topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
-from cortex.core.ranking.text_similarity import SUGGESTED, similarity
-from cortex.core.redact.secrets import clean
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.hits import hit
-from cortex.operations.find.project_context import project_named
+from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
+from cortex.core.redact.secrets import sanitize_text
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import build_hit
+from cortex.operations.find.project_context import canonical_project
 from cortex.vault.locate import Vault
 
-_LIKE = 10  # topics that look like the one that is suggested
+_MAX_SUGGESTIONS = 10  # topics that look like the one that is suggested
 
 
-class Topic(NamedTuple):
+class TopicHit(NamedTuple):
     """The record that says what holds of a topic, as search shows a note, and the topic."""
 
     id: str
@@ -37,17 +37,17 @@ class Topic(NamedTuple):
     scope: str
 
 
-class Topics(NamedTuple):
+class TopicListing(NamedTuple):
     """The suggestion, if a title was given, and topics: like it, or all."""
 
     suggested: str
-    records: tuple[Topic, ...]
+    records: tuple[TopicHit, ...]
     problems: tuple[Problem, ...]
 
 
 def topic(
     vault: Vault, caller: Caller, title: str = "", *, type: str = "", project: str = ""
-) -> Topics:
+) -> TopicListing:
     """List the topics, or suggest one for a title.
 
     A topic is the stable key of what a record is about: what is saved with it again updates that record. It begins with a
@@ -60,29 +60,32 @@ def topic(
     Example: cortex topic
     Example: cortex topic "Login loops after the token expires" --type bugfix
     """
-    problems, named = freshen(vault, caller), project_named(vault, project)
-    suggested = topics.suggest(type, clean(title), "") if title.strip() else ""
-    held = look(vault, caller.progress, lambda now: _topics(vault, now, named))
+    problems, named = ensure_fresh(vault, caller), canonical_project(vault, project)
+    suggested = topics.suggest(type, sanitize_text(title), "") if title.strip() else ""
+    held = query_index(vault, caller.progress, lambda now: _load_topics(vault, now, named))
     if suggested:
         likeness = {
-            one: max(similarity(_words(suggested), _words(one.topic)), similarity(title, one.title))
+            one: max(
+                similarity(_words_of_topic(suggested), _words_of_topic(one.topic)),
+                similarity(title, one.title),
+            )
             for one in held
         }
-        like = [one for one in held if one.topic == suggested or likeness[one] >= SUGGESTED]
+        like = [one for one in held if one.topic == suggested or likeness[one] >= SIMILAR_THRESHOLD]
         held = sorted(like, key=lambda one: (one.topic != suggested, -likeness[one], one.topic))[
-            :_LIKE
+            :_MAX_SUGGESTIONS
         ]
-    return Topics(suggested, tuple(held), tuple(problems))
+    return TopicListing(suggested, tuple(held), tuple(problems))
 
 
-def _topics(vault: Vault, now: Views, project: str) -> list[Topic]:
+def _load_topics(vault: Vault, now: IndexSession, project: str) -> list[TopicHit]:
     where = "topic != '' AND tier < 2" + (" AND project = ?" if project else "")
     values = [project] if project else []
-    texts = dict(now.catalogue.asked(f"SELECT number, events FROM note WHERE {where}", values))
-    rows = now.catalogue.standings(f"{where} ORDER BY topic, project, scope, id", values)
+    texts = dict(now.catalogue.select(f"SELECT number, events FROM note WHERE {where}", values))
+    rows = now.catalogue.metadata_rows(f"{where} ORDER BY topic, project, scope, id", values)
     return [
-        Topic(
-            *hit(vault, one),
+        TopicHit(
+            *build_hit(vault, one),
             one.topic,
             texts[one.number].count("\n") + bool(texts[one.number]),
             one.scope,
@@ -91,5 +94,5 @@ def _topics(vault: Vault, now: Views, project: str) -> list[Topic]:
     ]
 
 
-def _words(key: str) -> str:
+def _words_of_topic(key: str) -> str:
     return key.replace("/", " ").replace("-", " ")

@@ -11,22 +11,20 @@ from cortex.core.model.caller import Caller
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state.briefing_cache import Kept, Key, kept
+from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing, read_cached_briefing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex.core.briefing.compose import (
-        Section,  # its patterns cost 4 ms, which a kept briefing need not
-    )
+    from cortex.core.briefing.compose import BriefingSection
     from cortex.core.model.problem import Problem
 
-USUAL = 1500  # tokens
-MOST_CHARACTERS = 9_500  # of what is injected; hosts cut what is longer than 10,000
-_FITS = 1900  # tokens that never are more than these: one is at most four letters and the blank before them
+DEFAULT_BUDGET_TOKENS = 1500  # tokens
+MAX_INJECTED_CHARS = 9_500  # of what is injected; hosts cut what is longer than 10,000
+_ALWAYS_FITTING_TOKENS = 1900  # tokens that never are more than these: one is at most four letters and the blank before them
 
 
-class Brief(NamedTuple):
+class BriefResult(NamedTuple):
     """A briefing: the text that is injected, frame included, and what it consists of. Without any notes all of it is empty."""
 
     text: str
@@ -35,7 +33,7 @@ class Brief(NamedTuple):
     tokens: int  # of the text, counted rather too high
     budget: int
     cached: bool
-    sections: tuple[Section, ...]
+    sections: tuple[BriefingSection, ...]
     doubts: tuple[tuple[str, str], ...]  # id, and what reality says against that note
     left_out: int  # records of other branches
     newest: str  # the day of the newest note that counts
@@ -48,8 +46,8 @@ class Brief(NamedTuple):
 
 def brief(
     vault: Vault, caller: Caller, *,
-    project: str = "", branch: str = "", budget: int = USUAL, all_branches: bool = False, print: bool = False, into: str = "",
-) -> Brief:  # fmt: skip
+    project: str = "", branch: str = "", budget: int = DEFAULT_BUDGET_TOKENS, all_branches: bool = False, print: bool = False, into: str = "",
+) -> BriefResult:  # fmt: skip
     """Say what a session in this project has to know, within a budget of tokens.
 
     Decisions and rejections first, then the plan, gotchas and patterns (those about files of the last sessions before others), what else is
@@ -73,9 +71,9 @@ def brief(
     Example: cortex brief --into rules
     """
     if into == "none":
-        from cortex.operations.sessions.rules_file import withdraw  # noqa: PLC0415  only who asks for it
+        from cortex.operations.sessions.rules_file import remove_briefing_files  # noqa: PLC0415  only who asks for it
 
-        return Brief(
+        return BriefResult(
             "",
             project,
             branch,
@@ -86,26 +84,26 @@ def brief(
             (),
             0,
             "",
-            withdraw(vault, caller.cwd),
+            remove_briefing_files(vault, caller.cwd),
             (),
             into=into,
         )
     alone = print or bool(into)  # then it is the text that is wanted, as a hook injects it
-    key = _key(caller, project, branch, budget, all_branches)._replace(
-        injected=alone and budget > _FITS
+    key = _requested_key(caller, project, branch, budget, all_branches)._replace(
+        injected=alone and budget > _ALWAYS_FITTING_TOKENS
     )
-    known = kept(vault, key)
-    answer = (_read(known, edits=not alone) if known else None) or _made(
+    known = read_cached_briefing(vault, key)
+    answer = (_from_cache(known, edits=not alone) if known else None) or _build(
         vault, caller, key, edits=not alone
     )
     if into:
-        from cortex.operations.sessions.rules_file import deliver  # noqa: PLC0415  as above
+        from cortex.operations.sessions.rules_file import write_briefing_files  # noqa: PLC0415  as above
 
-        answer = answer._replace(written=deliver(vault, caller.cwd, into, answer.text))
+        answer = answer._replace(written=write_briefing_files(vault, caller.cwd, into, answer.text))
     return answer._replace(print=print, into=into)
 
 
-def text_for_hook(
+def briefing_for_hook(
     vault: Vault,
     caller: Caller,
     project: str,
@@ -114,50 +112,56 @@ def text_for_hook(
 ) -> str:
     """The framed text for the start of a session, at most 9,500 characters; empty when there is nothing to say. Where none is kept,
     `elsewhere` is asked before one is made here; it answers None when it cannot say."""
-    key = _key(caller, project, branch, USUAL, False)
-    known = kept(vault, key)
+    key = _requested_key(caller, project, branch, DEFAULT_BUDGET_TOKENS, False)
+    known = read_cached_briefing(vault, key)
     text = known.text if known else elsewhere()
     if text is None:
-        text = _made(vault, caller, key, edits=False).text
-    return text if len(text) <= MOST_CHARACTERS else ""
+        text = _build(vault, caller, key, edits=False).text
+    return text if len(text) <= MAX_INJECTED_CHARS else ""
 
 
-def key_of(cwd: str, project: str, branch: str) -> Key:
+def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
     """Under which key the briefing of a session in `cwd` is kept; `project` and `branch` as `checkout` tells them."""
-    git = checkout.git_folder(cwd)
-    return Key(project, branch, USUAL, git[0] if git else os.path.realpath(cwd))
+    git = checkout.find_repository(cwd)
+    return BriefingKey(
+        project, branch, DEFAULT_BUDGET_TOKENS, git[0] if git else os.path.realpath(cwd)
+    )
 
 
-def _key(caller: Caller, project: str, branch: str, budget: int, all_branches: bool) -> Key:
+def _requested_key(
+    caller: Caller, project: str, branch: str, budget: int, all_branches: bool
+) -> BriefingKey:
     here = checkout.project_of(caller.cwd)
     project = project.strip().lower() or here
     # The branch of a working directory says nothing about another project.
     branch = branch.strip() or (checkout.branch_of(caller.cwd) if project == here else "")
-    return key_of(caller.cwd, project, branch)._replace(budget=budget, all_branches=all_branches)
+    return briefing_key(caller.cwd, project, branch)._replace(
+        budget=budget, all_branches=all_branches
+    )
 
 
-def _made(vault: Vault, caller: Caller, key: Key, *, edits: bool) -> Brief:
-    from cortex.operations.sessions.brief_build import made  # noqa: PLC0415  the catalogue and all that; a kept briefing needs none of it
+def _build(vault: Vault, caller: Caller, key: BriefingKey, *, edits: bool) -> BriefResult:
+    from cortex.operations.sessions.brief_build import build_brief  # noqa: PLC0415  the catalogue and all that; a kept briefing needs none of it
 
-    return made(vault, caller, key, edits=edits)
+    return build_brief(vault, caller, key, edits=edits)
 
 
-def _read(known: Kept, *, edits: bool) -> Brief | None:
+def _from_cache(known: CachedBriefing, *, edits: bool) -> BriefResult | None:
     """A kept briefing as the verb answers it; None when it is not as we write it, or does not say what was edited and that is wanted."""
     import json  # noqa: PLC0415  3 ms that a hook has not
 
-    from cortex.core.briefing.compose import Line, Section  # noqa: PLC0415  as above
+    from cortex.core.briefing.compose import BriefingLine, BriefingSection  # noqa: PLC0415  as above
     from cortex.core.model.problem import Problem  # noqa: PLC0415
 
     try:
-        table = json.loads(known.rest)
+        table = json.loads(known.answer_json)
         if not table.pop("edits") and edits:
             return None
         table["sections"] = tuple(
-            Section(
+            BriefingSection(
                 one[0],
                 one[1],
-                tuple(Line(*line)._replace(changed=tuple(line[6])) for line in one[2]),
+                tuple(BriefingLine(*line)._replace(changed=tuple(line[6])) for line in one[2]),
                 *one[3:],
             )
             for one in table["sections"]
@@ -165,6 +169,6 @@ def _read(known: Kept, *, edits: bool) -> Brief | None:
         table["others"] = tuple(table["others"])
         table["doubts"] = tuple((id_, why) for id_, why in table["doubts"])
         table["problems"] = tuple(Problem(*one) for one in table["problems"])
-        return Brief(text=known.text, cached=True, written=(), **table)
+        return BriefResult(text=known.text, cached=True, written=(), **table)
     except (ValueError, TypeError, KeyError, IndexError):
         return None

@@ -11,61 +11,63 @@ from cortex.core.briefing.compose import (
     EVERYWHERE,
     KNOWLEDGE,
     OPEN,
-    PARTS,
+    PART_SPECS,
     PINNED,
     PLAN,
     SESSIONS,
-    Entry,
-    Fitted,
-    Head,
-    Part,
-    compose,
-    within,
+    BriefingEntry,
+    BriefingHead,
+    BriefingPart,
+    FittedBriefing,
+    compose_briefing,
+    compose_within_characters,
 )
 from cortex.core.briefing.excerpt import (
-    Parts,
-    Step,
-    folded,
-    harmless,
-    parts_of,
-    session_told,
-    steps,
-    told,
+    NoteBody,
+    PlanStep,
+    body_excerpt,
+    parse_note_body,
+    plan_steps,
+    sanitize_line,
+    session_excerpt,
+    title_key,
 )
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import DONE_STATUSES, decode_text
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.status import DONE, decoded
-from cortex.core.text.agent_escape import neutral
+from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.json_text import dumps
-from cortex.core.text.shell_command import line
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.value import NamedTuple
-from cortex.index.refresh import STATE, Views, look
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.sessions.brief import MOST_CHARACTERS, Brief
+from cortex.index.refresh import STATE_FILE, IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
 from cortex.operations.sessions.brief_select import (
-    PART_OF,
-    Asked,
-    Row,
-    choose,
-    considered,
-    is_day,
-    projects,
+    PART_BY_TYPE,
+    BriefingCandidate,
+    BriefingRequest,
+    dependency_paths,
+    list_projects,
+    select_candidates,
+    starts_with_date,
 )
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
-from cortex.vault.state.briefing_cache import Kept, Key
+from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
-_READ = 48 * 1024  # bytes of a note: frontmatter and the beginning, which says what it is about
-_MOST_FOLDERS = 3000  # of the vault whose stamps are kept
-_MOST_NAMED = 5  # other projects that are named where there is nothing
-_TYPE = re.compile(r"[\w-]{1,40}")
-_OWN_NAME = re.compile(r"Session \S+")  # what a session is called that nobody gave a name
+_MAX_READ_BYTES = (
+    48 * 1024
+)  # bytes of a note: frontmatter and the beginning, which says what it is about
+_MAX_FOLDERS = 3000  # of the vault whose stamps are kept
+_MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
+_TYPE_RE = re.compile(r"[\w-]{1,40}")
+_DEFAULT_TITLE_RE = re.compile(r"Session \S+")  # what a session is called that nobody gave a name
 # What decides how a briefing reads: in a checkout it changes without a new version.
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_PROGRAM = tuple(
-    os.path.join(_PACKAGE, *name.split("/"))
+_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_SOURCE_FILES = tuple(
+    os.path.join(_PACKAGE_DIR, *name.split("/"))
     for name in (
         "core/text/agent_escape.py",
         "core/briefing/compose.py",
@@ -80,168 +82,193 @@ _PROGRAM = tuple(
     )
 )
 # The types that a part's command lists.
-_TYPES = {kind: ",".join(type_ for type_, of in PART_OF.items() if of == kind) for kind in PARTS}
+_TYPES_OF_PART = {
+    kind: ",".join(type_ for type_, of in PART_BY_TYPE.items() if of == kind) for kind in PART_SPECS
+}
 
 # Of these reality is not asked: they tell what was, what is to come, and what is so elsewhere.
-_UNCLAIMED = (SESSIONS, PLAN, OPEN, EVERYWHERE)
+_UNVERIFIED_PARTS = (SESSIONS, PLAN, OPEN, EVERYWHERE)
 
 
-class _Seen(NamedTuple):
+class _BriefingInputs(NamedTuple):
     """What the look at the vault gave."""
 
-    parts: dict[str, list[Row]]
+    parts: dict[str, list[BriefingCandidate]]
     totals: dict[str, int]
-    head: Head
-    notes: dict[str, str]  # paths that count, with their stamps where these can be trusted
+    head: BriefingHead
+    note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
     folders: frozenset[str]
-    rules: tuple[str, ...]  # files that say what git ignores
-    state: str  # the stamp of what tells of the last look
-    git: tuple[str, ...]  # files of git that were looked at
-    types: tuple[str, ...]  # of what is worth knowing
-    branches: frozenset[str]  # that records of the project name
-    others: tuple[str, ...]  # projects that have records, where this one has none
+    ignore_files: tuple[str, ...]  # files that say what git ignores
+    index_stamp: str  # the stamp of what tells of the last look
+    git_files: tuple[str, ...]  # files of git that were looked at
+    knowledge_types: tuple[str, ...]  # of what is worth knowing
+    record_branches: frozenset[str]  # that records of the project name
+    other_projects: tuple[str, ...]  # projects that have records, where this one has none
     problems: tuple[Problem, ...]
 
 
-def made(vault: Vault, caller: Caller, key: Key, *, edits: bool = False) -> Brief:
+def build_brief(
+    vault: Vault, caller: Caller, key: BriefingKey, *, edits: bool = False
+) -> BriefResult:
     """The briefing of this key, made from the vault as it is now, and kept for the next time. With `edits` its lines say which files
     were edited since; that takes one more call of git."""
-    compose((), Head("", "", ""), key.budget)  # a budget that cannot be kept is told first
-    problems = freshen(vault, caller)
-    project, names = _names(vault, key.project)
+    compose_briefing(
+        (), BriefingHead("", "", ""), key.budget
+    )  # a budget that cannot be kept is told first
+    problems = ensure_fresh(vault, caller)
+    project, names = _project_names(vault, key.project)
     looked = (
         time.time_ns()
     )  # the wall clock: it is compared with the stamps that the file system made
     # The catalogue tells all: after a change nobody waits here for the index of words to be written, which takes 40 ms.
-    seen = look(
-        vault, caller.progress, lambda now: _seen(now, vault, key, project, names), words=False
+    seen = query_index(
+        vault,
+        caller.progress,
+        lambda now: _collect_inputs(now, vault, key, project, names),
+        words=False,
     )
-    parts, bodies = _read(vault, seen)
-    doubts, used, changed, told_of = _doubts(caller.cwd, key, bodies, edits)
-    composed = _parts(seen, parts, doubts, project, key.branch)
+    parts, bodies = _read_notes(vault, seen)
+    doubts, used, changed, told_of = _verify_claims(caller.cwd, key, bodies, edits)
+    composed = _build_parts(seen, parts, doubts, project, key.branch)
     fitted = (
-        within(composed, seen.head, key.budget, MOST_CHARACTERS)
+        compose_within_characters(composed, seen.head, key.budget, MAX_INJECTED_CHARS)
         if key.injected
-        else compose(composed, seen.head, key.budget)
+        else compose_briefing(composed, seen.head, key.budget)
     )
-    fitted = _with_edits(fitted, changed)
+    fitted = _add_edited_files(fitted, changed)
     shown = {line.id for section in fitted.sections for line in section.lines}
-    answer = Brief(
-        fitted.text, project, neutral(key.branch), fitted.tokens, key.budget, False, fitted.sections, tuple((id_, why) for id_, why in doubts.items() if id_ in shown),
-        seen.head.left_out, seen.head.newest, (), (*problems, *told_of, *_unknown(caller.cwd, key, seen)), others=seen.others,
+    answer = BriefResult(
+        fitted.text, project, escape_for_agent(key.branch), fitted.tokens, key.budget, False, fitted.sections, tuple((id_, why) for id_, why in doubts.items() if id_ in shown),
+        seen.head.left_out, seen.head.newest, (), (*problems, *told_of, *_unknown_branch_problems(caller.cwd, key, seen)), others=seen.other_projects,
     )  # fmt: skip
     # While events wait, or could not be made records, the next call is to try again.
     if (
         not problems
-        and not files.notes_in(vault.root, layout.PENDING)
-        and all(bool(was) == bool(briefing_cache.stamp(path)) for path, was in used)
+        and not files.list_notes(vault.root, layout.PENDING_FOLDER)
+        and all(bool(was) == bool(briefing_cache.file_stamp(path)) for path, was in used)
     ):
-        briefing_cache.keep(
+        briefing_cache.write(
             vault,
             key,
-            _kept_form(answer, fitted.shown, edits),
-            _depends(vault, seen, [path for path, _ in used]),
+            _to_cached(answer, fitted.shown_ids, edits),
+            _dependency_stamps(vault, seen, [path for path, _ in used]),
             looked,
         )
     return answer
 
 
-def _names(vault: Vault, project: str) -> tuple[str, list[str]]:
+def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
     """The project under the name that it has now, and every name under which its records are kept."""
     try:
-        said = files.read(vault.root, layout.SETTINGS, 1 << 16)
+        said = files.read(vault.root, layout.SETTINGS_FILE, 1 << 16)
     except (CortexError, OSError):
         said = b""
     if b"aliases" not in said or not project:
         return project, [project]
-    from cortex.operations.find.project_context import names_of, project_named  # noqa: PLC0415  reading settings takes 7 ms, and few projects were merged
+    from cortex.operations.find.project_context import canonical_project, project_names  # noqa: PLC0415  reading settings takes 7 ms, and few projects were merged
 
-    now = project_named(vault, project)
-    return now, names_of(vault, now)
+    now = canonical_project(vault, project)
+    return now, project_names(vault, now)
 
 
-def _seen(now: Views, vault: Vault, key: Key, project: str, names: list[str]) -> _Seen:
+def _collect_inputs(
+    now: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
+) -> _BriefingInputs:
     """What may stand in the briefing, under the lock of the look: cut to what there is room for when no note says more than its title."""
     git: list[str] = [*branches.head_files(key.folder, key.branch)]
 
     def holds(named: Iterable[str]) -> frozenset[str]:
         if key.all_branches:
             return frozenset(named)
-        usual, files_ = branches.defaults(key.folder)
+        usual, files_ = branches.find_defaults(key.folder)
         git.extend(files_)
         held = {*usual, key.branch}
-        merged = branches.merged(
+        merged = branches.find_merged(
             key.folder, key.branch, [name for name in named if name and name not in held]
         )
-        git.extend(merged.used)
+        git.extend(merged.depends_on)
         return frozenset(held | merged.names)
 
-    chosen = choose(now.catalogue, Asked(names, key.branch, holds, key.budget))
+    chosen = select_candidates(now.catalogue, BriefingRequest(names, key.branch, holds, key.budget))
     parts = chosen.parts
-    head = Head(project, key.branch, chosen.newest, chosen.left_out)
+    head = BriefingHead(project, key.branch, chosen.newest, chosen.left_out)
     bare = [
-        Part(
-            kind, tuple(Entry(one.id, one.type, one.title) for one in some), chosen.totals[kind], ""
+        BriefingPart(
+            kind,
+            tuple(BriefingEntry(one.id, one.type, one.title) for one in some),
+            chosen.totals[kind],
+            "",
         )
         for kind, some in parts.items()
     ]
     room = {
-        section.kind: len(section.lines) for section in compose(bare, head, key.budget).sections
+        section.kind: len(section.lines)
+        for section in compose_briefing(bare, head, key.budget).sections
     }
     stamps = now.snapshot.stamps
     notes = (
-        *considered(now.catalogue, names),
+        *dependency_paths(now.catalogue, names),
         *(one.path for some in parts.values() for one in some),
     )
-    rules = tuple(line.rpartition(" ")[0] for line in now.snapshot.rules.splitlines())
-    return _Seen(
+    rules = tuple(line.rpartition(" ")[0] for line in now.snapshot.rule_stamps.splitlines())
+    return _BriefingInputs(
         {kind: some[: room.get(kind, 0)] for kind, some in parts.items()}, chosen.totals, head,
         {path: "" if path in now.snapshot.racy else stamps.get(path, "") for path in notes},
-        frozenset(path.rpartition("/")[0] for path in stamps), rules, briefing_cache.stamp(os.path.join(vault.cache(), STATE)), tuple(git), chosen.types, chosen.branches,
-        () if set(chosen.totals) - {EVERYWHERE} else tuple([harmless(name) for name in projects(now.catalogue) if name not in names][: _MOST_NAMED + 1]),
-        now.noted,
+        frozenset(path.rpartition("/")[0] for path in stamps), rules, briefing_cache.file_stamp(os.path.join(vault.cache_folder(), STATE_FILE)), tuple(git), chosen.knowledge_types, chosen.record_branches,
+        () if set(chosen.totals) - {EVERYWHERE} else tuple([sanitize_line(name) for name in list_projects(now.catalogue) if name not in names][: _MAX_OTHER_PROJECTS + 1]),
+        now.setup_problems,
     )  # fmt: skip
 
 
-def _read(vault: Vault, seen: _Seen) -> tuple[dict[int, Parts], list[tuple[Row, str]]]:
+def _read_notes(
+    vault: Vault, seen: _BriefingInputs
+) -> tuple[dict[int, NoteBody], list[tuple[BriefingCandidate, str]]]:
     """The notes that there is room for, taken apart, by number; and those with their bodies that reality can contradict."""
-    parts: dict[int, Parts] = {}
+    parts: dict[int, NoteBody] = {}
     bodies = []
     for kind, some in seen.parts.items():
         for one in some:
             try:
-                held = parts_of(decoded(files.read(vault.root, one.path, _READ)))
+                held = parse_note_body(
+                    decode_text(files.read(vault.root, one.path, _MAX_READ_BYTES))
+                )
             except (CortexError, OSError):
-                held = Parts("", "")  # deleted just now
+                held = NoteBody("", "")  # deleted just now
             parts[one.number] = held
-            if kind not in _UNCLAIMED:
+            if kind not in _UNVERIFIED_PARTS:
                 bodies.append((one, held.body))
     return parts, bodies
 
 
-def _unknown(cwd: str, key: Key, seen: _Seen) -> list[Problem]:
+def _unknown_branch_problems(cwd: str, key: BriefingKey, seen: _BriefingInputs) -> list[Problem]:
     """A branch that neither the records of the project nor its repository know; not the one that is checked out."""
     if not key.branch or key.branch in (
-        *seen.branches,
-        *branches.DEFAULTS,
+        *seen.record_branches,
+        *branches.DEFAULT_BRANCHES,
         checkout.branch_of(cwd),
     ):
         return []
-    from cortex.vault.git.refs import Repository  # noqa: PLC0415  its patterns cost 1 ms, and mostly the branch is the one that is checked out
+    from cortex.vault.git.refs import RepositoryRefs  # noqa: PLC0415  its patterns cost 1 ms, and mostly the branch is the one that is checked out
 
-    place = checkout.git_folder(cwd) if key.project == checkout.project_of(cwd) else None
-    if place and branches.is_name(key.branch) and Repository(*place).has_branch(key.branch):
+    place = checkout.find_repository(cwd) if key.project == checkout.project_of(cwd) else None
+    if (
+        place
+        and branches.is_branch_name(key.branch)
+        and RepositoryRefs(*place).has_branch(key.branch)
+    ):
         return []
     return [
         Problem(
-            f"branch {neutral(key.branch)}",
+            f"branch {escape_for_agent(key.branch)}",
             "there is none of this name, and no record names it",
             "cortex brief --all-branches",
         )
     ]
 
 
-def _with_edits(fitted: Fitted, changed: dict[str, tuple[str, ...]]) -> Fitted:
+def _add_edited_files(
+    fitted: FittedBriefing, changed: dict[str, tuple[str, ...]]
+) -> FittedBriefing:
     if not changed:
         return fitted
     sections = (
@@ -253,43 +280,53 @@ def _with_edits(fitted: Fitted, changed: dict[str, tuple[str, ...]]) -> Fitted:
     return fitted._replace(sections=tuple(sections))
 
 
-class _Reality(NamedTuple):
+class _Verification(NamedTuple):
     """What the project's files and git say of notes, by id; the files that were looked at, and what could not be looked at."""
 
     doubts: dict[str, str]
-    used: tuple[tuple[str, str], ...] = ()
-    changed: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
+    checked_files: tuple[tuple[str, str], ...] = ()
+    edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
     problems: tuple[Problem, ...] = ()
 
 
-def _doubts(cwd: str, key: Key, bodies: list[tuple[Row, str]], edits: bool) -> _Reality:
+def _verify_claims(
+    cwd: str, key: BriefingKey, bodies: list[tuple[BriefingCandidate, str]], edits: bool
+) -> _Verification:
     """What speaks against these notes, as far as the working directory is the project's."""
     if not bodies or key.project != checkout.project_of(cwd):
-        return _Reality({})
-    from cortex.core.claims import claim_of  # noqa: PLC0415  its patterns cost 10 ms, and a vault of titles claims nothing
-    from cortex.operations.find.verify_claims import doubts  # noqa: PLC0415
+        return _Verification({})
+    from cortex.core.claims import extract_claims  # noqa: PLC0415  its patterns cost 10 ms, and a vault of titles claims nothing
+    from cortex.operations.find.verify_claims import find_contradictions  # noqa: PLC0415
 
     # A note that says nothing beyond its title claims something all the same.
     claims = [
-        claim_of(one.id, one.title, body, one.branch, one.created, rejected=one.type == "rejection")
+        extract_claims(
+            one.id, one.title, body, one.branch, one.created, rejected=one.type == "rejection"
+        )
         for one, body in bodies
     ]
-    found = doubts(key.folder, claims, changed=edits)
-    created = {one.id: one.created[:10] if is_day(one.created) else "" for one, _ in bodies}
+    found = find_contradictions(key.folder, claims, changed=edits)
+    created = {
+        one.id: one.created[:10] if starts_with_date(one.created) else "" for one, _ in bodies
+    }
     told_of = {
-        id_: harmless(f"was true on {created[id_] or 'an earlier day'}: {doubt.why}")
-        for id_, doubt in found.doubts.items()
+        id_: sanitize_line(f"was true on {created[id_] or 'an earlier day'}: {doubt.reason}")
+        for id_, doubt in found.contradictions.items()
         if id_ in created
     }
-    return _Reality(told_of, found.used, found.changed, found.problems)
+    return _Verification(told_of, found.file_stamps, found.edited_files, found.problems)
 
 
-def _parts(
-    seen: _Seen, held: dict[int, Parts], doubts: dict[str, str], project: str, branch: str
-) -> list[Part]:
+def _build_parts(
+    seen: _BriefingInputs,
+    held: dict[int, NoteBody],
+    doubts: dict[str, str],
+    project: str,
+    branch: str,
+) -> list[BriefingPart]:
     found = []
     titles = {
-        folded(one.title.rstrip("…"))
+        title_key(one.title.rstrip("…"))
         for kind, some in seen.parts.items()
         if kind != SESSIONS
         for one in some
@@ -297,78 +334,92 @@ def _parts(
     for kind, counted in seen.totals.items():
         total, some = counted, seen.parts.get(kind, [])
         entries = [
-            _session(one, held[one.number], titles, branch)
+            _session_entry(one, held[one.number], titles, branch)
             if kind == SESSIONS
-            else _entry(kind, one, held[one.number], doubts, branch)
+            else _build_entry(kind, one, held[one.number], doubts, branch)
             for one in some
         ]
-        types = ",".join(filter(_TYPE.fullmatch, seen.types)) if kind == KNOWLEDGE else _TYPES[kind]
+        types = (
+            ",".join(filter(_TYPE_RE.fullmatch, seen.knowledge_types))
+            if kind == KNOWLEDGE
+            else _TYPES_OF_PART[kind]
+        )
         command = (
-            line("search", f"type:{types}", *([f"project:{project}"] if project else []))
+            cortex_command("search", f"type:{types}", *([f"project:{project}"] if project else []))
             if types
             else ""
         )
         if kind == PLAN and some:
-            own, total = _plan(entries[0], steps(held[some[0].number].body), total)
+            own, total = _plan_entries(entries[0], plan_steps(held[some[0].number].body), total)
             entries, command = (
                 [*own, *entries[1:]],
-                line("show", some[0].id) if total == len(own) else command,
+                cortex_command("show", some[0].id) if total == len(own) else command,
             )
         elif kind == OPEN:
-            command = line(
+            command = cortex_command(
                 "recall", "--scope", "open", *(["--project", project] if project else [])
             )
         elif kind == EVERYWHERE:
-            command = line("recall", "--scope", "area")
-        found.append(Part(kind, tuple(entries), total, command))
+            command = cortex_command("recall", "--scope", "area")
+        found.append(BriefingPart(kind, tuple(entries), total, command))
     return found
 
 
-def _plan(head: Entry, tasks: list[Step], total: int) -> tuple[list[Entry], int]:
+def _plan_entries(
+    head: BriefingEntry, tasks: list[PlanStep], total: int
+) -> tuple[list[BriefingEntry], int]:
     """The plan that is worked on: its title, what is left, then what was done last; they stand in the plan's order."""
     numbered = list(enumerate(tasks))
-    left = [one for one in numbered if not one[1].done]
-    done = [one for one in reversed(numbered) if one[1].done]
+    left = [one for one in numbered if not one[1].is_done]
+    done = [one for one in reversed(numbered) if one[1].is_done]
     entries = [
-        Entry(
+        BriefingEntry(
             head.id,
             head.type,
-            f"[{'x' if task.done else ' '}] {task.text}",
-            place=(0, number + 1),
-            below=True,
+            f"[{'x' if task.is_done else ' '}] {task.text}",
+            sort_key=(0, number + 1),
+            is_subline=True,
         )
         for number, task in (*left, *done)
     ]
     marks = (*head.marks, *([f"{len(done)} of {len(tasks)} done"] if tasks else []))
     return [
-        head._replace(told="" if tasks else head.told, marks=marks, place=(0, 0)),
+        head._replace(excerpt="" if tasks else head.excerpt, marks=marks, sort_key=(0, 0)),
         *entries,
     ], total + len(tasks)
 
 
-def _entry(kind: str, row: Row, held: Parts, doubts: dict[str, str], branch: str) -> Entry:
+def _build_entry(
+    kind: str, row: BriefingCandidate, held: NoteBody, doubts: dict[str, str], branch: str
+) -> BriefingEntry:
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
     if row.type == "rejection":
         marks.append("rejected")
     if row.due:
         marks.append(f"due {row.due}")
-    if row.status not in ("", "active", "open") and not (kind == SESSIONS and row.status in DONE):
+    if row.status not in ("", "active", "open") and not (
+        kind == SESSIONS and row.status in DONE_STATUSES
+    ):
         marks.append(row.status)
     elif kind == SESSIONS and row.status == "open":
         marks.append("open")
     if row.pinned:
         marks.append("pinned")
-    if row.branch and row.branch != branch and row.branch not in branches.DEFAULTS:
+    if row.branch and row.branch != branch and row.branch not in branches.DEFAULT_BRANCHES:
         marks.append(f"branch {row.branch}")
     if row.confidence is not None and row.confidence < 1:
         marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
     # When something was said last says how far it can be trusted; of an action its date does.
-    day = row.said[:10] if kind not in (OPEN, PLAN, EVERYWHERE) and is_day(row.said) else ""
-    return Entry(
+    day = (
+        row.last_said[:10]
+        if kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(row.last_said)
+        else ""
+    )
+    return BriefingEntry(
         row.id,
         row.type,
         row.title,
-        told(row.title, held.body),
+        body_excerpt(row.title, held.body),
         tuple(marks),
         day,
         doubts.get(row.id, ""),
@@ -377,40 +428,44 @@ def _entry(kind: str, row: Row, held: Parts, doubts: dict[str, str], branch: str
     )
 
 
-def _session(row: Row, held: Parts, titles: set[str], branch: str) -> Entry:
+def _session_entry(
+    row: BriefingCandidate, held: NoteBody, titles: set[str], branch: str
+) -> BriefingEntry:
     """A session by what was done in it; by its name where somebody gave it one."""
     entry, said = (
-        _entry(SESSIONS, row, held._replace(body=""), {}, branch),
-        session_told(held.body, titles),
+        _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
+        session_excerpt(held.body, titles),
     )
-    if _OWN_NAME.fullmatch(row.title):
-        return entry._replace(title=said or "Session", told="")
-    return entry._replace(told=said)
+    if _DEFAULT_TITLE_RE.fullmatch(row.title):
+        return entry._replace(title=said or "Session", excerpt="")
+    return entry._replace(excerpt=said)
 
 
-def _depends(vault: Vault, seen: _Seen, used: list[str]) -> dict[str, str]:
+def _dependency_stamps(vault: Vault, seen: _BriefingInputs, used: list[str]) -> dict[str, str]:
     """Every file and folder that the briefing follows from, with a stamp where one was taken at the look."""
-    inside = {"", "inbox", layout.PENDING}
+    inside = {"", "inbox", layout.PENDING_FOLDER}
     for path in seen.folders:
         folder = path
         while folder and folder not in inside:
             inside.add(folder)
             folder = folder.rpartition("/")[0]
-    inside |= _empty_folders(vault.root, _MOST_FOLDERS - len(inside))
+    inside |= _list_folders(vault.root, _MAX_FOLDERS - len(inside))
     # git's index is among the rules, since it decides what is ignored; it changes with every `git add`, and no note does with it.
     outside = [
-        path for path in (*seen.rules, *seen.git, *used) if os.path.basename(path) != "index"
+        path
+        for path in (*seen.ignore_files, *seen.git_files, *used)
+        if os.path.basename(path) != "index"
     ]
     root = vault.root
     depends = {
         os.path.join(root, name).rstrip("/"): ""
-        for name in (layout.SETTINGS, *sorted(inside)[:_MOST_FOLDERS], *outside, *_PROGRAM)
+        for name in (layout.SETTINGS_FILE, *sorted(inside)[:_MAX_FOLDERS], *outside, *_SOURCE_FILES)
     }
-    depends |= {f"{root}/{name}": held for name, held in seen.notes.items()}
-    return depends | {os.path.join(vault.cache(), STATE): seen.state}
+    depends |= {f"{root}/{name}": held for name, held in seen.note_stamps.items()}
+    return depends | {os.path.join(vault.cache_folder(), STATE_FILE): seen.index_stamp}
 
 
-def _empty_folders(root: str, most: int) -> set[str]:
+def _list_folders(root: str, most: int) -> set[str]:
     """The folders of the vault: a note that is put into an empty one changes no folder but that."""
     found: set[str] = set()
     waiting = [""]
@@ -432,8 +487,8 @@ def _empty_folders(root: str, most: int) -> set[str]:
     return found
 
 
-def _kept_form(answer: Brief, shown: tuple[str, ...], edits: bool) -> Kept:
+def _to_cached(answer: BriefResult, shown: tuple[str, ...], edits: bool) -> CachedBriefing:
     table = answer._asdict() | {"edits": edits}
     for name in ("text", "cached", "written", "print", "into"):
         del table[name]
-    return Kept(answer.text, shown, dumps(table))
+    return CachedBriefing(answer.text, shown, dumps(table))

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex.core.model import event as events, session as sessions
+from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.status import MAX_NOTE_BYTES, decoded
 from cortex.core.notes.note import read
 from cortex.core.text.strings import shorten
-from cortex.index.catalogue import Row, Standing
-from cortex.index.refresh import Views, look
-from cortex.operations.find.ensure_fresh import freshen
-from cortex.operations.find.hits import Hit, hit
-from cortex.operations.find.note_ranks import candidates, ranked
-from cortex.operations.find.project_context import names_of, project_here
-from cortex.operations.find.spans import checked
-from cortex.operations.plan.actions import IS_TO_DO
+from cortex.index.catalogue import NoteMetadata, NoteRow
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
+from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.find.spans import check_number
+from cortex.operations.plan.actions import IS_TO_DO_SQL
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
-MOST = 100
+MAX_RESULTS = 100
 # Seed 001's and engram's: how many of each, and how long.
-_SESSIONS, _SESSION_LIMIT = 5, 100
-_PROMPTS, _PROMPT_LIMIT = 5, 120
-_TITLE_LIMIT = 120
+_MAX_SESSIONS, _MAX_SESSION_CHARS = 5, 100
+_MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
+_MAX_TITLE_CHARS = 120
 
 
-class SessionLine(NamedTuple):
+class RecentSession(NamedTuple):
     """A session in a line."""
 
     id: str
@@ -42,7 +42,7 @@ class SessionLine(NamedTuple):
     summary: str
 
 
-class Prompt(NamedTuple):
+class RecentPrompt(NamedTuple):
     """What somebody asked."""
 
     id: str
@@ -51,7 +51,7 @@ class Prompt(NamedTuple):
     text: str
 
 
-class Figures(NamedTuple):
+class ProjectCounts(NamedTuple):
     """The project in numbers."""
 
     records: int
@@ -60,21 +60,21 @@ class Figures(NamedTuple):
     open_actions: int
 
 
-class Context(NamedTuple):
+class ContextResult(NamedTuple):
     """A page of what one has to know to go on."""
 
     project: str
     branch: str
-    sessions: tuple[SessionLine, ...]  # newest first
-    prompts: tuple[Prompt, ...]  # newest first
+    sessions: tuple[RecentSession, ...]  # newest first
+    prompts: tuple[RecentPrompt, ...]  # newest first
     records: tuple[Hit, ...]  # what matters most first
-    figures: Figures
+    figures: ProjectCounts
     problems: tuple[Problem, ...]
 
 
 def context(
     vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
-) -> Context:
+) -> ContextResult:
     """Say where work stood: five sessions, five prompts, the records that matter most.
 
     Records come by their rank, in which those of the branch come forward. In a folder without a project, of all projects.
@@ -86,89 +86,99 @@ def context(
     Example: cortex context
     Example: cortex context --project cortex --branch main --json
     """
-    checked(number, MOST, "cortex context -n 20")
-    project = project_here(vault, caller, project)
+    check_number(number, MAX_RESULTS, "cortex context -n 20")
+    project = resolve_project(vault, caller, project)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
-    problems = freshen(vault, caller)
-    names = names_of(vault, project) if project else []
+    problems = ensure_fresh(vault, caller)
+    names = project_names(vault, project) if project else []
 
-    def asked(now: Views) -> tuple[list[Row], list[tuple[Row, str]], tuple[Hit, ...], Figures]:
+    def asked(
+        now: IndexSession,
+    ) -> tuple[list[NoteRow], list[tuple[NoteRow, str]], tuple[Hit, ...], ProjectCounts]:
         where, values = (
             (f"project IN ({','.join('?' * len(names))})", names) if project else ("1", [])
         )
         held = list(
             now.catalogue.rows(
                 f"{where} AND type = 'session' AND tier < 2 ORDER BY date DESC, path LIMIT ?",
-                (*values, _SESSIONS),
+                (*values, _MAX_SESSIONS),
             )
         )
-        asked_ = now.catalogue.asked(
+        asked_ = now.catalogue.select(
             f"SELECT number, session FROM note WHERE {where} AND type = 'prompt' AND tier = 2 ORDER BY id DESC LIMIT ?",
-            (*values, _PROMPTS),
+            (*values, _MAX_PROMPTS),
         )
         named = dict(asked_)
-        rows = now.catalogue.numbered(named)
+        rows = now.catalogue.rows_by_number(named)
         prompts = [(rows[one], named[one]) for one in named]
         records = f"{where} AND tier = 0 AND type != 'session' AND id != CAST(path AS TEXT)"
-        figures = _figures(now, where, records, values)
-        best = ranked(
-            vault, now, caller, candidates(vault, now, records, values, figures.records), branch
+        figures = _count_notes(now, where, records, values)
+        best = rank_notes(
+            vault,
+            now,
+            caller,
+            select_for_ranking(vault, now, records, values, figures.records),
+            branch,
         )[:number]
-        return held, prompts, tuple(_titled(vault, one, rank) for one, rank in best), figures
+        return held, prompts, tuple(_short_hit(vault, one, rank) for one, rank in best), figures
 
-    held, prompts, records, figures = look(vault, caller.progress, asked)
-    access_log.mark(vault, caller, "context", [one.id for one in records])
-    lines = tuple(_session(vault, row) for row in held)
-    return Context(
+    held, prompts, records, figures = query_index(vault, caller.progress, asked)
+    access_log.append(vault, caller, "context", [one.id for one in records])
+    lines = tuple(_recent_session(vault, row) for row in held)
+    return ContextResult(
         project,
         branch,
         lines,
-        tuple(_prompt(vault, row, session) for row, session in prompts),
+        tuple(_recent_prompt(vault, row, session) for row, session in prompts),
         records,
         figures,
         tuple(problems),
     )
 
 
-def _titled(vault: Vault, one: Standing, rank: float) -> Hit:
-    return hit(vault, one, rank)._replace(title=shorten(one.title, _TITLE_LIMIT))
+def _short_hit(vault: Vault, one: NoteMetadata, rank: float) -> Hit:
+    return build_hit(vault, one, rank)._replace(title=shorten(one.title, _MAX_TITLE_CHARS))
 
 
-def _figures(now: Views, where: str, records: str, values: Sequence[object]) -> Figures:
+def _count_notes(
+    now: IndexSession, where: str, records: str, values: Sequence[object]
+) -> ProjectCounts:
     def count(condition: str) -> int:
         return int(
-            next(now.catalogue.asked(f"SELECT count(*) FROM note WHERE {condition}", values))[0]
+            next(now.catalogue.select(f"SELECT count(*) FROM note WHERE {condition}", values))[0]
         )
 
-    return Figures(
+    return ProjectCounts(
         records=count(records),
         sessions=count(f"{where} AND type = 'session' AND tier < 2"),
         prompts=count(f"{where} AND type = 'prompt' AND tier = 2"),
-        open_actions=count(f"{where} AND {IS_TO_DO}"),
+        open_actions=count(f"{where} AND {IS_TO_DO_SQL}"),
     )
 
 
-def _session(vault: Vault, row: Row) -> SessionLine:
-    note = read(_held(vault, row))
-    told = list(sessions.turns(note))
-    said = sessions.gist(sessions.summary_of(note), _SESSION_LIMIT) or (
-        shorten(told[-1].gist, _SESSION_LIMIT) if told else ""
+def _recent_session(vault: Vault, row: NoteRow) -> RecentSession:
+    note = read(_read_bytes(vault, row))
+    told = list(sessions.event_lines(note))
+    said = sessions.excerpt(sessions.summary_of(note), _MAX_SESSION_CHARS) or (
+        shorten(told[-1].excerpt, _MAX_SESSION_CHARS) if told else ""
     )
-    at = events.time_of(told[-1].id) if told else row.created
-    return SessionLine(row.id, row.path, shorten(row.title, _TITLE_LIMIT), row.status, at, said)
+    at = events.time_of_id(told[-1].id) if told else row.created
+    return RecentSession(
+        row.id, row.path, shorten(row.title, _MAX_TITLE_CHARS), row.status, at, said
+    )
 
 
-def _prompt(vault: Vault, row: Row, session: str) -> Prompt:
-    text = events.raw_content(decoded(read(_held(vault, row)).body)) or ""
-    return Prompt(
+def _recent_prompt(vault: Vault, row: NoteRow, session: str) -> RecentPrompt:
+    text = events.raw_content(decode_text(read(_read_bytes(vault, row)).body)) or ""
+    return RecentPrompt(
         row.id,
-        events.time_of(row.id) if events.is_event_id(row.id) else row.created,
+        events.time_of_id(row.id) if events.is_event_id(row.id) else row.created,
         session,
-        shorten(text, _PROMPT_LIMIT),
+        shorten(text, _MAX_PROMPT_CHARS),
     )
 
 
-def _held(vault: Vault, row: Row) -> bytes:
+def _read_bytes(vault: Vault, row: NoteRow) -> bytes:
     try:
         return files.read(vault.root, row.path, MAX_NOTE_BYTES)
     except (CortexError, OSError):

@@ -9,94 +9,101 @@ import os
 import stat
 from contextlib import suppress
 
-from cortex.core.model.problem import Conflict, CortexError, Invalid, NotFound
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.templates import template
+from cortex.vault.templates import read_template
 
-RULES = ".claude/rules"
-BRIEFING, MEMORY, AGENTS = f"{RULES}/cortex-briefing.md", f"{RULES}/cortex-memory.md", "AGENTS.md"
-WAYS = ("rules", "agents", "none")
-BEGIN, END = "<!-- cortex:begin -->", "<!-- cortex:end -->"
-_OURS = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
-_NOTE = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
+RULES_DIR = ".claude/rules"
+BRIEFING_FILE, MEMORY_FILE, AGENTS_FILE = (
+    f"{RULES_DIR}/cortex-briefing.md",
+    f"{RULES_DIR}/cortex-memory.md",
+    "AGENTS.md",
+)
+TARGETS = ("rules", "agents", "none")
+BEGIN_MARK, END_MARK = "<!-- cortex:begin -->", "<!-- cortex:end -->"
+_FILE_HEADER = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
+_BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
 # What was put above the block, so that it can be taken away: the line ends, or the file itself.
-_ABOVE = {
+_ADDED_ABOVE = {
     "": "",
     "1": ", and the line end above",
     "2": ", and the two line ends above",
     "file": ", and the file",
 }
-_LARGEST = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
+_MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
-def deliver(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
+def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
     """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `Conflict` for a file in the way
     that Cortex did not write, `Invalid` for markers that do not match."""
-    if way not in WAYS:
-        raise Invalid(
+    if way not in TARGETS:
+        raise InvalidInputError(
             f"there is no way {way!r} into which a briefing goes",
             "cortex brief --into rules, agents or none",
         )
-    root = root_of(vault, cwd)
+    root = project_root(vault, cwd)
     if way == "rules":
         return tuple(
             path
-            for path, body in ((BRIEFING, text), (MEMORY, template("agent/memory.md")))
-            if _rule(root, path, body)
+            for path, body in (
+                (BRIEFING_FILE, text),
+                (MEMORY_FILE, read_template("agent/memory.md")),
+            )
+            if _write_rule_file(root, path, body)
         )
-    held = _held(root, AGENTS)
-    after = with_block(held, text)
+    held = _read_file(root, AGENTS_FILE)
+    after = insert_block(held, text)
     if after == held:
         return ()
-    _put(root, AGENTS, held, after)
-    return (AGENTS,)
+    _write_file(root, AGENTS_FILE, held, after)
+    return (AGENTS_FILE,)
 
 
-def withdraw(vault: Vault, cwd: str) -> tuple[str, ...]:
+def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
     """Take away what `deliver` put there, and the folders that are empty then; answers what changed."""
-    root = root_of(vault, cwd)
+    root = project_root(vault, cwd)
     changed = []
-    for path in (BRIEFING, MEMORY):
-        held = _held(root, path)
-        if held is not None and held.startswith(_OURS.encode()):
+    for path in (BRIEFING_FILE, MEMORY_FILE):
+        held = _read_file(root, path)
+        if held is not None and held.startswith(_FILE_HEADER.encode()):
             files.remove(root, path)
             changed.append(path)
-    for folder in (RULES, os.path.dirname(RULES)) if changed else ():
+    for folder in (RULES_DIR, os.path.dirname(RULES_DIR)) if changed else ():
         with suppress(OSError):  # something else is in it
             os.rmdir(os.path.join(root, folder))
-    held = _held(root, AGENTS)
-    after = without_block(held) if held is not None else None
+    held = _read_file(root, AGENTS_FILE)
+    after = remove_block(held) if held is not None else None
     if held is not None and after is None:
-        files.remove(root, AGENTS)
-        changed.append(AGENTS)
+        files.remove(root, AGENTS_FILE)
+        changed.append(AGENTS_FILE)
     elif held is not None and after is not None and after != held:
-        _put(root, AGENTS, held, after)
-        changed.append(AGENTS)
+        _write_file(root, AGENTS_FILE, held, after)
+        changed.append(AGENTS_FILE)
     return tuple(changed)
 
 
-def root_of(vault: Vault, cwd: str) -> str:
+def project_root(vault: Vault, cwd: str) -> str:
     """The folder of the project around `cwd`. `Invalid` where that is the vault itself: its notes are read by no host."""
-    git = checkout.git_folder(cwd)
+    git = checkout.find_repository(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
-        raise Invalid(
+        raise InvalidInputError(
             f"{root} is the vault, not a project",
             "run this in the folder of the project that works with it",
         )
     return root
 
 
-def with_block(held: bytes | None, text: str) -> bytes:
+def insert_block(held: bytes | None, text: str) -> bytes:
     """A file with the block that holds `text`: in the place of the one that it has, else at its end. Every other byte stays."""
-    place = _block(held or b"")
-    eol = _eol(held or b"")
+    place = _find_block(held or b"")
+    eol = _line_ending(held or b"")
     if held is None:
         above = "file"
     elif place:
-        above = _above(held[place[0] : place[1]])
+        above = _read_added_above(held[place[0] : place[1]])
     else:
         above = (
             ""
@@ -105,7 +112,14 @@ def with_block(held: bytes | None, text: str) -> bytes:
             if held.endswith(b"\n")
             else "2"
         )
-    lines = [BEGIN, _NOTE.format(_ABOVE[above]), "", *_broken(text).splitlines(), "", END]
+    lines = [
+        BEGIN_MARK,
+        _BLOCK_HEADER.format(_ADDED_ABOVE[above]),
+        "",
+        *_escape_comment_marks(text).splitlines(),
+        "",
+        END_MARK,
+    ]
     block = eol.join(line.encode() for line in lines) + eol
     if held is None:
         return block
@@ -114,49 +128,55 @@ def with_block(held: bytes | None, text: str) -> bytes:
     return held + eol * (int(above) if above else 0) + block
 
 
-def without_block(held: bytes) -> bytes | None:
+def remove_block(held: bytes) -> bytes | None:
     """A file without its block; None when nothing is left of a file that was made for it."""
-    place = _block(held)
+    place = _find_block(held)
     if place is None:
         return held
-    above = _above(held[place[0] : place[1]])
+    above = _read_added_above(held[place[0] : place[1]])
     before, after = held[: place[0]], held[place[1] :]
     if above == "file":
         return before + after or None
     for _ in range(int(above or 0)):
-        before = before.removesuffix(_eol(held[place[0] : place[1]]))
+        before = before.removesuffix(_line_ending(held[place[0] : place[1]]))
     return before + after
 
 
-def _block(held: bytes) -> tuple[int, int] | None:
+def _find_block(held: bytes) -> tuple[int, int] | None:
     """Where the block begins and ends, its last line end included; marks in fences are an example of one. `Invalid` for a file
     whose marks do not match, with the line."""
     if held.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in held:
-        raise Invalid(f"{AGENTS} is not UTF-8", "save it as UTF-8")
+        raise InvalidInputError(f"{AGENTS_FILE} is not UTF-8", "save it as UTF-8")
     begins: list[tuple[int, int, int]] = []
     ends: list[tuple[int, int, int]] = []
     at = 0
     lines = held.splitlines(keepends=True)
-    fenced = _fenced(lines)
+    fenced = _fenced_lines(lines)
     for number, line in enumerate(lines, start=1):
         mark = line.strip()
-        if mark in (BEGIN.encode(), END.encode()) and number not in fenced:
-            (begins if mark == BEGIN.encode() else ends).append((number, at, at + len(line)))
+        if mark in (BEGIN_MARK.encode(), END_MARK.encode()) and number not in fenced:
+            (begins if mark == BEGIN_MARK.encode() else ends).append((number, at, at + len(line)))
         at += len(line)
     if not begins and not ends:
         return None
-    hint = f"take both marks out, {BEGIN} and {END}, or put them back around one block"
-    for kind, found, other in ((BEGIN, begins, ends), (END, ends, begins)):
+    hint = f"take both marks out, {BEGIN_MARK} and {END_MARK}, or put them back around one block"
+    for kind, found, other in ((BEGIN_MARK, begins, ends), (END_MARK, ends, begins)):
         if len(found) > 1:
-            raise Invalid(f"{AGENTS}:{found[1][0]}: {kind} stands there a second time", hint)
+            raise InvalidInputError(
+                f"{AGENTS_FILE}:{found[1][0]}: {kind} stands there a second time", hint
+            )
         if not found:
-            raise Invalid(f"{AGENTS}:{other[0][0]}: the mark there has no {kind}", hint)
+            raise InvalidInputError(
+                f"{AGENTS_FILE}:{other[0][0]}: the mark there has no {kind}", hint
+            )
     if begins[0][0] > ends[0][0]:
-        raise Invalid(f"{AGENTS}:{ends[0][0]}: {END} stands before {BEGIN}", hint)
+        raise InvalidInputError(
+            f"{AGENTS_FILE}:{ends[0][0]}: {END_MARK} stands before {BEGIN_MARK}", hint
+        )
     return begins[0][1], ends[0][2]
 
 
-def _fenced(lines: list[bytes]) -> set[int]:
+def _fenced_lines(lines: list[bytes]) -> set[int]:
     """The numbers of the lines within fences. A fence that nothing ends holds nothing: what was put below it must be found again."""
     found: set[int] = set()
     begun, mark = 0, b""
@@ -171,56 +191,58 @@ def _fenced(lines: list[bytes]) -> set[int]:
     return found
 
 
-def _above(block: bytes) -> str:
+def _read_added_above(block: bytes) -> str:
     """What was put above a block, as its second line says; nothing when it says nothing that we would have written."""
     lines = block.splitlines()
     said = lines[1].decode("utf-8", "replace") if len(lines) > 1 else ""
-    return next((above for above, words in _ABOVE.items() if said == _NOTE.format(words)), "")
+    return next(
+        (above for above, words in _ADDED_ABOVE.items() if said == _BLOCK_HEADER.format(words)), ""
+    )
 
 
-def _broken(text: str) -> str:
+def _escape_comment_marks(text: str) -> str:
     """A text that cannot end the block or begin another."""
     return text.replace("<!--", "<!- -").replace("-->", "-- >")
 
 
-def _eol(held: bytes) -> bytes:
+def _line_ending(held: bytes) -> bytes:
     return b"\r\n" if b"\r\n" in held.partition(b"\n")[0] + b"\n" else b"\n"
 
 
-def _rule(root: str, path: str, text: str) -> bool:
+def _write_rule_file(root: str, path: str, text: str) -> bool:
     """Write a rule file of ours, unless it says this already."""
-    wanted = f"{_OURS}{text}".rstrip("\n").encode() + b"\n"
-    held = _held(root, path)
-    if held is not None and not held.startswith(_OURS.encode()):
-        raise Conflict(
+    wanted = f"{_FILE_HEADER}{text}".rstrip("\n").encode() + b"\n"
+    held = _read_file(root, path)
+    if held is not None and not held.startswith(_FILE_HEADER.encode()):
+        raise ConflictError(
             f"{path} is there, and cortex did not write it",
             "move it away, or give the briefing another place: cortex brief --into agents",
         )
     if held == wanted:
         return False
-    _put(root, path, held, wanted)
+    _write_file(root, path, held, wanted)
     return True
 
 
-def _held(root: str, path: str) -> bytes | None:
+def _read_file(root: str, path: str) -> bytes | None:
     """The bytes of a file of the project; None when there is none. `Invalid` for a link, or anything else that is no file."""
     try:
-        held = files.read(root, path, _LARGEST + 1)
-    except NotFound:
+        held = files.read(root, path, _MAX_BYTES + 1)
+    except NotFoundError:
         return None
-    except Invalid as error:
-        raise Invalid(
+    except InvalidInputError as error:
+        raise InvalidInputError(
             f"{path}: {error.message}",
             "cortex writes through no link: put a file in its place, or name the other way",
         ) from error
-    if len(held) > _LARGEST:
-        raise Invalid(
-            f"{path} is larger than {_LARGEST:,} bytes", "give the briefing another place"
+    if len(held) > _MAX_BYTES:
+        raise InvalidInputError(
+            f"{path} is larger than {_MAX_BYTES:,} bytes", "give the briefing another place"
         )
     return held
 
 
-def _put(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
+def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
     """Write a file of the project as a program of the project would: with the rights that the user's umask gives."""
     if held is not None:
         files.replace(root, path, wanted, held)
@@ -232,9 +254,9 @@ def _put(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
         if not files.exists(root, "/".join(folders[: end + 1]))
     ]
     try:
-        files.publish(root, path, wanted)
+        files.create(root, path, wanted)
     except FileExistsError:
-        raise Conflict(
+        raise ConflictError(
             f"{path} was made by somebody else just now", "run the command again"
         ) from None
     except OSError as error:
@@ -242,7 +264,7 @@ def _put(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
             f"{path} cannot be written: {error.strerror}",
             "make room, or check the rights of the folder",
         ) from error
-    mask = files.umask()
+    mask = files.current_umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)
         if not stat.S_ISLNK(os.lstat(full).st_mode):

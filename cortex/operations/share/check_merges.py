@@ -15,127 +15,133 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from cortex.core.merge.conflicts import (
-    BROKEN,
-    EVENT,
-    GONE,
+    DUPLICATED,
+    LOST,
     MIXED,
-    TWICE,
-    Resolved,
-    Stray,
+    UNREADABLE,
+    WRONG_EVENT,
+    MergeDamage,
+    MergeResolution,
+    find_damage,
     is_event_path,
     is_mixed_in,
     note_id,
-    strays,
 )
 from cortex.core.merge.lines import merge_lines
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
-from cortex.index.refresh import look
-from cortex.operations.share.duplicates import join
-from cortex.operations.share.misnamed_events import give_back
-from cortex.operations.share.resolve_conflicts import MergeCommit, merge_notes, merged_by
+from cortex.index.refresh import query_index
+from cortex.operations.share.duplicates import join_files
+from cortex.operations.share.misnamed_events import restore_event_text
+from cortex.operations.share.resolve_conflicts import MergeCommit, merge_notes, read_merge_commit
 from cortex.vault import files
-from cortex.vault.git import checkout, git, merging, objects
-from cortex.vault.git.merging import Commits
+from cortex.vault.git import checkout, git_cli, merging, objects
+from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-_CHECKED = "merges-checked"  # in the state folder: the commit up to which everything was looked at
-_MOST, _MOST_AT_FIRST = (
+_STATE_FILE = (
+    "merges-checked"  # in the state folder: the commit up to which everything was looked at
+)
+_MAX_MERGES, _MAX_MERGES_AT_FIRST = (
     50,
     20,
 )  # merges in one pass, the newest; more come at once only with a long history of somebody else's
-_OURS = "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
-_SECONDS = 30.0  # for a look through the history
+_SYNC_SUBJECT_PREFIX = (
+    "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
+)
+_TIMEOUT_SECONDS = 30.0  # for a look through the history
 
 
-class Wrong(NamedTuple):
+class DamagingCommit(NamedTuple):
     """A stray and the commit in which it is one."""
 
-    stray: Stray
+    damage: MergeDamage
     commit: str
 
 
-def check_merges(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
+def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
     """Put right what merges since the last call have lost or mixed, in the work tree. What somebody has changed since stays.
     Nothing while git is in the middle of something."""
     root = vault.root
-    place = checkout.git_folder(root)
-    if place is None or checkout.under_way(root):
+    place = checkout.find_repository(root)
+    if place is None or checkout.operation_in_progress(root):
         return [], []
     log = os.path.join(place[1], "logs", "HEAD")
-    stamp = _stamp(log)
-    last, last_stamp = _read(vault)
+    stamp = _file_stamp(log)
+    last, last_stamp = _read_state(vault)
     if stamp and stamp == last_stamp:
         return [], []
-    head = git.head(root)
+    head = git_cli.head_commit(root)
     if not head:  # before the first commit
         return [], []
-    resolved: list[Resolved] = []
+    resolved: list[MergeResolution] = []
     problems: list[Problem] = []
-    for wrong in _all_wrong(root, last, head) if last != head else ():
+    for wrong in _find_all_damage(root, last, head) if last != head else ():
         try:
-            done, problem = _put_right(vault, caller, wrong)
+            done, problem = _repair_damage(vault, caller, wrong)
         except (CortexError, OSError) as error:
             return resolved, [
                 *problems,
                 Problem(
-                    wrong.stray.path,
+                    wrong.damage.path,
                     f"was mixed up by a merge and is not put right yet: {error}",
                     "cortex heal",
                 ),
             ]
         resolved += [done] if done else []
         problems += [problem] if problem else []
-    _write(vault, head, stamp)
+    _write_state(vault, head, stamp)
     return resolved, problems
 
 
-def _all_wrong(root: str, last: str, head: str) -> list[Wrong]:
+def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
     """What is wrong in the merges and copied commits since HEAD was `last`; of a clone that was never looked at, in the newest."""
     found = []
     since = (
-        (f"--max-count={_MOST}", head, f"^{last}")
+        (f"--max-count={_MAX_MERGES}", head, f"^{last}")
         if last
-        else (f"--max-count={_MOST_AT_FIRST}", head)
+        else (f"--max-count={_MAX_MERGES_AT_FIRST}", head)
     )
-    listed = git.attempt(
-        root, ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"], timeout=_SECONDS
+    listed = git_cli.run_unchecked(
+        root,
+        ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"],
+        timeout=_TIMEOUT_SECONDS,
     )
-    lines = listed.output.decode("utf-8", "replace").splitlines()
+    lines = listed.stdout.decode("utf-8", "replace").splitlines()
     for parents, subject in zip(lines[::2], lines[1::2], strict=False):
         commit, *sides = parents.removeprefix("commit ").split()
-        if len(sides) == 2 and not subject.startswith(_OURS):
-            found += _wrong(root, merging.between(root, *sides), commit)
-    for commits, result in _copied(root, *since):
-        found += _wrong(root, commits, result)
+        if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
+            found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
+    for commits, result in _copied_commits(root, *since):
+        found += _find_merge_damage(root, commits, result)
     return found
 
 
-def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
+def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[DamagingCommit]:
     """The strays of one merge that are git's doing, and not what a person decided."""
     try:
-        merged = merged_by(root, commits, result)
+        merged = read_merge_commit(root, commits, result)
     except CortexError:  # a commit without parents, or one that a shallow clone does not have
         return []
     if merged is None or merged.is_ours:  # as `git merge -s ours` makes it
         return []
-    found = strays(merged.sides, merged.result, merge_notes)
-    gone = [stray for stray in found if stray.kind == GONE]
+    found = find_damage(merged.sides, merged.result, merge_notes)
+    gone = [stray for stray in found if stray.kind == LOST]
     pairs = [
         (one, other)
         for one in gone
         for other in found
         if other.kind == MIXED
-        and is_mixed_in(one, other, merged.sides.base, _result_of(other, merged))
+        and is_mixed_in(one, other, merged.sides.base, _merged_text(other, merged))
     ]
     sure = {id(stray) for pair in pairs for stray in pair} | {
         id(one) for one in gone if one.path in merged.result
     }
     if any(id(one) not in sure for one in gone):
-        renamed = _renamed(root, commits)
+        renamed = _renamed_paths(root, commits)
         sure |= {
             id(one)
             for one in gone
@@ -147,13 +153,13 @@ def _wrong(root: str, commits: Commits, result: str) -> list[Wrong]:
             }
         }
     return [
-        Wrong(stray, result)
+        DamagingCommit(stray, result)
         for stray in found
-        if stray.kind in (EVENT, TWICE, BROKEN) or id(stray) in sure
+        if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
     ]
 
 
-def _renamed(root: str, commits: Commits) -> set[str]:
+def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
     """The paths that git takes for renamed on one of the sides. Of a note there nobody was asked whether it should go."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
@@ -168,26 +174,26 @@ def _renamed(root: str, commits: Commits) -> set[str]:
             commits.bases[0],
             side,
         ]
-        names = git.attempt(root, words, timeout=_SECONDS).output.split(
+        names = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout.split(
             b"\0"
         )  # status, old name, new name, and so on
         found |= {os.fsdecode(name) for name in names[1::3]}
     return found
 
 
-def _result_of(stray: Stray, merged: MergeCommit) -> bytes:
+def _merged_text(stray: MergeDamage, merged: MergeCommit) -> bytes:
     """The text that a merge gave to a note that it mixed with another."""
     if stray.id:
         return next((data for data in merged.result.values() if note_id(data) == stray.id), b"")
     return merged.result.get(stray.path, b"")
 
 
-def _put_right(
-    vault: Vault, caller: Caller, wrong: Wrong
-) -> tuple[Resolved | None, Problem | None]:
+def _repair_damage(
+    vault: Vault, caller: Caller, wrong: DamagingCommit
+) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
-    stray = wrong.stray
-    there = look(
+    stray = wrong.damage
+    there = query_index(
         vault,
         caller.progress,
         lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))],
@@ -196,20 +202,22 @@ def _put_right(
     there = [
         path
         for path in there
-        if is_event_path(path) == (stray.kind == EVENT) and files.exists(vault.root, path)
+        if is_event_path(path) == (stray.kind == WRONG_EVENT) and files.exists(vault.root, path)
     ]
-    if stray.kind == TWICE:
-        return (join(vault, caller, *there) if len(there) > 1 else None), None
-    if stray.kind in (MIXED, BROKEN):
-        return _unmixed(vault.root, wrong)
-    if stray.kind == EVENT:
+    if stray.kind == DUPLICATED:
+        return (join_files(vault, caller, *there) if len(there) > 1 else None), None
+    if stray.kind in (MIXED, UNREADABLE):
+        return _restore_own_text(vault.root, wrong)
+    if stray.kind == WRONG_EVENT:
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
-    return (None if there else _back(vault.root, wrong)), None
+    return (None if there else _restore_lost_note(vault.root, wrong)), None
 
 
-def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
+def _restore_own_text(
+    root: str, wrong: DamagingCommit
+) -> tuple[MergeResolution | None, Problem | None]:
     """Give a note its own text back, with what was changed in it since the merge."""
-    stray = wrong.stray
+    stray = wrong.damage
     now = (
         files.read(root, stray.path).replace(b"\r\n", b"\n")
         if files.exists(root, stray.path)
@@ -217,7 +225,7 @@ def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
     )
     if now is None or now == stray.data:
         return None, None
-    mixed = objects.text_at(root, wrong.commit, stray.path)
+    mixed = objects.read_at_revision(root, wrong.commit, stray.path)
     if mixed is None or note_id(mixed) != stray.id:
         return None, Problem(
             stray.path,
@@ -225,44 +233,44 @@ def _unmixed(root: str, wrong: Wrong) -> tuple[Resolved | None, Problem | None]:
             f"cortex history {stray.id}",
         )
     mixed = mixed.replace(b"\r\n", b"\n")
-    own = stray.data if now == mixed else _without(mixed, now, stray.data)
+    own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
     files.replace(root, stray.path, own, files.read(root, stray.path))
     what = (
         "mixed it with another note; its own text is back"
         if stray.kind == MIXED
         else "merged its fields line by line; they are merged one by one"
     )
-    return Resolved(stray.path, f"git had {what}"), None
+    return MergeResolution(stray.path, f"git had {what}"), None
 
 
-def _without(mixed: bytes, now: bytes, own: bytes) -> bytes:
+def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:
     """What a note says now, without what a merge has mixed into it. Never a conflict: what is taken out belongs to another note."""
-    heads, bodies = zip(*(_parts(text) for text in (mixed, now, own)), strict=True)
+    heads, bodies = zip(*(_split_frontmatter(text) for text in (mixed, now, own)), strict=True)
     head, _ = merge_notes(*heads)
     return head + b"".join(merge_lines(*(body.splitlines(keepends=True) for body in bodies)))
 
 
-def _parts(data: bytes) -> tuple[bytes, bytes]:
+def _split_frontmatter(data: bytes) -> tuple[bytes, bytes]:
     """A note's frontmatter with its fences, and what is behind it."""
     body = notes.read(data).body
     return data[: len(data) - len(body)], body
 
 
-def _back(root: str, wrong: Wrong) -> Resolved | None:
+def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | None:
     """Write a note or event that a merge has lost, unless somebody has done so since and deleted it again."""
-    stray, path = wrong.stray, wrong.stray.path
-    if git.attempt(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).output:
+    stray, path = wrong.damage, wrong.damage.path
+    if git_cli.run_unchecked(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).stdout:
         return None
     if files.exists(root, path) and note_id(files.read(root, path)) == stray.id:
         return None
-    if files.exists(root, path) and stray.kind == EVENT:
-        give_back(root, path, stray.data)
+    if files.exists(root, path) and stray.kind == WRONG_EVENT:
+        restore_event_text(root, path, stray.data)
     else:
         path = free_path(root, path, stray.data)
-        files.publish(root, path, stray.data)
-    return Resolved(
+        files.create(root, path, stray.data)
+    return MergeResolution(
         path,
-        f"git had taken it for another {'event' if stray.kind == EVENT else 'note'}; it is back",
+        f"git had taken it for another {'event' if stray.kind == WRONG_EVENT else 'note'}; it is back",
     )
 
 
@@ -273,31 +281,35 @@ def free_path(root: str, path: str, data: bytes) -> str:
     return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
-def _copied(root: str, *since: str) -> list[tuple[Commits, str]]:
+def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
     """The new commits that somebody has picked, rebased or applied from others, here or elsewhere, as long as these are known:
     what was merged, and the commit. A commit that was only amended is none."""
-    new = _listed(root, *since)
+    new = _list_plain_commits(root, *since)
     if not new:
         return []
-    oldest = f"--max-age={min(int(one.written) for one in new)}"
+    oldest = f"--max-age={min(int(one.author_time) for one in new)}"
     known: defaultdict[tuple[str, str], list[_PlainCommit]] = defaultdict(list)
-    for one in sorted(_listed(root, "--all", "--reflog", oldest), key=lambda one: int(one.made)):
-        known[one.written, one.what].append(one)
+    for one in sorted(
+        _list_plain_commits(root, "--all", "--reflog", oldest), key=lambda one: int(one.commit_time)
+    ):
+        known[one.author_time, one.author_and_subject].append(one)
     merged: set[str] = set()
     found = []
     for copy in new:
         same = [
             one
-            for one in known[copy.written, copy.what]
-            if one.id != copy.id and one.parent != copy.parent and int(one.made) <= int(copy.made)
+            for one in known[copy.author_time, copy.author_and_subject]
+            if one.id != copy.id
+            and one.parent != copy.parent
+            and int(one.commit_time) <= int(copy.commit_time)
         ]
         if (
             len(same) > 1
         ):  # made in the same second with the same words: one that a rebase has left behind comes first
-            merged = merged or {one.id for one in _listed(root, "HEAD", oldest)}
+            merged = merged or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
             same.sort(key=lambda one: one.id in merged)
         if same:
-            found.append((Commits((same[0].parent,), copy.parent, same[0].id), copy.id))
+            found.append((MergeRevisions((same[0].parent,), copy.parent, same[0].id), copy.id))
     return found
 
 
@@ -306,12 +318,12 @@ class _PlainCommit(NamedTuple):
 
     id: str
     parent: str
-    written: str  # seconds since the epoch; a copy keeps them
-    made: str  # the same of the commit itself
-    what: str  # author and subject; a copy keeps them
+    author_time: str  # seconds since the epoch; a copy keeps them
+    commit_time: str  # the same of the commit itself
+    author_and_subject: str  # author and subject; a copy keeps them
 
 
-def _listed(root: str, *revisions: str) -> list[_PlainCommit]:
+def _list_plain_commits(root: str, *revisions: str) -> list[_PlainCommit]:
     """The commits with one parent, the newest first."""
     words = [
         "log",
@@ -321,14 +333,14 @@ def _listed(root: str, *revisions: str) -> list[_PlainCommit]:
         *revisions,
         "--",
     ]
-    listed = git.attempt(root, words, timeout=_SECONDS)
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS)
     return [
         _PlainCommit(*line.split(" ", 4))
-        for line in listed.output.decode("utf-8", "replace").splitlines()
+        for line in listed.stdout.decode("utf-8", "replace").splitlines()
     ]
 
 
-def _stamp(path: str) -> str:
+def _file_stamp(path: str) -> str:
     """Changes with the file; empty when there is none."""
     try:
         status = os.lstat(path)
@@ -337,10 +349,10 @@ def _stamp(path: str) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
-def _read(vault: Vault) -> tuple[str, str]:
+def _read_state(vault: Vault) -> tuple[str, str]:
     """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
     commit, _, stamp = (
-        store.read(os.path.join(vault.state(), _CHECKED), 200)
+        store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
         .decode("ascii", "replace")
         .strip()
         .partition(" ")
@@ -348,5 +360,5 @@ def _read(vault: Vault) -> tuple[str, str]:
     return commit, stamp
 
 
-def _write(vault: Vault, commit: str, stamp: str) -> None:
-    store.replace(os.path.join(vault.state(), _CHECKED), f"{commit} {stamp}\n".encode())
+def _write_state(vault: Vault, commit: str, stamp: str) -> None:
+    store.replace(os.path.join(vault.state_folder(), _STATE_FILE), f"{commit} {stamp}\n".encode())

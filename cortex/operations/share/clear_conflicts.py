@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from cortex.core.merge.conflicts import CONFLICTS, Resolved, conflicts, without_conflicts
+from cortex.core.merge.conflicts import (
+    CONFLICTS_KEY,
+    MergeResolution,
+    marked_conflicts,
+    without_conflicts_field,
+)
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
-from cortex.index.refresh import look
+from cortex.index.refresh import query_index
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
 
-def clear_conflicts(vault: Vault, caller: Caller) -> list[Resolved]:
+def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Take the field out of every note that it says has a conflict in its text alone, and whose text has none."""
     done = []
-    for path in look(
+    for path in query_index(
         vault,
         caller.progress,
-        lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS in one.hint],
+        lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS_KEY in one.hint],
         words=False,
     ):
         before = files.read(vault.root, path)
-        after = without_conflicts(before)
+        after = without_conflicts_field(before)
         if after != before and _is_resolved(before):
             files.replace(vault.root, path, after, before)
-            done.append(Resolved(path, f"has no markers left; {CONFLICTS} is gone"))
+            done.append(MergeResolution(path, f"has no markers left; {CONFLICTS_KEY} is gone"))
     return done
 
 
 def _is_resolved(data: bytes) -> bool:
-    named = notes.read(data).fields.get(CONFLICTS)
+    named = notes.read(data).fields.get(CONFLICTS_KEY)
     only_text = isinstance(named, list) and all(
         isinstance(one, dict) and one.get("field") == "body" for one in named
     )
-    return only_text and not conflicts(data)
+    return only_text and not marked_conflicts(data)

@@ -5,29 +5,29 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 
-from cortex.core.merge.conflicts import Resolved, is_ours, standing_path
+from cortex.core.merge.conflicts import MergeResolution, is_cortex_note, preferred_path
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, CortexError
+from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import Catalogue
-from cortex.index.refresh import look
-from cortex.operations.records.preserve_text import keep_text
+from cortex.index.refresh import query_index
+from cortex.operations.records.preserve_text import preserve_text
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.vault import files
 from cortex.vault.git import objects
-from cortex.vault.git.change_marker import forget
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
-_MOST = 200  # ids in one pass; more are left to the next
+_MAX_IDS = 200  # ids in one pass; more are left to the next
 
 
-def join_grown_apart(vault: Vault, caller: Caller) -> list[Resolved]:
+def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Join two files of one record or session of which each names an event that the other does not know: it was begun on two
     clones, and moved on one before they heard of each other. A copy that somebody has made names no such event, and stays."""
 
     def pairs(catalogue: Catalogue) -> Iterator[tuple[str, ...]]:
-        for rows in _twice(catalogue):
+        for rows in _files_by_duplicate_id(catalogue):
             for place, (path, events) in enumerate(rows):
                 other = next(
                     (
@@ -41,69 +41,73 @@ def join_grown_apart(vault: Vault, caller: Caller) -> list[Resolved]:
                     yield path, other
                     break  # a third waits for the next pass
 
-    return _join_all(
-        vault, caller, look(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
+    return _join_groups(
+        vault, caller, query_index(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
     )
 
 
-def join_same_ids(vault: Vault, caller: Caller) -> list[Resolved]:
+def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Join the files of every record or session whose id stands in more than one."""
-    found = look(
+    found = query_index(
         vault,
         caller.progress,
-        lambda now: [tuple(path for path, _ in rows) for rows in _twice(now.catalogue)],
+        lambda now: [
+            tuple(path for path, _ in rows) for rows in _files_by_duplicate_id(now.catalogue)
+        ],
     )
-    return _join_all(vault, caller, found)
+    return _join_groups(vault, caller, found)
 
 
-def join(vault: Vault, caller: Caller, *paths: str) -> Resolved | None:
+def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | None:
     """Make one file of several files of one record, with what all of them say; what both changed in one line stands between
     conflict markers. Of a topic the last text stands; another one that git does not have becomes an event. None when they are not
     of one record, or cannot be read: in notes of a person's own an id means what they like."""
     with record_lock(vault):
         texts = {path: files.read(vault.root, path) for path in paths}
-        ids = {notes.parse(data, path).get("id") for path, data in texts.items()}
+        ids = {notes.read_strict(data, path).get("id") for path, data in texts.items()}
         if (
             len(ids) != 1
             or len(texts) < 2
-            or not all(is_ours(path, data) for path, data in texts.items())
+            or not all(is_cortex_note(path, data) for path, data in texts.items())
         ):
             return None
-        kept = standing_path(ids.pop(), texts)
+        kept = preferred_path(ids.pop(), texts)
         others = sorted(path for path in texts if path != kept)
         data = texts[kept]
         for path in others:
-            base = _common_text(vault.root, (kept, data), (path, texts[path]))
+            base = _merge_base_text(vault.root, (kept, data), (path, texts[path]))
             data, _ = merge_notes(base, data, texts[path])
         if notes.read(data, kept).problems:
             return None
         said = set(data.splitlines())
         for path, text in texts.items():
-            note = notes.parse(text, path)
+            note = notes.read_strict(text, path)
             if not set(note.body.splitlines()) <= said and not same_text(
-                text, objects.text_at(vault.root, "HEAD", path)
+                text, objects.read_at_revision(vault.root, "HEAD", path)
             ):
-                named, _ = keep_text(vault, caller, note)
+                named, _ = preserve_text(vault, caller, note)
                 data, _ = merge_notes(text, data, notes.write(named))
-        forget(vault)  # a run that ends here leaves briefings to heal
+        mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         if data != texts[kept]:
             files.replace(vault.root, kept, data, texts[kept])
         for path in others:
             if files.read(vault.root, path) != texts[path]:
-                raise Conflict(
+                raise ConflictError(
                     f"{path} was changed by somebody else just now", "run the command again"
                 )
             files.remove(vault.root, path)
-    return Resolved(
+    return MergeResolution(
         kept, f"had the id of {', '.join(others)}; one file is kept, with the changes of both"
     )
 
 
-def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> list[Resolved]:
+def _join_groups(
+    vault: Vault, caller: Caller, groups: list[tuple[str, ...]]
+) -> list[MergeResolution]:
     done = []
     for paths in groups:
         try:
-            joined = join(vault, caller, *paths)
+            joined = join_files(vault, caller, *paths)
         except (CortexError, OSError):
             continue  # somebody is at work on one of them, or it cannot be read; doctor names what stays
         if joined:
@@ -111,11 +115,11 @@ def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> li
     return done
 
 
-def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
+def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     """The files of each id that stands in more than one: path and the events that it names."""
     ids = "SELECT id FROM note WHERE tier < 2 AND id != CAST(path AS TEXT) GROUP BY id HAVING count(*) > 1 ORDER BY id LIMIT ?"
     found = []
-    for (id_,) in list(catalogue.asked(ids, (_MOST,))):
+    for (id_,) in list(catalogue.select(ids, (_MAX_IDS,))):
         found.append(
             [
                 (row.path, set(row.events))
@@ -125,11 +129,11 @@ def _twice(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     return found
 
 
-def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
+def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     """The base for a merge of two files of one note, given as path and text: the latest text that both paths had in git's
     history; empty when there is none. If one file still has it and the other has a text that it was made of, as after a pick
     of an old commit, that older text: what was changed since then stays."""
-    changes = [objects.changes_of_path(root, path) for path, _ in files_of]
+    changes = [objects.list_blob_changes(root, path) for path, _ in files_of]
     seen = [[new for _, new in steps if new] for steps in changes]
     blob = next((blob for blob in seen[0] if blob in seen[1]), "")
     if not blob:
@@ -138,15 +142,19 @@ def _common_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     for old, new in itertools.chain(*changes):
         if old and new:
             made_of.setdefault(new, set()).add(old)
-    older = [each for each in _ancestors(made_of, blob) if blob not in _ancestors(made_of, each)]
-    texts = objects.blobs(root, [blob, *older])
+    older = [
+        each
+        for each in _ancestor_blobs(made_of, blob)
+        if blob not in _ancestor_blobs(made_of, each)
+    ]
+    texts = objects.read_blobs(root, [blob, *older])
     now = [data for _, data in files_of]
     if texts.get(blob) not in now:
         return texts.get(blob, b"")
     return next((data for data in now if data in [texts.get(each) for each in older]), texts[blob])
 
 
-def _ancestors(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
+def _ancestor_blobs(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
     """All blobs that a blob came from by changes of a file; `made_of` gives the direct ones of each."""
     found: set[str] = set()
     todo = [blob]

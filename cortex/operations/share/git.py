@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Invalid, NotFound, Problem
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
 
 
-class Drivers(NamedTuple):
+class GitDriversResult(NamedTuple):
     """How git merges the notes of this vault, after what was asked has been done."""
 
     action: str
@@ -21,7 +21,7 @@ class Drivers(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def git(vault: Vault, caller: Caller, action: str) -> Drivers:
+def git(vault: Vault, caller: Caller, action: str) -> GitDriversResult:
     """Register git's merge drivers for briefings and records in this clone, take them out, or show how they are.
 
     Cortex registers them by itself; once removed they stay out until install or doctor --fix. No hook is installed.
@@ -31,9 +31,9 @@ def git(vault: Vault, caller: Caller, action: str) -> Drivers:
     Example: cortex git status
     """
     del caller
-    place = checkout.git_folder(vault.root)
+    place = checkout.find_repository(vault.root)
     if place is None:
-        raise NotFound(
+        raise NotFoundError(
             f"{vault.root} is in no git repository", f"git init {vault.root} makes it one"
         )
     if action == "install":
@@ -43,10 +43,10 @@ def git(vault: Vault, caller: Caller, action: str) -> Drivers:
     elif action == "status":
         changed = False
     else:
-        raise Invalid(
+        raise InvalidInputError(
             f"cortex git knows install, remove and status, not {action!r}", "cortex git status"
         )
-    found = drivers.configured(place[2])
+    found = drivers.read_config(place[2])
     lines = tuple(
         f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items())
     )
@@ -54,4 +54,4 @@ def git(vault: Vault, caller: Caller, action: str) -> Drivers:
     attributes = next(
         (problem.message for problem in problems if problem.where == ".gitattributes"), "ok"
     )
-    return Drivers(action, changed, found.removed, lines, attributes, tuple(problems))
+    return GitDriversResult(action, changed, found.is_removed, lines, attributes, tuple(problems))

@@ -5,37 +5,37 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.merge.conflicts import is_event_path, note_id
-from cortex.core.model.event import is_event_id, path_of
+from cortex.core.model.event import event_path, is_event_id
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files, layout
 
 
-class Misnamed(NamedTuple):
+class MisnamedEvent(NamedTuple):
     """A file named after one event that holds another."""
 
     path: str
-    name: str  # the event's id that its name says
-    id: str  # the one that it holds
+    expected_id: str  # the event's id that its name says
+    actual_id: str  # the one that it holds
 
 
-def misnamed_events(catalogue: Catalogue) -> list[Misnamed]:
+def find_misnamed_events(catalogue: Catalogue) -> list[MisnamedEvent]:
     """Every such file, by path. A file without an id is not one of them: nobody can tell whose it is."""
     found = []
     for row in catalogue.rows("tier = 2 AND type != 'briefing' ORDER BY path"):
         name = row.path.rpartition("/")[2].removesuffix(".md")
         if is_event_path(row.path) and is_event_id(name) and row.id not in (name, row.path):
-            found.append(Misnamed(row.path, name, row.id))
+            found.append(MisnamedEvent(row.path, name, row.id))
     return found
 
 
-def give_back(root: str, path: str, text: bytes) -> None:
+def restore_event_text(root: str, path: str, text: bytes) -> None:
     """Write an event's own text into its file. What the file holds now, another event, is given a file of its own first if it
     has none."""
     now = files.read(root, path)
     other = note_id(now)
     if is_event_id(other) and not any(
         files.exists(root, place)
-        for place in (path_of(other), layout.pending(other), layout.failed(other))
+        for place in (event_path(other), layout.pending_path(other), layout.failed_path(other))
     ):
-        files.publish(root, path_of(other), now)
+        files.create(root, event_path(other), now)
     files.replace(root, path, text, now)

@@ -7,78 +7,79 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import (  # fmt: skip
-    Ask,
+from cortex.core.merge.conflicts import (
+    AskPerson,
     MergeContext,
+    MergeOutcome,
+    MergeResolution,
     MergeSides,
     OpenConflict,
-    Outcome,
-    Remove,
-    Resolved,
-    Unmerged,
-    Write,
-    conflicts,
-    digest,
+    RemoveFile,
+    UnmergedPath,
+    WriteFile,
     is_event_path,
-    is_named_by_id,
+    is_record_file_name,
+    marked_conflicts,
     note_id,
-    repair,
-    resolve,
+    plan_repair,
+    plan_resolution,
+    sha256_hex,
     side_of_nested,
 )
-from cortex.core.merge.record import merge_record
-from cortex.core.model.problem import Conflict, CortexError, Invalid, Problem
+from cortex.core.merge.merge_record import merge_record
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, git, merging, objects
+from cortex.vault.git import checkout, commit, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file
-from cortex.vault.git.merging import Begun, Commits
+from cortex.vault.git.merging import MergeRevisions, MergeState
 
 
-def resolve_for_person(root: str) -> tuple[tuple[Resolved, ...], tuple[Problem, ...]]:
+def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
     """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began, and leave its end to
     them: what was decided, and what waits for them."""
-    if not objects.stages(root):
+    if not objects.list_unmerged_stages(root):
         return (), ()
-    how, at = checkout.under_way(root) or "stash", git.head(root)
-    last = merging.remembered(root)
-    known = merging.begun(root) or (
+    how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
+    last = merging.load_state(root)
+    known = merging.load_in_progress(root) or (
         last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
     )
-    decided, waiting = resolve_unmerged(root, known or Begun(how, "", {}, at))
-    if not waiting and merging.begun(root) is None:
-        merging.forget(root)
+    decided, waiting = resolve_unmerged(root, known or MergeState(how, "", {}, at))
+    if not waiting and merging.load_in_progress(root) is None:
+        merging.clear_state(root)
     return tuple(dict.fromkeys(decided)), tuple(waiting)
 
 
-def recover(root: str) -> tuple[list[Resolved], list[Problem]]:
+def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Problem]]:
     """Put back what a crash in a merge or rebase of ours has taken of the work tree, and check the merge if it was made."""
-    if not merging.is_cut_off(root):
+    if not merging.is_unfinished(root):
         return [], []
-    merging.quieten(root)
-    with commit.alone(root):
-        mine = merging.remembered(root)
-        if mine is None or not merging.is_cut_off(root):  # another cortex has done it meanwhile
+    merging.wait_until_idle(root)
+    with commit.repository_lock(root):
+        mine = merging.load_state(root)
+        if mine is None or not merging.is_unfinished(root):  # another cortex has done it meanwhile
             return [], []
-        restored = merging.restore(root, mine)
-        if checkout.under_way(root):
+        restored = merging.restore_work_tree(root, mine)
+        if checkout.operation_in_progress(root):
             return restored, []
-        resolved, problems = check_own_merge(root, mine)
+        resolved, problems = verify_own_merge(root, mine)
     return [*restored, *resolved], problems
 
 
-def check_own_merge(root: str, mine: Begun) -> tuple[list[Resolved], list[Problem]]:
+def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
     """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
-    resolved: Sequence[Resolved] = ()
+    resolved: Sequence[MergeResolution] = ()
     problems: Sequence[Problem] = ()
     if (
         mine.ours
-        and git.attempt(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code == 0
+        and git_cli.run_unchecked(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code
+        == 0
     ):
         ours, theirs = (
             (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
         )
-        resolved, problems = repair_merge(root, merging.between(root, ours, theirs))
-    merging.forget(root)
+        resolved, problems = repair_merge(root, merging.revisions_between(root, ours, theirs))
+    merging.clear_state(root)
     return [*resolved], [*problems]
 
 
@@ -90,38 +91,43 @@ class MergeCommit(NamedTuple):
     is_ours: bool  # the commit holds exactly what the first side holds
 
 
-def merged_by(root: str, commits: Commits, result: str) -> MergeCommit | None:
+def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeCommit | None:
     """What a commit made of two others, with the texts of all notes that differ anywhere; None when nothing in it needs a look."""
-    versions = _versions(root, commits)
-    made = (_changed(root, commits.ours, result), _changed(root, commits.theirs, result))
-    if not _suspects(versions, made):
+    versions = _blobs_by_path(root, commits)
+    made = (
+        _changed_blobs(root, commits.ours, result),
+        _changed_blobs(root, commits.theirs, result),
+    )
+    if not _needs_inspection(versions, made):
         return None
     paths = {
         path: made[0][path][1] if path in made[0] else ours
         for path, (_, ours, _) in versions.items()
     }
     paths |= {path: new for changed in made for path, (_, new) in changed.items()}
-    text = objects.blobs(
+    text = objects.read_blobs(
         root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob]
     )
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    return MergeCommit(_sides(versions, text), tree, not made[0])
+    return MergeCommit(_build_sides(versions, text), tree, not made[0])
 
 
-def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tuple[Problem, ...]]:
+def repair_merge(
+    root: str, commits: MergeRevisions
+) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
     """See that HEAD, made by git of these commits, holds each note once and each with its own text; write what is missing to
     the work tree. What somebody has changed there since is left alone, and is a problem."""
-    merged = merged_by(root, commits, "HEAD")
+    merged = read_merge_commit(root, commits, "HEAD")
     if merged is None:
         return (), ()
-    outcome = repair(
+    outcome = plan_repair(
         merged.sides,
         merged.result,
-        MergeContext(merge=merge_notes, is_taken=lambda path: files.exists(root, path)),
+        MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
     )
     resolved, problems = list(outcome.resolved), []
     for action in outcome.actions:
-        now = _in_work_tree(root, action.path)
+        now = _read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
             problems.append(
@@ -131,10 +137,10 @@ def repair_merge(root: str, commits: Commits) -> tuple[tuple[Resolved, ...], tup
                     f"cortex history {action.path}",
                 )
             )
-        elif isinstance(action, Remove):
-            _remove(root, action.path)
+        elif isinstance(action, RemoveFile):
+            _remove_file(root, action.path)
         elif action.data is not None:
-            _write(root, action.path, action.data)
+            _write_file(root, action.path, action.data)
     return tuple(resolved), tuple(problems)
 
 
@@ -143,55 +149,59 @@ def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
     may not change is named in the note, and stops nothing."""
     try:
         merged = merge_record(base, ours, theirs, merge_file)
-    except Invalid:
+    except InvalidInputError:
         return ours, False
-    return merged.data, merged.clean or not conflicts(merged.data) - conflicts(ours) - conflicts(
-        theirs
-    )
+    return merged.data, merged.is_clean or not marked_conflicts(merged.data) - marked_conflicts(
+        ours
+    ) - marked_conflicts(theirs)
 
 
-def resolve_unmerged(root: str, mine: Begun) -> tuple[list[Resolved], list[Problem]]:
+def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
     """One pass over what is unmerged now: what was decided, and what waits for a person."""
-    stages = objects.stages(root)
+    stages = objects.list_unmerged_stages(root)
     if not stages and not mine.waiting:
         return [], []
-    unmerged, foreign = _unmerged(root, stages)
+    unmerged, foreign = _read_unmerged(root, stages)
     tracked = (
-        frozenset(git.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0"))
+        frozenset(git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0"))
         if stages
         else frozenset()
     )
     context = MergeContext(
-        merge=merge_notes,
-        open=mine.waiting,
-        in_work_tree={path: _in_work_tree(root, path) for path in mine.waiting},
+        merge_note=merge_notes,
+        open_conflicts=mine.waiting,
+        in_work_tree={path: _read_work_tree_file(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),
     )
-    outcome = resolve(unmerged, _sides_of(root, mine.how, stages), context)
-    left = _carry_out(root, mine, outcome)
+    outcome = plan_resolution(unmerged, _read_sides(root, mine.how, stages), context)
+    left = _apply_outcome(root, mine, outcome)
     problems = [
         Problem(
             path, "git could not merge it, and it is not in the vault", "mend it, then git add it"
         )
         for path in foreign
     ]
-    asked = [action for action in outcome.actions if isinstance(action, Ask)]
+    asked = [action for action in outcome.actions if isinstance(action, AskPerson)]
     problems += [
         Problem(
-            ask.path, _why(ask), "choose the lines to keep and delete the markers, then cortex sync"
+            ask.path,
+            _question(ask),
+            "choose the lines to keep and delete the markers, then cortex sync",
         )
         for ask in asked
     ]
-    merging.remember(root, mine._replace(waiting=left))
+    merging.save_state(root, mine._replace(waiting=left))
     return list(outcome.resolved), problems
 
 
-def _why(ask: Ask) -> str:
-    others = [path for path in ask.removes if path != ask.path]
-    return ask.why + (f" ({', '.join(others)} goes when this is mended)" if others else "")
+def _question(ask: AskPerson) -> str:
+    others = [path for path in ask.removed_paths if path != ask.path]
+    return ask.reason + (f" ({', '.join(others)} goes when this is mended)" if others else "")
 
 
-def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged], list[str]]:
+def _read_unmerged(
+    root: str, stages: Sequence[objects.UnmergedStage]
+) -> tuple[list[UnmergedPath], list[str]]:
     """The unmerged paths of the vault, and those outside it."""
     prefix = objects.prefix(root)
     plain: dict[bytes, bool] = {}
@@ -202,7 +212,7 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
         for path, is_plain in plain.items()
         if path.startswith(prefix)
     }
-    texts = objects.blobs(
+    texts = objects.read_blobs(
         root,
         [
             stage.blob
@@ -219,9 +229,9 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
         for path in own
     }
     found = [
-        Unmerged(
+        UnmergedPath(
             path,
-            _in_work_tree(root, path),
+            _read_work_tree_file(root, path),
             is_plain,
             frozenset(map(note_id, staged[path])) - {""},
             staged[path],
@@ -231,7 +241,7 @@ def _unmerged(root: str, stages: Sequence[objects.Stage]) -> tuple[list[Unmerged
     return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
 
 
-def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSides:
+def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) -> MergeSides:
     """The versions of the notes that an operation under way merges. From the commits where they are known: the stages of a
     path that git takes for a rename hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
@@ -239,14 +249,14 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
         stage for stage in stages if stage.path.startswith(prefix) and stage.mode.startswith(b"100")
     ]
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
-    events = {_name(path) for path in paths if is_event_path(path)}
-    merged = merging.commits_of(root, how) if own else None
-    versions = _versions(root, merged, paths) if merged else {}
+    events = {_file_name(path) for path in paths if is_event_path(path)}
+    merged = merging.revisions_of(root, how) if own else None
+    versions = _blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
     if made_up and (
         merged is None or how in ("stash", "am")
     ):  # unknown, or another stash than the last one
-        text = objects.blobs(root, [stage.blob for stage in own])
+        text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
                 os.fsdecode(one.path[len(prefix) :]): side_of_nested(text[one.blob], number)
@@ -256,27 +266,27 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
             for number in (1, 2, 3)
         )
         return MergeSides(
-            base, _moved_elsewhere(root, MergeSides(base, ours, theirs)) | ours, theirs
+            base, _find_moved_notes(root, MergeSides(base, ours, theirs)) | ours, theirs
         )
     wanted = {
         path: row
         for path, row in versions.items()
         if path in paths
         or (
-            _name(path) in events
+            _file_name(path) in events
             if is_event_path(path)
             else path.endswith(".md") and not path.startswith("briefings/")
         )
     }
-    sides = _sides(
-        wanted, objects.blobs(root, [blob for row in wanted.values() for blob in row if blob])
+    sides = _build_sides(
+        wanted, objects.read_blobs(root, [blob for row in wanted.values() for blob in row if blob])
     )
     if how != "stash":
         return sides
     # A stash leaves files behind that git does not know, such as the new name of a note that was moved.
     untracked = {
-        path: _in_work_tree(root, path)
-        for path in objects.untracked(root)
+        path: _read_work_tree_file(root, path)
+        for path in objects.list_untracked(root)
         if path.endswith(".md") and not is_event_path(path)
     }
     return sides._replace(
@@ -287,7 +297,7 @@ def _sides_of(root: str, how: str, stages: Sequence[objects.Stage]) -> MergeSide
     )
 
 
-def _moved_elsewhere(root: str, sides: MergeSides) -> dict[str, bytes]:
+def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
     """Where HEAD has the notes that `sides` knows of theirs alone: a patch does not say that we have moved one."""
     ids = {
         id_
@@ -299,18 +309,22 @@ def _moved_elsewhere(root: str, sides: MergeSides) -> dict[str, bytes]:
     if not ids:
         return {}
     words = [word for id_ in sorted(ids) for word in ("-e", f"id: {id_}")]
-    listed = git.attempt(
+    listed = git_cli.run_unchecked(
         root, ["grep", "-l", "-z", "-F", *words, "HEAD", "--", "."], timeout=60.0
-    ).output.split(b"\0")
+    ).stdout.split(b"\0")
     paths = [os.fsdecode(name).partition(":")[2] for name in listed if name.endswith(b".md")]
-    texts = {path: objects.text_at(root, "HEAD", path) for path in paths if not is_event_path(path)}
+    texts = {
+        path: objects.read_at_revision(root, "HEAD", path)
+        for path in paths
+        if not is_event_path(path)
+    }
     return {path: data for path, data in texts.items() if data is not None and note_id(data) in ids}
 
 
-_Row = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
+_BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
 
 
-def _sides(versions: dict[str, _Row], text: dict[str, bytes]) -> MergeSides:
+def _build_sides(versions: dict[str, _BlobTriple], text: dict[str, bytes]) -> MergeSides:
     """The three trees with the texts of these blobs."""
     trees: list[dict[str, bytes]] = [{}, {}, {}]
     for path, row in versions.items():
@@ -320,17 +334,19 @@ def _sides(versions: dict[str, _Row], text: dict[str, bytes]) -> MergeSides:
     return MergeSides(*trees)
 
 
-def _versions(root: str, merged: Commits, unmerged: Collection[str] = ()) -> dict[str, _Row]:
+def _blobs_by_path(
+    root: str, merged: MergeRevisions, unmerged: Collection[str] = ()
+) -> dict[str, _BlobTriple]:
     """The blobs of every path below the vault that differs between base and one of the sides. Of several bases, as after
     merges crosswise, that which one side left alone counts. A path that both sides have as one of the bases has it is left
     out, unless it is among the `unmerged`: git merges the bases first, and may see in them what neither side did."""
     changes = [
-        (_changed(root, base, merged.ours), _changed(root, base, merged.theirs))
+        (_changed_blobs(root, base, merged.ours), _changed_blobs(root, base, merged.theirs))
         for base in merged.bases
     ]
-    found: dict[str, _Row] = {}
+    found: dict[str, _BlobTriple] = {}
     for path in {path for pair in changes for changed in pair for path in changed}:
-        rows: list[_Row] = []
+        rows: list[_BlobTriple] = []
         for ours, theirs in changes:
             if path in ours or path in theirs:
                 was = ours[path][0] if path in ours else theirs[path][0]
@@ -348,8 +364,8 @@ def _versions(root: str, merged: Commits, unmerged: Collection[str] = ()) -> dic
     return found
 
 
-def _suspects(
-    versions: dict[str, _Row], made: tuple[dict[str, tuple[str | None, str | None]], ...]
+def _needs_inspection(
+    versions: dict[str, _BlobTriple], made: tuple[dict[str, tuple[str | None, str | None]], ...]
 ) -> bool:
     """Whether git's merge has to be looked at note by note: a path that one side alone changed came out otherwise, one that
     both changed is gone or merged of both, both sides moved a note, or one added a note whose name does not tell its id."""
@@ -363,15 +379,15 @@ def _suspects(
                 return True
         elif result != wanted or (base and ours is None and theirs is None):
             return True
-        if base is None and not is_event_path(path) and not is_named_by_id(_name(path)):
+        if base is None and not is_event_path(path) and not is_record_file_name(_file_name(path)):
             return True
     return False
 
 
-def _changed(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
+def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
     """The regular files below the vault that differ between two commits: vault path -> blob in each, None where it has none."""
     prefix = objects.prefix(root)
-    raw = git.run(
+    raw = git_cli.run(
         root,
         ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", one, other, "--", "."],
         timeout=60.0,
@@ -389,36 +405,38 @@ def _changed(root: str, one: str, other: str) -> dict[str, tuple[str | None, str
     return found
 
 
-def _carry_out(root: str, mine: Begun, outcome: Outcome) -> dict[str, OpenConflict]:
+def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[str, OpenConflict]:
     """Write, remove, tell git; answer what waits. What is left to a person is remembered before it is written, so that
     a crash between can be told from their work."""
     done: list[str] = []
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
-        if isinstance(action, Ask):
-            now = _in_work_tree(root, action.path)
+        if isinstance(action, AskPerson):
+            now = _read_work_tree_file(root, action.path)
             before = mine.waiting.get(action.path)
             if action.data is None and before is not None:
                 left[action.path] = before
             else:
                 left[action.path] = OpenConflict(
-                    digest(now), digest(now if action.data is None else action.data), action.removes
+                    sha256_hex(now),
+                    sha256_hex(now if action.data is None else action.data),
+                    action.removed_paths,
                 )
-        elif isinstance(action, Write):
-            _write(root, action.path, action.data)
+        elif isinstance(action, WriteFile):
+            _write_file(root, action.path, action.data)
             done.append(action.path)
         else:
-            _remove(root, action.path)
+            _remove_file(root, action.path)
             done.append(action.path)
-    merging.remember(root, mine._replace(waiting=left))
+    merging.save_state(root, mine._replace(waiting=left))
     for action in outcome.actions:
-        if isinstance(action, Ask) and action.data is not None:
-            _write(root, action.path, action.data)
-    merging.resolve(root, done)
+        if isinstance(action, AskPerson) and action.data is not None:
+            _write_file(root, action.path, action.data)
+    merging.mark_resolved(root, done)
     return left
 
 
-def _write(root: str, path: str, data: bytes) -> None:
+def _write_file(root: str, path: str, data: bytes) -> None:
     """Have these bytes at `path`, whatever git left there."""
     if files.exists(root, path):
         before = files.read(root, path)
@@ -426,18 +444,20 @@ def _write(root: str, path: str, data: bytes) -> None:
             files.replace(root, path, data, before)
     else:
         try:
-            files.publish(root, path, data)
+            files.create(root, path, data)
         except FileExistsError:
-            raise Conflict(f"{path} was made by somebody else just now", "cortex sync") from None
+            raise ConflictError(
+                f"{path} was made by somebody else just now", "cortex sync"
+            ) from None
 
 
-def _remove(root: str, path: str) -> None:
+def _remove_file(root: str, path: str) -> None:
     with suppress(FileNotFoundError):  # its folder went with it
         if files.exists(root, path):
             files.remove(root, path)
 
 
-def _in_work_tree(root: str, path: str) -> bytes | None:
+def _read_work_tree_file(root: str, path: str) -> bytes | None:
     """The text of a file; None when there is none, or nothing that can be read as a file."""
     try:
         return files.read(root, path)
@@ -454,5 +474,5 @@ def same_text(one: bytes | None, other: bytes | None) -> bool:
     )
 
 
-def _name(path: str) -> str:
+def _file_name(path: str) -> str:
     return path.rpartition("/")[2]

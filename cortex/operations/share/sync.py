@@ -9,31 +9,35 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import Resolved, is_record, note_id
+from cortex.core.merge.conflicts import MergeResolution, is_record, note_id
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import Conflict, CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
-from cortex.operations.share.bring_back import bring_back
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.continue_merge import MergeStep, continue_merge
-from cortex.operations.share.duplicates import join_grown_apart
-from cortex.operations.share.heal import heal, heal_by_the_way
-from cortex.operations.share.resolve_conflicts import check_own_merge, recover, resolve_for_person
+from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.heal import heal, try_heal
+from cortex.operations.share.resolve_conflicts import (
+    recover_interrupted_merge,
+    resolve_user_merge,
+    verify_own_merge,
+)
+from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, layout, settings
-from cortex.vault.git import checkout, commit, drivers, git, merging, objects, remotes
-from cortex.vault.git.commit import Change
-from cortex.vault.git.merging import Begun
+from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
+from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
-_ATTEMPTS = 6  # at a push, while others push at the same time
-_RETRIES = 3  # of a merge, when something of ours is written between its commit and it
-_FEW = 5  # notes; fewer may go unasked however small the vault
+_MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
+_MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
+_MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
-class Synced(NamedTuple):
+class SyncResult(NamedTuple):
     """What a sync did, here and there. `trouble` says what it could not do; everything done before stands."""
 
     branch: str
@@ -44,7 +48,7 @@ class Synced(NamedTuple):
     sent: int  # commits given to the remote
     unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
-    settled: tuple[Resolved, ...]  # what git could not merge, and what was decided
+    settled: tuple[MergeResolution, ...]  # what git could not merge, and what was decided
     waiting: tuple[
         Problem, ...
     ]  # what only a person can decide; the merge stays under way meanwhile
@@ -56,7 +60,7 @@ class Synced(NamedTuple):
     hint: str
 
 
-def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = False) -> Synced:
+def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = False) -> SyncResult:
     """Commit what is Cortex's, merge what others pushed, push.
 
     Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is. A note that git does
@@ -70,16 +74,16 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
     Example: cortex sync
     Example: cortex sync --no-push
     """
-    if checkout.git_folder(vault.root) is None:
-        raise Conflict(
+    if checkout.find_repository(vault.root) is None:
+        raise ConflictError(
             f"{vault.root} is in no git repository",
             f"cd {vault.root} && git init && git add . && git commit -m 'a vault'",
         )
-    with lock(os.path.join(vault.locks(), "sync.lock"), "sync"):
-        return _Sync(vault, caller, no_push=no_push, yes=yes).run()
+    with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
+        return _SyncRun(vault, caller, no_push=no_push, yes=yes).run()
 
 
-class _Stop(Exception):
+class _SyncStopped(Exception):
     """The sync ends here, with what it did so far."""
 
     def __init__(self, trouble: str, hint: str = "") -> None:
@@ -88,46 +92,50 @@ class _Stop(Exception):
         self.hint = hint
 
 
-class _Refused(_Stop):
+class _MergeRefused(_SyncStopped):
     """Git did not even begin to merge: something in the work tree is in the way."""
 
 
-class _Sync:
+class _SyncRun:
     """One sync and what it has done so far."""
 
     def __init__(self, vault: Vault, caller: Caller, *, no_push: bool, yes: bool) -> None:
         self.vault = vault
         self.root = vault.root
         self.caller = caller
-        self.yes = yes
+        self.allow_mass_removal = yes
         self.remote = ""
         self.commits: list[str] = []
         self.received = self.sent = self.unsent = 0
         self.how = self.push = ""
-        self.settled: list[Resolved] = []
+        self.resolved: list[MergeResolution] = []
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
-        self.off = not self._may_push() or no_push
-        self._uncommitted: list[Change] | None = None  # of ours; None when it is not known
+        self.is_push_off = not self._is_push_enabled() or no_push
+        self._uncommitted: list[UncommittedChange] | None = (
+            None  # of ours; None when it is not known
+        )
 
-    def run(self) -> Synced:
+    def run(self) -> SyncResult:
         trouble = hint = ""
         try:
-            self._resume()
-            self._resolve_for_person()
+            self._resume_merge()
+            self._resolve_user_merge()
             self._prepare()
             normalized = normalize(self.vault, self.caller)
             self.problems |= {problem.where: problem for problem in normalized.failed}
             self._commit()
-            self._with_the_remote()
-        except _Stop as stop:
+            self._exchange_with_remote()
+        except _SyncStopped as stop:
             trouble, hint = stop.trouble, stop.hint
-        return self._answer(trouble, hint)
+        return self._build_result(trouble, hint)
 
     def _prepare(self) -> None:
         """See that git knows our drivers, and that it sees the vault at all."""
-        if objects.top(self.root) != self.root and objects.ignored(self.root, [layout.SETTINGS]):
-            raise _Stop(
+        if objects.toplevel(self.root) != self.root and objects.filter_ignored(
+            self.root, [layout.SETTINGS_FILE]
+        ):
+            raise _SyncStopped(
                 "the repository around the vault ignores it: there is nothing to sync",
                 "git init in the vault makes it a repository of its own",
             )
@@ -138,83 +146,83 @@ class _Sync:
         except CortexError as error:  # what they would have merged is merged by us
             self.problems[".git/config"] = Problem(".git/config", error.message, error.hint)
 
-    def _answer(self, trouble: str, hint: str) -> Synced:
-        mine = commit.changes(self.root) if self._uncommitted is None else self._uncommitted
-        left = commit.others(self.root, mine) if not self.waiting else []
-        return Synced(
+    def _build_result(self, trouble: str, hint: str) -> SyncResult:
+        mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
+        left = commit.list_foreign_changes(self.root, mine) if not self.waiting else []
+        return SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received, self.how, self.sent, self.unsent, self.push,
-            tuple(dict.fromkeys(self.settled)), self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
+            tuple(dict.fromkeys(self.resolved)), self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
         )  # fmt: skip
 
-    def _may_push(self) -> bool:
+    def _is_push_enabled(self) -> bool:
         """In a repository of its own a vault is pushed unless its settings say no; inside another one only if they say so."""
         held = settings.load(self.root)
         self.problems |= {problem.where: problem for problem in held.problems}
         chosen = held.push
-        return objects.top(self.root) == self.root if chosen is None else chosen
+        return objects.toplevel(self.root) == self.root if chosen is None else chosen
 
-    def _resume(self) -> None:
+    def _resume_merge(self) -> None:
         """Go on with the merge or rebase that an earlier sync began; one that a person began is theirs."""
-        self._note(recover(self.root))
-        merging.quieten(self.root)
-        mine = merging.begun(self.root)
-        if mine is not None and merging.is_torn(self.root):
-            merging.let_go(self.root)
+        self._add_outcome(recover_interrupted_merge(self.root))
+        merging.wait_until_idle(self.root)
+        mine = merging.load_in_progress(self.root)
+        if mine is not None and merging.is_interrupted(self.root):
+            merging.quit_interrupted(self.root)
         elif mine is not None:
-            with commit.alone(self.root):
-                self._take(continue_merge(self.vault, self.caller, mine))
+            with commit.repository_lock(self.root):
+                self._add_merge_step(continue_merge(self.vault, self.caller, mine))
             self.how = self.how or mine.how
-        if not checkout.under_way(self.root):
-            if last := merging.remembered(
+        if not checkout.operation_in_progress(self.root):
+            if last := merging.load_state(
                 self.root
             ):  # ended just now, by a person, or by a kill behind the merge
-                self._note(check_own_merge(self.root, last))
-            merging.put_back(self.root)
+                self._add_outcome(verify_own_merge(self.root, last))
+            merging.restage(self.root)
 
-    def _resolve_for_person(self) -> None:
+    def _resolve_user_merge(self) -> None:
         """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began; say what is left.
         Its end is theirs."""
-        self._note(bring_back(self.vault, self.caller))
-        heal_by_the_way(self.vault, self.caller)  # pages that hold up a merge
-        with commit.alone(self.root):
-            resolved, waiting = resolve_for_person(self.root)
-        self.settled += resolved
+        self._add_outcome(restore_displaced(self.vault, self.caller))
+        try_heal(self.vault, self.caller)  # pages that hold up a merge
+        with commit.repository_lock(self.root):
+            resolved, waiting = resolve_user_merge(self.root)
+        self.resolved += resolved
         self.waiting = waiting
-        what = checkout.under_way(self.root)
+        what = checkout.operation_in_progress(self.root)
         if waiting:
-            then = f"; then {commit.closed(self.root)[1]}" if what else ""
-            raise _Stop(
-                _waits(len(waiting)),
+            then = f"; then {commit.find_blocker(self.root)[1]}" if what else ""
+            raise _SyncStopped(
+                _waiting_message(len(waiting)),
                 f"choose the lines to keep and delete the markers, then cortex sync{then}",
             )
-        if why := commit.gate(self.root):
-            hint = commit.closed(self.root)[1] or "git status"
+        if why := commit.why_blocked(self.root):
+            hint = commit.find_blocker(self.root)[1] or "git status"
             if resolved:
-                raise _Stop(why, f"everything in it is merged; {hint}; then cortex sync")
-            raise Conflict(why, hint)
+                raise _SyncStopped(why, f"everything in it is merged; {hint}; then cortex sync")
+            raise ConflictError(why, hint)
 
-    def _take(self, step: MergeStep) -> None:
+    def _add_merge_step(self, step: MergeStep) -> None:
         """Note how far settling came; stop when it needs a person."""
-        self.settled += step.resolved
+        self.resolved += step.resolved
         self.waiting = step.waiting
         if step.waiting:
-            raise _Stop(
-                _waits(len(step.waiting)),
+            raise _SyncStopped(
+                _waiting_message(len(step.waiting)),
                 "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
             )
-        if not step.done:
-            raise _Stop(step.trouble, step.hint)
+        if not step.is_concluded:
+            raise _SyncStopped(step.trouble, step.hint)
 
-    def _note(self, done: tuple[list[Resolved], list[Problem]]) -> None:
+    def _add_outcome(self, done: tuple[list[MergeResolution], list[Problem]]) -> None:
         resolved, problems = done
-        self.settled += resolved
+        self.resolved += resolved
         self.problems |= {problem.where: problem for problem in problems}
 
-    def _commit(self, more: Sequence[Change] = ()) -> None:
+    def _commit(self, more: Sequence[UncommittedChange] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
-        self._note(bring_back(self.vault, self.caller))
-        self.settled += [
-            *join_grown_apart(self.vault, self.caller),
+        self._add_outcome(restore_displaced(self.vault, self.caller))
+        self.resolved += [
+            *join_diverged_files(self.vault, self.caller),
             *clear_conflicts(self.vault, self.caller),
         ]
         try:
@@ -226,50 +234,54 @@ class _Sync:
                 "briefings", f"could not be healed: {error.message}", error.hint
             )
         self._uncommitted = None
-        changed = [*commit.changes(self.root), *more]
-        self._not_emptied(changed)
+        changed = [*commit.list_changes(self.root), *more]
+        self._refuse_mass_deletion(changed)
         try:
-            kept = commit.keep(self.root, changed)
+            kept = commit.commit_changes(self.root, changed)
         except CortexError as error:  # what was done before it is still told
-            raise _Stop(error.message, error.hint) from error
+            raise _SyncStopped(error.message, error.hint) from error
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message)
         else:
             self._uncommitted = changed
 
-    def _not_emptied(self, changed: list[Change]) -> None:
+    def _refuse_mass_deletion(self, changed: list[UncommittedChange]) -> None:
         """Stop before a disk that was not mounted, or a slip of the hand, becomes the deletion of everything."""
         here = {os.path.basename(one.path) for one in changed if one.kind != "D"}
         gone = [
             one
             for one in changed
             if one.kind == "D"
-            and not one.pair
+            and not one.moved_with
             and one.path.endswith(".md")
             and os.path.basename(one.path) not in here
         ]
         gone = [one for one in gone if not one.path.startswith("briefings/")]
-        if not self.yes and len(gone) >= _FEW and len(gone) * 5 > (there := len(_notes(self.root))):
-            raise _Stop(
+        if (
+            not self.allow_mass_removal
+            and len(gone) >= _MIN_MASS_REMOVAL
+            and len(gone) * 5 > (there := len(_committed_notes(self.root)))
+        ):
+            raise _SyncStopped(
                 f"{len(gone)} of {there} notes are gone from the vault; nothing was committed",
                 f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore -- brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
-    def _with_the_remote(self) -> None:
+    def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_PUSH_ATTEMPTS):
             try:
-                up = remotes.upstream(self.root)
+                up = remotes.find_upstream(self.root)
                 self.remote = up.remote
                 theirs = remotes.fetch(self.root, up)
             except CortexError as error:
-                raise _Stop(error.message, error.hint) from error
-            ahead, behind = self._apart(theirs)
+                raise _SyncStopped(error.message, error.hint) from error
+            ahead, behind = self._count_ahead_behind(theirs)
             if behind:
                 self._integrate(up, theirs, behind)
-                ahead, _ = self._apart(theirs)
-            if self.off:
+                ahead, _ = self._count_ahead_behind(theirs)
+            if self.is_push_off:
                 self.push, self.unsent = "off", ahead
                 return
             if not ahead:
@@ -278,8 +290,8 @@ class _Sync:
             if self._push(up, ahead):
                 return
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311  so that two who race do not race in step
-        raise _Stop(
-            f"others pushed to {self.remote} at the same moment, {_ATTEMPTS} times",
+        raise _SyncStopped(
+            f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times",
             "cortex sync, a little later",
         )
 
@@ -289,136 +301,142 @@ class _Sync:
             pushed = remotes.push(self.root, up)
         except CortexError as error:
             self.push = "failed"
-            raise _Stop(f"nothing was pushed: {error.message}", error.hint) from error
-        if pushed.done:
+            raise _SyncStopped(f"nothing was pushed: {error.message}", error.hint) from error
+        if pushed.is_done:
             self.push, self.sent = "pushed", ahead
             return True
-        if pushed.race:
+        if pushed.lost_race:
             return False
         self.push = "failed"
-        raise _Stop(
-            pushed.why,
-            f"everything is committed here; git push {up.push_to} {up.branch} tries the push alone",
+        raise _SyncStopped(
+            pushed.reason,
+            f"everything is committed here; git push {up.push_remote} {up.branch} tries the push alone",
         )
 
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
-        for attempt in range(_RETRIES):
+        for attempt in range(_MAX_MERGE_ATTEMPTS):
             try:
-                with commit.alone(self.root):
-                    self.how = self._merged(up, theirs)
+                with commit.repository_lock(self.root):
+                    self.how = self._merge_or_rebase(up, theirs)
                 break
-            except _Refused:
+            except _MergeRefused:
                 # The watcher, or a search, has written something of ours since the commit: commit that, and try again.
-                same = self._same_notes(theirs)
-                if attempt + 1 == _RETRIES or not (same or commit.changes(self.root)):
+                same = self._untracked_copies(theirs)
+                if attempt + 1 == _MAX_MERGE_ATTEMPTS or not (
+                    same or commit.list_changes(self.root)
+                ):
                     raise
                 self._commit(same)
         self.received += behind
         self._commit()
 
-    def _merged(self, up: Upstream, theirs: str) -> str:
+    def _merge_or_rebase(self, up: Upstream, theirs: str) -> str:
         """Merge or rebase as their git says; how."""
-        self._check(up, theirs)
-        ours = git.head(self.root)
+        self._check_mergeable(up, theirs)
+        ours = git_cli.head_commit(self.root)
         if not ours or self._is_ancestor("HEAD", theirs):
-            self._begin(
-                Begun("merge", theirs, {}),
+            self._run_merge(
+                MergeState("merge", theirs, {}),
                 [
                     "--quiet",
                     "--no-edit",
                     "--no-autostash",
                     "--no-squash",
-                    *self._straight(up, theirs),
+                    *self._fast_forward_arguments(up, theirs),
                 ],
                 [],
             )
             return "fast-forward"
-        how = "rebase" if up.rebase else "merge"
-        self._begin(
-            Begun(how, theirs, {}, ours),
-            _words(up, theirs),
-            self._aside(theirs) if how == "merge" else [],
+        how = "rebase" if up.rebase_mode else "merge"
+        self._run_merge(
+            MergeState(how, theirs, {}, ours),
+            _merge_arguments(up, theirs),
+            self._staged_to_set_aside(theirs) if how == "merge" else [],
         )
         return how
 
-    def _straight(self, up: Upstream, theirs: str) -> list[str]:
+    def _fast_forward_arguments(self, up: Upstream, theirs: str) -> list[str]:
         """How to move along a history that has not parted: as a merge commit only if that is what they want."""
         return (
-            ["--no-ff", f"--message={_message(up)}", theirs]
-            if up.ff in ("false", "no", "off", "0") and not up.rebase and git.has_commit(self.root)
+            ["--no-ff", f"--message={_commit_message(up)}", theirs]
+            if up.pull_ff in ("false", "no", "off", "0")
+            and not up.rebase_mode
+            and git_cli.has_commit(self.root)
             else ["--ff-only", theirs]
         )
 
-    def _begin(self, mine: Begun, words: list[str], aside: list[objects.Staged]) -> None:
+    def _run_merge(
+        self, mine: MergeState, words: list[str], aside: list[objects.StagedChange]
+    ) -> None:
         """Merge or rebase, settle what git leaves, and have everything else as it was."""
-        merging.set_aside(self.root, aside)
+        merging.unstage(self.root, aside)
         try:
             ran = merging.start(self.root, mine, words)
-            self.settled += merging.told(ran)
-            if checkout.under_way(self.root) == mine.how and ran.code:
-                if mine.how == "merge" and not objects.stages(
+            self.resolved += merging.parse_driver_messages(ran)
+            if checkout.operation_in_progress(self.root) == mine.how and ran.code:
+                if mine.how == "merge" and not objects.list_unmerged_stages(
                     self.root
                 ):  # a hook of theirs said no
-                    error = commit.declined(self.root, ran, "merge")
+                    error = commit.declined_error(self.root, ran, "merge")
                     merging.abort(self.root, "merge")
-                    raise _Stop(error.message, error.hint)
-                self._take(continue_merge(self.vault, self.caller, mine))
+                    raise _SyncStopped(error.message, error.hint)
+                self._add_merge_step(continue_merge(self.vault, self.caller, mine))
             elif ran.code:
-                merging.forget(self.root)
-                raise _refused(self.root, ran, mine.how)
-            self._note(check_own_merge(self.root, mine))
+                merging.clear_state(self.root)
+                raise _explain_refusal(self.root, ran, mine.how)
+            self._add_outcome(verify_own_merge(self.root, mine))
         finally:
-            if not checkout.under_way(self.root):
-                merging.put_back(self.root)
+            if not checkout.operation_in_progress(self.root):
+                merging.restage(self.root)
 
-    def _check(self, up: Upstream, theirs: str) -> None:
+    def _check_mergeable(self, up: Upstream, theirs: str) -> None:
         """Stop before anything is touched when this cannot, or should not, be merged."""
-        if not git.has_commit(self.root):
+        if not git_cli.has_commit(self.root):
             return
-        base = git.attempt(self.root, ["merge-base", "HEAD", theirs])
+        base = git_cli.run_unchecked(self.root, ["merge-base", "HEAD", theirs])
         if base.code:
-            raise _Stop(
-                f"{up.remote}/{up.theirs} and this vault have no common history",
-                f"git clone the remote and copy your notes into it; or git merge --allow-unrelated-histories {up.remote}/{up.theirs}",
+            raise _SyncStopped(
+                f"{up.remote}/{up.remote_branch} and this vault have no common history",
+                f"git clone the remote and copy your notes into it; or git merge --allow-unrelated-histories {up.remote}/{up.remote_branch}",
             )
-        start = base.output.decode().strip()
-        if up.ff == "only" and start != git.commit_id(self.root, "HEAD"):
-            raise _Stop(
+        start = base.stdout.decode().strip()
+        if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
+            raise _SyncStopped(
                 f"both sides have commits, and pull.ff = only forbids to merge them; nothing of {up.remote} was taken",
                 "git config pull.ff true",
             )
-        removed, there = _removed(self.root, start, theirs)
-        if not self.yes and removed >= _FEW and removed * 5 > there:
-            raise _Stop(
-                f"{up.remote}/{up.theirs} would remove {removed} of {there} notes; nothing was merged",
+        removed, there = _count_removed_notes(self.root, start, theirs)
+        if not self.allow_mass_removal and removed >= _MIN_MASS_REMOVAL and removed * 5 > there:
+            raise _SyncStopped(
+                f"{up.remote}/{up.remote_branch} would remove {removed} of {there} notes; nothing was merged",
                 "cortex sync --yes if that is right",
             )
 
-    def _aside(self, theirs: str) -> list[objects.Staged]:
+    def _staged_to_set_aside(self, theirs: str) -> list[objects.StagedChange]:
         """What a person staged: a merge wants an index without it. Nothing of it may be a path that the merge changes."""
-        staged = objects.staged(self.root)
+        staged = objects.list_staged(self.root)
         if staged:
-            start = git.run(self.root, ["merge-base", "HEAD", theirs]).decode().strip()
+            start = git_cli.run(self.root, ["merge-base", "HEAD", theirs]).decode().strip()
             changed = set(
-                git.run(
-                    objects.top(self.root),
+                git_cli.run(
+                    objects.toplevel(self.root),
                     ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"],
                 ).split(b"\0")
             )
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
-                raise _Stop(
-                    f"you staged what {self.remote} has changed: {_listed(both)}",
+                raise _SyncStopped(
+                    f"you staged what {self.remote} has changed: {_join_paths(both)}",
                     "commit it, or git restore --staged it, then cortex sync",
                 )
         return staged
 
-    def _same_notes(self, theirs: str) -> list[Change]:
+    def _untracked_copies(self, theirs: str) -> list[UncommittedChange]:
         """The files that git does not know where the remote has the same note, by its id or its whole text: one that was put
         back where somebody had moved it to, or that came by another way than git. Committed, they merge like any other."""
         found = []
-        for path, other in objects.committed(
-            self.root, objects.untracked(self.root), theirs
+        for path, other in objects.read_committed(
+            self.root, objects.list_untracked(self.root), theirs
         ).items():
             with suppress(
                 CortexError, OSError
@@ -427,42 +445,44 @@ class _Sync:
                 if data == other or (
                     note_id(data) == note_id(other) and is_record(notes.read(data))
                 ):
-                    found.append(Change(path, "A"))
+                    found.append(UncommittedChange(path, "A"))
         return found
 
     def _is_ancestor(self, one: str, other: str) -> bool:
-        return not git.attempt(self.root, ["merge-base", "--is-ancestor", one, other]).code
+        return not git_cli.run_unchecked(
+            self.root, ["merge-base", "--is-ancestor", one, other]
+        ).code
 
-    def _apart(self, theirs: str) -> tuple[int, int]:
+    def _count_ahead_behind(self, theirs: str) -> tuple[int, int]:
         """How many commits we have that `theirs` has not, and the other way round. Before the first commit we have none."""
         if theirs:
-            ran = git.attempt(
+            ran = git_cli.run_unchecked(
                 self.root, ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
             )
             if not ran.code:
-                ahead, behind = map(int, ran.output.split())
+                ahead, behind = map(int, ran.stdout.split())
                 return ahead, behind
-        ran = git.attempt(self.root, ["rev-list", "--count", theirs or "HEAD", "--"])
-        only = 0 if ran.code else int(ran.output)
+        ran = git_cli.run_unchecked(self.root, ["rev-list", "--count", theirs or "HEAD", "--"])
+        only = 0 if ran.code else int(ran.stdout)
         return (0, only) if theirs else (only, 0)
 
 
-def _waits(count: int) -> str:
+def _waiting_message(count: int) -> str:
     return f"{count} note{'s wait' if count != 1 else ' waits'} for you: both sides changed the same lines"
 
 
-def _words(up: Upstream, theirs: str) -> list[str]:
-    if not up.rebase:
+def _merge_arguments(up: Upstream, theirs: str) -> list[str]:
+    if not up.rebase_mode:
         return [
             "--quiet",
             "--no-edit",
             "--commit",
             "--no-autostash",
             "--no-squash",
-            f"--message={_message(up)}",
+            f"--message={_commit_message(up)}",
             theirs,
         ]
-    shape = "--rebase-merges" if up.rebase == "merges" else "--no-rebase-merges"
+    shape = "--rebase-merges" if up.rebase_mode == "merges" else "--no-rebase-merges"
     # No fork point: it would leave out what the remote has rewritten away, and that may be notes.
     return [
         "--quiet",
@@ -474,44 +494,44 @@ def _words(up: Upstream, theirs: str) -> list[str]:
     ]
 
 
-def _message(up: Upstream) -> str:
-    return f"cortex: merge {up.theirs} of {up.remote}"
+def _commit_message(up: Upstream) -> str:
+    return f"cortex: merge {up.remote_branch} of {up.remote}"
 
 
-def _refused(root: str, ran: git.Ran, how: str) -> _Refused:
+def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefused:
     """Why git did not even begin."""
-    named = [line.strip() for line in ran.complaint.splitlines() if line.startswith("\t")]
-    if "untracked working tree files" in ran.complaint:
-        return _Refused(
-            f"the {how} would overwrite files that git does not know: {_listed(named)}; nothing was merged",
+    named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
+    if "untracked working tree files" in ran.stderr:
+        return _MergeRefused(
+            f"the {how} would overwrite files that git does not know: {_join_paths(named)}; nothing was merged",
             "move them away or commit them, then cortex sync",
         )
     if named:
-        return _Refused(
-            f"the {how} would overwrite your changes of {_listed(named)}; nothing was merged",
+        return _MergeRefused(
+            f"the {how} would overwrite your changes of {_join_paths(named)}; nothing was merged",
             "commit or stash them, then cortex sync",
         )
-    if "cannot rebase" in ran.complaint or "uncommitted changes" in ran.complaint:
+    if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
         dirty = [
             os.fsdecode(name)
-            for name in git.run(
-                objects.top(root), ["diff-index", "--name-only", "-z", "HEAD", "--"]
+            for name in git_cli.run(
+                objects.toplevel(root), ["diff-index", "--name-only", "-z", "HEAD", "--"]
             ).split(b"\0")
             if name
         ]
-        return _Refused(
-            f"a rebase needs a clean work tree, and these are changed: {_listed(dirty)}; nothing was rebased",
+        return _MergeRefused(
+            f"a rebase needs a clean work tree, and these are changed: {_join_paths(dirty)}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
-    error = git.refused_by_disk(ran, root) or CortexError(
-        f"git {how}: {remotes.said(ran)}", "git status shows the state of the repository"
+    error = git_cli.system_error(ran, root) or CortexError(
+        f"git {how}: {remotes.failure_message(ran)}", "git status shows the state of the repository"
     )
-    return _Refused(error.message, error.hint)
+    return _MergeRefused(error.message, error.hint)
 
 
-def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:
+def _count_removed_notes(root: str, base: str, theirs: str) -> tuple[int, int]:
     """How many of the vault's notes a merge with `theirs` would remove, and how many there are. A move removes nothing."""
-    raw = git.run(
+    raw = git_cli.run(
         root,
         [
             "diff-tree",
@@ -529,26 +549,26 @@ def _removed(root: str, base: str, theirs: str) -> tuple[int, int]:
         timeout=120.0,
     )
     gone = {path for path in raw.split(b"\0") if path.endswith(b".md")}
-    if len(gone) < _FEW:
+    if len(gone) < _MIN_MASS_REMOVAL:
         return len(gone), 0
-    there = _notes(root)
+    there = _committed_notes(root)
     return len(gone & there), len(there)
 
 
-def _notes(root: str) -> set[bytes]:
+def _committed_notes(root: str) -> set[bytes]:
     """The notes in our folders that the last commit holds, from the top."""
     prefix = objects.prefix(root)
     folders = tuple(
-        prefix + os.fsencode(f"{folder}/") for folder in commit.FOLDERS if folder != "briefings"
+        prefix + os.fsencode(f"{folder}/") for folder in commit.OWN_FOLDERS if folder != "briefings"
     )
     return {
         path
-        for path in objects.files_of(root, "HEAD")
+        for path in objects.list_files(root, "HEAD")
         if path.startswith(folders) and path.endswith(b".md")
     }
 
 
-def _listed(paths: list[str], most: int = 10) -> str:
+def _join_paths(paths: list[str], most: int = 10) -> str:
     return ", ".join(sorted(paths)[:most]) + (
         f" and {len(paths) - most} more" if len(paths) > most else ""
     )

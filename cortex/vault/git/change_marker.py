@@ -11,31 +11,36 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-_SEEN = "git-seen"  # in the state folder
-_NONE = "no repository"
-_MOST = 10_000  # bytes of it
+_MARKER_FILE = "git-seen"  # in the state folder
+_NO_REPOSITORY = "no repository"
+_MAX_BYTES = 10_000  # bytes of it
 
 
-def moved(vault: Vault) -> bool:
+def briefings_are_stale(vault: Vault) -> bool:
     """Whether index or HEAD are others than those that `remember` was told last; also after `forget`."""
-    now = stamps(vault)
-    return store.read(os.path.join(vault.state(), _SEEN), _MOST) != (now or _NONE).encode()
+    now = git_stamp(vault)
+    return (
+        store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
+        != (now or _NO_REPOSITORY).encode()
+    )
 
 
-def remember(vault: Vault, seen: str) -> None:
+def mark_briefings_built(vault: Vault, seen: str) -> None:
     """The briefings are made from what was there when `stamps` were these."""
-    store.replace(os.path.join(vault.state(), _SEEN), (seen or _NONE).encode())
+    store.replace(
+        os.path.join(vault.state_folder(), _MARKER_FILE), (seen or _NO_REPOSITORY).encode()
+    )
 
 
-def forget(vault: Vault) -> None:
+def mark_briefings_stale(vault: Vault) -> None:
     """Whatever is there now is not what the briefings were made from."""
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(vault.state(), _SEEN))
+        os.unlink(os.path.join(vault.state_folder(), _MARKER_FILE))
 
 
-def stamps(vault: Vault) -> str:
+def git_stamp(vault: Vault) -> str:
     """The stamps of index and HEAD as they are now; empty outside a repository."""
-    around = checkout.git_folder(vault.root)
+    around = checkout.find_repository(vault.root)
     found = []
     for name in ("index", "HEAD", "logs/HEAD") if around else ():
         with suppress(OSError):  # a repository without a commit has no index yet

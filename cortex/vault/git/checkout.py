@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import stat
 
-from cortex.core.text.strings import short_hash, slug
+from cortex.core.text.strings import short_hash, slugify
 from cortex.vault import files
 
 PROJECT_FILE = ".cortex-project"
 # A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
 # is not recognised, and then looked at properly.
-_DRIVER = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
-_MOST = 64_000  # bytes read of any file here
-_MOST_NAME = 1_000  # characters of a line that is to be a name
+_DRIVER_COMMAND_RE = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
+_MAX_BYTES = 64_000  # bytes read of any file here
+_MAX_NAME_CHARS = 1_000  # characters of a line that is to be a name
 # What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
-_OWN_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
-_COMMON_FILES = (
+_GIT_DIR_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
+_COMMON_DIR_FILES = (
     "config",
     "packed-refs",
     "info/exclude",
@@ -24,34 +24,34 @@ _COMMON_FILES = (
     "info/grafts",
     "objects/info/alternates",
 )
-_READ_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
-_LARGEST = (
+_FILES_GIT_READS_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
+_MAX_GIT_FILE_BYTES = (
     16_000_000  # bytes of a file that git reads whole and that is small when git has written it
 )
-_RULES = (".gitignore", ".gitattributes")
+_RULE_FILES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
-_UNDER_WAY = {
+_OPERATION_FILES = {
     "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "",
 }  # fmt: skip
 
 
-def in_repository(directory: str) -> bool:
+def is_in_repository(directory: str) -> bool:
     """Whether a git repository's work tree is around `directory`."""
-    return git_folder(directory) is not None
+    return find_repository(directory) is not None
 
 
 def branch_of(directory: str) -> str:
     """The branch that is checked out; empty outside a repository and on a detached HEAD."""
-    git = git_folder(directory)
-    head = head_line(git[1]) if git else ""
+    git = find_repository(directory)
+    head = read_head(git[1]) if git else ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
 
-def head_line(folder: str) -> str:
+def read_head(folder: str) -> str:
     """What HEAD says in a git folder: `ref: REF` or a commit's id. Git once wrote HEAD as a link whose text is the ref; no such link is followed."""
     path = os.path.join(folder, "HEAD")
-    if line := _first_line(path):
+    if line := _read_first_line(path):
         return line
     try:
         target = os.readlink(path)
@@ -60,33 +60,33 @@ def head_line(folder: str) -> str:
     return f"ref: {target}" if target.startswith("refs/") else ""
 
 
-def has_drivers(directory: str) -> bool:
+def has_merge_drivers(directory: str) -> bool:
     """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
     its text, cheap enough for every command; `drivers` reads it properly."""
-    git = git_folder(directory)
+    git = find_repository(directory)
     config = os.path.join(git[2], "config") if git else ""
-    text = "\n".join(_lines(config)) if git else ""
+    text = "\n".join(_read_lines(config)) if git else ""
     if (
         git is None
         or ("[cortex]" in text and "removed" in text)
-        or (not text and files.fault_of(config))
+        or (not text and files.why_unreadable(config))
     ):
         return True
     import re  # noqa: PLC0415  a hook asks for project and branch alone
 
-    programs = re.findall(_DRIVER, text)
+    programs = re.findall(_DRIVER_COMMAND_RE, text)
     return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
 
 
-def under_way(directory: str) -> str:
+def operation_in_progress(directory: str) -> str:
     """The operation that git is in the middle of, by the name of its command; empty when there is none."""
-    git = git_folder(directory)
-    for name, what in _UNDER_WAY.items() if git else ():
+    git = find_repository(directory)
+    for name, what in _OPERATION_FILES.items() if git else ():
         if git and os.path.lexists(os.path.join(git[1], name)):
             # Several commits are picked or reverted, and git has stopped between two of them.
             return what or (
                 "revert"
-                if _first_line(os.path.join(git[1], name, "todo")).startswith("revert")
+                if _read_first_line(os.path.join(git[1], name, "todo")).startswith("revert")
                 else "cherry-pick"
             )
     return ""
@@ -98,42 +98,45 @@ def project_of(directory: str) -> str:
     Never a bare home directory: then empty."""
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
-    for parent in _upwards(directory):
-        if parent != home and (named := project_in(os.path.join(parent, PROJECT_FILE))):
+    for parent in _folder_and_parents(directory):
+        if parent != home and (named := read_project_file(os.path.join(parent, PROJECT_FILE))):
             return named
-    git = git_folder(directory)
+    git = find_repository(directory)
     main = main_work_tree(git) if git else ""
-    if main and main != home and (named := project_in(os.path.join(main, PROJECT_FILE))):
+    if main and main != home and (named := read_project_file(os.path.join(main, PROJECT_FILE))):
         return named
-    if git and (remote := _remote_name(git[2])):
-        return slug(remote, 64)
+    if git and (remote := _remote_repository_name(git[2])):
+        return slugify(remote, 64)
     root = git[0] if git else directory
     root = main if main not in ("", home) else root
     if root in (home, os.path.dirname(root)):
         return ""
-    return f"{slug(os.path.basename(root), 48)}-{short_hash(root, 4)}"
+    return f"{slugify(os.path.basename(root), 48)}-{short_hash(root, 4)}"
 
 
-def project_in(path: str) -> str:
+def read_project_file(path: str) -> str:
     """The project's name that a `.cortex-project` gives; empty when there is none, or none that may be told: a secret is no name."""
-    named = _first_line(path)[:_MOST_NAME]
+    named = _read_first_line(path)[:_MAX_NAME_CHARS]
     if not named:
         return ""
-    from cortex.core.redact.secrets import clean  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
+    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
 
-    return slug(named, 64) if clean(named) == named else ""
+    return slugify(named, 64) if sanitize_text(named) == named else ""
 
 
-def unread(directory: str) -> list[tuple[str, str]]:
+def unreadable_project_files(directory: str) -> list[tuple[str, str]]:
     """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
-    paths = [os.path.join(parent, PROJECT_FILE) for parent in _upwards(os.path.realpath(directory))]
+    paths = [
+        os.path.join(parent, PROJECT_FILE)
+        for parent in _folder_and_parents(os.path.realpath(directory))
+    ]
     found = [
         (
             path,
-            files.fault_of(path)
+            files.why_unreadable(path)
             or (
                 ""
-                if project_in(path) or not _first_line(path)
+                if read_project_file(path) or not _read_first_line(path)
                 else "holds a secret, which is no name"
             ),
         )
@@ -142,17 +145,17 @@ def unread(directory: str) -> list[tuple[str, str]]:
     return [(path, why) for path, why in found if why]
 
 
-def _upwards(directory: str) -> list[str]:
+def _folder_and_parents(directory: str) -> list[str]:
     found = [directory]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)
     return found
 
 
-def git_folder(directory: str) -> tuple[str, str, str] | None:
+def find_repository(directory: str) -> tuple[str, str, str] | None:
     """(work tree, git folder, common git folder) of the repository around `directory`. None outside one, and where `.git` is a link: see
     `fault`."""
-    for parent in _upwards(os.path.realpath(directory)):
+    for parent in _folder_and_parents(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
         try:
             mode = os.lstat(dot_git).st_mode
@@ -162,20 +165,20 @@ def git_folder(directory: str) -> tuple[str, str, str] | None:
             return parent, dot_git, dot_git
         if stat.S_ISLNK(mode) and os.path.exists(dot_git):
             return None  # where git would follow it: no repository around it is meant either
-        pointer = _first_line(dot_git)
+        pointer = _read_first_line(dot_git)
         if pointer.startswith("gitdir:"):  # a linked worktree or a submodule
             git = os.path.normpath(os.path.join(parent, pointer.removeprefix("gitdir:").strip()))
-            common = _first_line(os.path.join(git, "commondir"))
+            common = _read_first_line(os.path.join(git, "commondir"))
             return parent, git, os.path.normpath(os.path.join(git, common)) if common else git
     return None
 
 
-def fault(directory: str) -> tuple[str, str]:
+def find_fault(directory: str) -> tuple[str, str]:
     """A path at which git would wait for ever or leave the repository, and what is wrong with it; two empty texts when there is none. Only
     those files are looked at that git opens for nearly every command."""
-    found = git_folder(directory)
+    found = find_repository(directory)
     if found is None:
-        for parent in _upwards(os.path.realpath(directory)):
+        for parent in _folder_and_parents(os.path.realpath(directory)):
             if os.path.lexists(path := os.path.join(parent, ".git")):
                 return (
                     (path, "is a link; no link is followed to a repository")
@@ -184,18 +187,18 @@ def fault(directory: str) -> tuple[str, str]:
                 )
         return "", ""
     top, own, common = found
-    ref = head_line(own).removeprefix("ref:").strip()
+    ref = read_head(own).removeprefix("ref:").strip()
     refs = [
         os.path.join(common, name)
         for name in ("packed-refs", ref)
         if name == "packed-refs" or name.startswith("refs/")
     ]
     names = {
-        *(os.path.join(own, name) for name in _OWN_FILES),
-        *(os.path.join(common, name) for name in _COMMON_FILES),
+        *(os.path.join(own, name) for name in _GIT_DIR_FILES),
+        *(os.path.join(common, name) for name in _COMMON_DIR_FILES),
     }
-    names |= {os.path.join(top, name) for name in _RULES} | {
-        os.path.join(directory, name) for name in _RULES
+    names |= {os.path.join(top, name) for name in _RULE_FILES} | {
+        os.path.join(directory, name) for name in _RULE_FILES
     }
     for path in sorted({*names, *refs}):
         if path in refs and os.path.islink(path) and not os.readlink(path).startswith("refs/"):
@@ -206,10 +209,13 @@ def fault(directory: str) -> tuple[str, str]:
             continue
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             return path, "is no file, and git would wait for it for ever"
-        if status.st_size > _LARGEST and (
-            os.path.basename(path) in _READ_WHOLE or path in refs[1:]
+        if status.st_size > _MAX_GIT_FILE_BYTES and (
+            os.path.basename(path) in _FILES_GIT_READS_WHOLE or path in refs[1:]
         ):
-            return path, f"is larger than {_LARGEST:,} bytes, and git would read all of it"
+            return (
+                path,
+                f"is larger than {_MAX_GIT_FILE_BYTES:,} bytes, and git would read all of it",
+            )
     return "", ""
 
 
@@ -224,11 +230,11 @@ def main_work_tree(git: tuple[str, str, str]) -> str:
     )
 
 
-def _remote_name(common: str) -> str:
+def _remote_repository_name(common: str) -> str:
     """The repository's name in the URL of `origin`, or of the first remote."""
     urls: dict[str, str] = {}
     section = ""
-    for line in _lines(os.path.join(common, "config")):
+    for line in _read_lines(os.path.join(common, "config")):
         if line.lstrip().startswith("["):
             kind, _, name = line.strip().partition(' "')
             section = name.removesuffix('"]') if kind == "[remote" and name.endswith('"]') else ""
@@ -244,11 +250,11 @@ def _remote_name(common: str) -> str:
     return path.rstrip("/").replace("\\", "/").rpartition("/")[2].removesuffix(".git")
 
 
-def _first_line(path: str) -> str:
-    lines = _lines(path)
+def _read_first_line(path: str) -> str:
+    lines = _read_lines(path)
     return lines[0].strip() if lines else ""
 
 
-def _lines(path: str) -> list[str]:
+def _read_lines(path: str) -> list[str]:
     """The lines of a small file; none when it cannot be read."""
-    return files.read_small(path, _MOST).decode("utf-8", "replace").splitlines()
+    return files.read_bounded(path, _MAX_BYTES).decode("utf-8", "replace").splitlines()

@@ -11,20 +11,20 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model.problem import Conflict, Problem
-from cortex.core.text.shell_command import quoted
-from cortex.vault.files import listed
+from cortex.core.model.problem import ConflictError, Problem
+from cortex.core.text.shell_command import shell_quote
+from cortex.vault.files import list_folder
 from cortex.vault.repair import diagnose
-from cortex.vault.repair.diagnose import Place
+from cortex.vault.repair.diagnose import RepositoryPaths
 
 # Seconds that a lock must be older than the boot. The kernel tells the boot time in whole seconds, and some file systems
 # tell a file's time in steps of two. A larger margin would miss a lock written just before a fast restart.
-MARGIN = 2.0
-DAY = 86_400.0  # seconds; no git holds a lock for so long, but for a person's editor, which is a process that can be seen
-_OLD = 600.0  # seconds after which a lock that nobody is seen to hold is named
-_OURS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
-_NOT_LOCK = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
-_FLAT = (
+BOOT_MARGIN_SECONDS = 2.0
+DAY_SECONDS = 86_400.0  # seconds; no git holds a lock for so long, but for a person's editor, which is a process that can be seen
+_OLD_SECONDS = 600.0  # seconds after which a lock that nobody is seen to hold is named
+_OWN_LOCKS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
+_PACKED_REFS_TEMP = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
+_LOCK_FOLDERS = (
     "",
     "info",
     "objects",
@@ -36,7 +36,7 @@ _FLAT = (
     "rebase-apply",
     "sequencer",
 )
-_DEEP = ("refs", "logs")
+_LOCK_TREES = ("refs", "logs")
 
 
 class Clock(NamedTuple):
@@ -46,26 +46,28 @@ class Clock(NamedTuple):
     booted: float
 
 
-class Lock(NamedTuple):
+class GitLock(NamedTuple):
     """A lock file of git, as it lies there."""
 
     path: str
-    age: float  # seconds; below zero when it is dated in the future
-    crash: str  # what shows that its process is gone; empty when nothing does
-    unseen: str  # why a process that holds it might not be seen; empty when it would be
+    age_seconds: float  # seconds; below zero when it is dated in the future
+    crash_evidence: str  # what shows that its process is gone; empty when nothing does
+    visibility_doubt: str  # why a process that holds it might not be seen; empty when it would be
     identity: tuple[int, int, int]  # device, inode, mtime in ns
 
     @property
-    def abandoned(self) -> bool:
+    def is_abandoned(self) -> bool:
         """Whether nobody can hold it. No process outlives a boot, so that needs no look at other users' processes."""
-        return bool(self.crash) and (not self.unseen or self.crash == _BOOT)
+        return bool(self.crash_evidence) and (
+            not self.visibility_doubt or self.crash_evidence == _BEFORE_BOOT
+        )
 
 
-_BOOT = "from before the machine was started"
-_AGED = "older than a day"
+_BEFORE_BOOT = "from before the machine was started"
+_OLDER_THAN_A_DAY = "older than a day"
 
 
-def clock() -> Clock:
+def read_clock() -> Clock:
     """The system's clock and boot time. The boot time is that of the host in a container, and moves with the clock when that
     is set: a lock of a living process can look older than the boot then, so processes are looked at as well."""
     booted = 0.0
@@ -74,150 +76,169 @@ def clock() -> Clock:
     return Clock(time.time(), booted)
 
 
-def files(place: Place) -> list[str]:
+def list_lock_files(place: RepositoryPaths) -> list[str]:
     """The paths of git's lock files in this repository, its other worktrees included. No link is followed."""
-    worktrees = os.path.join(place.common, "worktrees")
+    worktrees = os.path.join(place.common_dir, "worktrees")
     found = set()
     for folder in {
-        place.git,
-        place.common,
-        *(os.path.join(worktrees, name) for name in listed(worktrees)),
+        place.git_dir,
+        place.common_dir,
+        *(os.path.join(worktrees, name) for name in list_folder(worktrees)),
     }:
-        inside = [os.path.join(folder, name) if name else folder for name in _FLAT]
-        for name in _DEEP:
+        inside = [os.path.join(folder, name) if name else folder for name in _LOCK_FOLDERS]
+        for name in _LOCK_TREES:
             if not os.path.islink(top := os.path.join(folder, name)):
                 inside += [parent for parent, _, _ in os.walk(top)]
         for parent in inside:
             if parent == folder or not os.path.islink(parent):
                 found |= {
                     os.path.join(parent, name)
-                    for name in listed(parent)
-                    if name.endswith(".lock") or name == _NOT_LOCK
+                    for name in list_folder(parent)
+                    if name.endswith(".lock") or name == _PACKED_REFS_TEMP
                 }
-        found -= {os.path.join(folder, name) for name in _OURS}
+        found -= {os.path.join(folder, name) for name in _OWN_LOCKS}
     return sorted(found)
 
 
-def abandoned(place: Place, at: Clock) -> list[Lock]:
+def find_abandoned(place: RepositoryPaths, at: Clock) -> list[GitLock]:
     """The lock files that a crash has left and that nobody can hold: older than the boot or than a day, open in no process.
     Whether a git is at work here (`git_at_work`) is a question of its own: it may hold a lock that it has closed."""
-    return _not_open([lock for lock in _locks(place, at) if lock.abandoned])
+    return _exclude_open([lock for lock in _inspect_locks(place, at) if lock.is_abandoned])
 
 
 def problems(root: str, at: Clock | None = None) -> list[Problem]:
     """The lock files around the vault that stop git and that no process is seen to hold, each with the command that ends that."""
-    place = diagnose.place_of(root)
-    at = at or clock()
+    place = diagnose.locate_repository(root)
+    at = at or read_clock()
     old = (
-        _not_open([lock for lock in _locks(place, at) if lock.abandoned or abs(lock.age) > _OLD])
+        _exclude_open(
+            [
+                lock
+                for lock in _inspect_locks(place, at)
+                if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS
+            ]
+        )
         if place
         else []
     )
     if place is None or not old:
         return []
-    busy = git_at_work(place)
+    busy = find_running_git(place)
     found = []
     for lock in old:
         where = os.path.relpath(lock.path, place.root)
-        if lock.abandoned:
-            hint = f"when {busy} has ended: {diagnose.FIX}" if busy else diagnose.FIX
+        if lock.is_abandoned:
+            hint = (
+                f"when {busy} has ended: {diagnose.FIX_COMMAND}" if busy else diagnose.FIX_COMMAND
+            )
             found.append(
                 Problem(
                     where,
-                    f"was left by a git that is gone ({lock.crash}): git refuses to write until it is moved away",
+                    f"was left by a git that is gone ({lock.crash_evidence}): git refuses to write until it is moved away",
                     hint,
                 )
             )
         elif not busy:
-            doubt = f" (not sure: {lock.unseen})" if lock.unseen else ""
-            age = f"is {_duration(lock.age)} old" if lock.age > 0 else "is dated in the future"
+            doubt = f" (not sure: {lock.visibility_doubt})" if lock.visibility_doubt else ""
+            age = (
+                f"is {_format_duration(lock.age_seconds)} old"
+                if lock.age_seconds > 0
+                else "is dated in the future"
+            )
             found.append(
                 Problem(
                     where,
                     f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone",
-                    _remove(lock.path),
+                    _rm_command(lock.path),
                 )
             )
     return found
 
 
-def left(root: str, at: Clock | None = None) -> list[Lock]:
+def find_abandoned_if_idle(root: str, at: Clock | None = None) -> list[GitLock]:
     """The lock files around the vault that a crash has left; none while a git is at work here."""
-    place = diagnose.place_of(root)
-    found = abandoned(place, at or clock()) if place else []
-    return [] if place and found and git_at_work(place) else found
+    place = diagnose.locate_repository(root)
+    found = find_abandoned(place, at or read_clock()) if place else []
+    return [] if place and found and find_running_git(place) else found
 
 
-def check_not_left(root: str, at: Clock | None = None) -> None:
+def check_none_abandoned(root: str, at: Clock | None = None) -> None:
     """Raise `Conflict` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
-    if locks := left(root, at):
+    if locks := find_abandoned_if_idle(root, at):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
-        raise Conflict(
-            f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash}): git refuses to write",
-            diagnose.FIX,
+        raise ConflictError(
+            f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash_evidence}): git refuses to write",
+            diagnose.FIX_COMMAND,
         )
 
 
-def in_the_way(root: str) -> str:
+def wait_hint(root: str) -> str:
     """What to do about another git that does not end, as a hint."""
-    place = diagnose.place_of(root)
-    paths = files(place) if place else []
-    busy = git_at_work(place) if place else ""
+    place = diagnose.locate_repository(root)
+    paths = list_lock_files(place) if place else []
+    busy = find_running_git(place) if place else ""
     wait = f"wait until {busy or 'it'} has ended, then run the command again"
     return (
-        f"{wait}; when no git is at work here: {' && '.join(map(_remove, paths))}"
+        f"{wait}; when no git is at work here: {' && '.join(map(_rm_command, paths))}"
         if paths and not busy
         else wait
     )
 
 
-def git_at_work(place: Place) -> str:
+def find_running_git(place: RepositoryPaths) -> str:
     """A process named git that has its working directory in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
-    worktrees = os.path.join(place.common, "worktrees")
+    worktrees = os.path.join(place.common_dir, "worktrees")
     pointers = [
-        diagnose.read_line(os.path.join(worktrees, name, "gitdir")) for name in listed(worktrees)
+        diagnose.read_first_line(os.path.join(worktrees, name, "gitdir"))
+        for name in list_folder(worktrees)
     ]
     folders = {
         place.top,
-        place.git,
-        place.common,
+        place.git_dir,
+        place.common_dir,
         *(os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer)),
     }
-    for number in filter(str.isdigit, listed("/proc")):
+    for number in filter(str.isdigit, list_folder("/proc")):
         with suppress(OSError):
-            name = diagnose.read_line(f"/proc/{number}/comm")
+            name = diagnose.read_first_line(f"/proc/{number}/comm")
             at = os.readlink(f"/proc/{number}/cwd") if name.startswith("git") else ""
             if any(at == folder or at.startswith(folder + os.sep) for folder in folders):
                 return f"{name} (process {number})"
     return ""
 
 
-def _locks(place: Place, at: Clock) -> list[Lock]:
+def _inspect_locks(place: RepositoryPaths, at: Clock) -> list[GitLock]:
     found = []
-    for path in files(place):
+    for path in list_lock_files(place):
         with suppress(OSError):
             status = os.lstat(path)
             crash = (
-                _BOOT
-                if status.st_mtime < at.booted - MARGIN
-                else _AGED
-                if at.now - status.st_mtime > DAY
+                _BEFORE_BOOT
+                if status.st_mtime < at.booted - BOOT_MARGIN_SECONDS
+                else _OLDER_THAN_A_DAY
+                if at.now - status.st_mtime > DAY_SECONDS
                 else ""
             )
             identity = status.st_dev, status.st_ino, status.st_mtime_ns
             found.append(
-                Lock(path, at.now - status.st_mtime, crash, _unseen(status.st_uid), identity)
+                GitLock(
+                    path,
+                    at.now - status.st_mtime,
+                    crash,
+                    _visibility_doubt(status.st_uid),
+                    identity,
+                )
             )
     return found
 
 
-def _not_open(locks: list[Lock]) -> list[Lock]:
+def _exclude_open(locks: list[GitLock]) -> list[GitLock]:
     """Those of the locks that no process has open, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
     held = set()
-    for number in filter(str.isdigit, listed("/proc")) if locks else ():
-        for fd in listed(f"/proc/{number}/fd"):
+    for number in filter(str.isdigit, list_folder("/proc")) if locks else ():
+        for fd in list_folder(f"/proc/{number}/fd"):
             with suppress(OSError):
                 path = f"/proc/{number}/fd/{fd}"
                 if (
@@ -228,7 +249,7 @@ def _not_open(locks: list[Lock]) -> list[Lock]:
     return [lock for lock in locks if lock.identity[:2] not in held]
 
 
-def _unseen(owner: int) -> str:
+def _visibility_doubt(owner: int) -> str:
     """Why a process that holds a lock of this user might not be seen."""
     if not os.path.isdir("/proc/self/fd"):
         return "this system does not show which files a process has open"
@@ -239,12 +260,12 @@ def _unseen(owner: int) -> str:
     )
 
 
-def _remove(path: str) -> str:
-    return f"rm {quoted(path)}"
+def _rm_command(path: str) -> str:
+    return f"rm {shell_quote(path)}"
 
 
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", DAY), ("hours", 3600.0)):
+def _format_duration(seconds: float) -> str:
+    for unit, size in (("days", DAY_SECONDS), ("hours", 3600.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds / 60:.0f} minutes"

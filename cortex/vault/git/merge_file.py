@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import CortexError
 
-SECONDS = 10.0
-_KILL = 9  # SIGKILL; the signal module builds its names from scratch
-_MOST_CONFLICTS = 127  # what git exits with when there are as many or more; above are errors
+TIMEOUT_SECONDS = 10.0
+_SIGKILL = 9  # SIGKILL; the signal module builds its names from scratch
+_MAX_CONFLICTS_EXIT_CODE = (
+    127  # what git exits with when there are as many or more; above are errors
+)
 # No repository, no configuration: nothing but the three files decides. `GIT_DIR` keeps git from looking for one.
 _ENVIRONMENT = {
     "GIT_DIR": os.devnull, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C",
@@ -25,11 +27,11 @@ _ENVIRONMENT = {
 def merge_file(base: bytes, one: bytes, other: bytes, marker_size: int) -> bytes:
     """What `git merge-file -p --diff3` prints for three texts: `one` first in a conflict, base in the middle.
     `CortexError` when there is no git, it fails, or it takes longer than ten seconds."""
-    with _nameless(one, base, other) as paths:
+    with _anonymous_files(one, base, other) as paths:
         output, code = _run(
             ["git", "merge-file", "-p", "-q", "--diff3", f"--marker-size={marker_size}", *paths]
         )
-    if code > _MOST_CONFLICTS:
+    if code > _MAX_CONFLICTS_EXIT_CODE:
         raise CortexError(f"git merge-file ended with {code}", "git merge-file -h; git --version")
     return output
 
@@ -54,7 +56,7 @@ def _run(line: list[str]) -> tuple[bytes, int]:
             ) from error
         os.close(writing)
         writing = -1
-        output = b"".join(_read(reading))
+        output = b"".join(_read_until_eof(reading))
         _, status = os.waitpid(pid, 0)
         pid = 0
         return output, os.waitstatus_to_exitcode(status) % 256
@@ -64,19 +66,19 @@ def _run(line: list[str]) -> tuple[bytes, int]:
                 os.close(fd)
         if pid:
             with suppress(ProcessLookupError):  # it ended by itself meanwhile
-                os.kill(pid, _KILL)
+                os.kill(pid, _SIGKILL)
             os.waitpid(pid, 0)
 
 
-def _read(fd: int) -> Iterator[bytes]:
+def _read_until_eof(fd: int) -> Iterator[bytes]:
     """What comes until the end, or `CortexError` when the time is over."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + TIMEOUT_SECONDS
     while True:
         # Not poll: the pipe is one, and a program with over a thousand open files merges nothing by this way.
         ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             raise CortexError(
-                f"git merge-file took longer than {SECONDS:g} seconds and was ended",
+                f"git merge-file took longer than {TIMEOUT_SECONDS:g} seconds and was ended",
                 "run the command again",
             )
         chunk = os.read(fd, 1 << 16)
@@ -86,13 +88,13 @@ def _read(fd: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def _nameless(*texts: bytes) -> Iterator[list[str]]:
+def _anonymous_files(*texts: bytes) -> Iterator[list[str]]:
     """Paths by which a child process reads the texts. The files have no name by the time they are written, so that
     nothing of a note is left behind, however this process ends."""
     fds: list[int] = []
     try:
         for text in texts:
-            fd = _temporary()
+            fd = _open_anonymous()
             fds.append(fd)
             view = memoryview(text)
             while view:
@@ -105,7 +107,7 @@ def _nameless(*texts: bytes) -> Iterator[list[str]]:
             os.close(fd)
 
 
-def _temporary() -> int:
+def _open_anonymous() -> int:
     folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  a name that cannot be guessed, made exclusively, gone at once
     for place in (folder, "/tmp", "/var/tmp"):  # noqa: S108
         path = os.path.join(place, f"cortex-{os.urandom(12).hex()}")

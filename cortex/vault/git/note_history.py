@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from cortex.core.model.problem import NotFound
+from cortex.core.model.problem import NotFoundError
 from cortex.core.notes import note as notes
-from cortex.vault.git import git
+from cortex.vault.git import git_cli
 
-MAX_BYTES = 4 * 1024 * 1024  # of a version that is read
-_PATIENCE = 120.0  # seconds for a walk over a whole history
-_MOST_CANDIDATES = 500  # notes of one commit whose ids are compared
-_MOST_NAMES = 50  # names of one note over its life that are followed
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{3,120}")
+MAX_VERSION_BYTES = 4 * 1024 * 1024  # of a version that is read
+_TIMEOUT_SECONDS = 120.0  # seconds for a walk over a whole history
+_MAX_CANDIDATES = 500  # notes of one commit whose ids are compared
+_MAX_NAMES = 50  # names of one note over its life that are followed
+_ID_RE = re.compile(r"[a-z0-9][a-z0-9._-]{3,120}")
 
 
-class Side(NamedTuple):
+class ParentVersion(NamedTuple):
     """What one side of a merge held that the merge did not take as it was."""
 
     commit: str
     blob: str  # empty when the note was not there
 
 
-class Version(NamedTuple):
+class NoteVersion(NamedTuple):
     """One commit that touched the note."""
 
     commit: str
@@ -36,10 +36,10 @@ class Version(NamedTuple):
     path: str  # vault-relative, after the commit; before it when the commit deleted the note
     change: str  # added, changed, renamed, deleted, merged
     blob: str  # empty when deleted
-    sides: tuple[Side, ...]  # of a merge: the parents whose version is not the outcome
+    sides: tuple[ParentVersion, ...]  # of a merge: the parents whose version is not the outcome
 
 
-class Commit(NamedTuple):
+class NoteCommit(NamedTuple):
     id: str
     parents: tuple[str, ...]  # the next older commits that touched the note
     date: str
@@ -50,15 +50,15 @@ class Commit(NamedTuple):
     ]  # (status, path, blob after the commit or empty), against the first parent
 
 
-def newest(root: str, commits: Sequence[Commit]) -> bytes:
+def read_newest(root: str, commits: Sequence[NoteCommit]) -> bytes:
     """The note as the last of these commits that had it has it."""
     last = [blob for commit in commits for _, _, blob in commit.changes if blob][:1]
-    return next(iter(_blobs(root, last).values()), b"")
+    return next(iter(_read_blobs(root, last).values()), b"")
 
 
-def names_of(root: str, prefix: str) -> list[str]:
+def find_paths_by_id(root: str, prefix: str) -> list[str]:
     """The paths that notes named after an id have had in git, newest first."""
-    if not _ID.fullmatch(prefix):
+    if not _ID_RE.fullmatch(prefix):
         return []
     # The one pattern that is none of a person's: an id has no character that means anything in it.
     pattern = f":(glob)**/{prefix}*.md"
@@ -75,9 +75,9 @@ def names_of(root: str, prefix: str) -> list[str]:
         "--",
         pattern,
     ]
-    listed = git.attempt(
-        root, arguments, timeout=_PATIENCE, extra={"GIT_LITERAL_PATHSPECS": "0"}
-    ).output
+    listed = git_cli.run_unchecked(
+        root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
+    ).stdout
     return list(
         dict.fromkeys(
             os.fsdecode(name.lstrip(b"\n")) for name in listed.split(b"\0") if name.strip()
@@ -85,19 +85,21 @@ def names_of(root: str, prefix: str) -> list[str]:
     )
 
 
-def followed(root: str, id_: str, start: list[str]) -> tuple[str, list[str], list[Commit]]:
+def follow_renames(
+    root: str, id_: str, start: list[str]
+) -> tuple[str, list[str], list[NoteCommit]]:
     """The note's id, all its names, and the commits that touched any of them, newest first."""
     names = list(start)
-    commits = log(root, names)
+    commits = list_commits(root, names)
     if commits and not id_:  # a note that is gone still says in git what its id was
-        id_ = notes.read(newest(root, commits)).get("id")
+        id_ = notes.read(read_newest(root, commits)).get("id")
     if (
-        not commits and id_ and (found := names_of(root, id_))
+        not commits and id_ and (found := find_paths_by_id(root, id_))
     ):  # renamed, and the new name is not committed yet
         names += found
-        commits = log(root, names)
+        commits = list_commits(root, names)
     asked: set[str] = set()
-    while len(names) < _MOST_NAMES:
+    while len(names) < _MAX_NAMES:
         # Where a name comes or goes, a rename may have given or taken it.
         turns = [
             commit.id
@@ -107,18 +109,18 @@ def followed(root: str, id_: str, start: list[str]) -> tuple[str, list[str], lis
         ]
         asked.update(turns)
         new = (
-            [name for name in _renames(root, turns, names, id_) if name not in names]
+            [name for name in _find_renames(root, turns, names, id_) if name not in names]
             if turns
             else []
         )
         if not new:
             break
         names += new
-        commits = log(root, names)
+        commits = list_commits(root, names)
     return id_, names, commits
 
 
-def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) -> list[str]:
+def _find_renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) -> list[str]:
     """The names that the note had before or after these commits. By its id where it has one, since that is what a
     note is; by what git takes for a rename where it has none."""
     how = "--no-renames" if id_ else "--find-renames"
@@ -135,10 +137,10 @@ def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) 
         "--no-textconv",
         "--relative",
     ]
-    output = git.run(
+    output = git_cli.run(
         root,
         arguments,
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT_SECONDS,
         stdin="".join(f"{commit}\n" for commit in commits).encode(),
     )
     fields = iter(output.split(b"\0"))
@@ -148,9 +150,9 @@ def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) 
     for field in chain(fields, [b"end"]):
         if not field.startswith(b":"):  # the next commit begins
             if id_ and not gone.keys().isdisjoint(names):
-                found += _with_id(root, come, id_)
+                found += _paths_with_id(root, come, id_)
             if id_ and not come.keys().isdisjoint(names):
-                found += _with_id(root, gone, id_)
+                found += _paths_with_id(root, gone, id_)
             gone, come = {}, {}
             continue
         _, _, before, after, status = field.decode("ascii", "replace").split(" ")
@@ -165,20 +167,20 @@ def _renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) 
     return list(dict.fromkeys(found))
 
 
-def _with_id(root: str, blobs: dict[str, str], id_: str) -> list[str]:
+def _paths_with_id(root: str, blobs: dict[str, str], id_: str) -> list[str]:
     """The paths of those blobs that are notes with this id."""
     wanted = {path: blob for path, blob in blobs.items() if path.endswith(".md")}
-    if len(wanted) > _MOST_CANDIDATES:
+    if len(wanted) > _MAX_CANDIDATES:
         wanted = {path: blob for path, blob in wanted.items() if path.endswith(f"{id_}.md")}
-    held = _blobs(root, list(wanted.values())[:_MOST_CANDIDATES])
+    held = _read_blobs(root, list(wanted.values())[:_MAX_CANDIDATES])
     return [
         path for path, blob in wanted.items() if notes.read(held.get(blob, b"")).get("id") == id_
     ]
 
 
-def _blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
+def _read_blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
     """The bytes of blobs; those too large to be notes are left out before they are read."""
-    sized = git.run(
+    sized = git_cli.run(
         root,
         ["cat-file", "--batch-check=%(objectname) %(objectsize)"],
         stdin="".join(f"{id_}\n" for id_ in ids).encode(),
@@ -186,13 +188,13 @@ def _blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
     small = [
         line.split()[0]
         for line in sized.splitlines()
-        if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_BYTES
+        if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_VERSION_BYTES
     ]
-    output = git.run(
+    output = git_cli.run(
         root,
         ["cat-file", "--batch"],
         stdin=b"".join(id_ + b"\n" for id_ in small),
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT_SECONDS,
     )
     found: dict[str, bytes] = {}
     start = 0
@@ -203,7 +205,7 @@ def _blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def log(root: str, names: Sequence[str]) -> list[Commit]:
+def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
     """The commits that touched these paths, newest first. Merges stay where both sides did; parents are the next
     older commits of this list."""
     arguments = [
@@ -211,9 +213,9 @@ def log(root: str, names: Sequence[str]) -> list[Commit]:
         "--date-order", "--diff-merges=first-parent", "--relative", "--ignore-submodules=all", "-z", "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
         "--format=%H%x00%P%x00%ad%x00%an%x00%s", "--end-of-options", "HEAD", "--", *names,
     ]  # fmt: skip
-    ran = git.attempt(root, arguments, timeout=_PATIENCE, extra={"TZ": "UTC"})
-    fields = iter(ran.output.split(b"\0"))
-    commits: list[Commit] = []
+    ran = git_cli.run_unchecked(root, arguments, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
+    fields = iter(ran.stdout.split(b"\0"))
+    commits: list[NoteCommit] = []
     changes: list[tuple[str, str, str]] = []
     for field in fields:
         token = field.lstrip(b"\n")
@@ -227,7 +229,7 @@ def log(root: str, names: Sequence[str]) -> list[Commit]:
             )
             changes = []
             commits.append(
-                Commit(
+                NoteCommit(
                     token.decode("ascii", "replace"),
                     tuple(parents.split()),
                     date,
@@ -239,7 +241,7 @@ def log(root: str, names: Sequence[str]) -> list[Commit]:
     return commits
 
 
-def versions(commits: Sequence[Commit]) -> Iterator[Version]:
+def iter_versions(commits: Sequence[NoteCommit]) -> Iterator[NoteVersion]:
     """What each commit made of the note, oldest first."""
     states: dict[str, dict[str, str]] = {}  # commit -> path -> blob
     for commit in reversed(commits):
@@ -255,11 +257,11 @@ def versions(commits: Sequence[Commit]) -> Iterator[Version]:
             iter(after or before), ""
         )
         blob = after.get(path, "")
-        sides: tuple[Side, ...] = ()
+        sides: tuple[ParentVersion, ...] = ()
         if len(commit.parents) > 1:
             change = "merged"
             held = [
-                Side(parent, next(iter(states.get(parent, {}).values()), ""))
+                ParentVersion(parent, next(iter(states.get(parent, {}).values()), ""))
                 for parent in commit.parents
             ]
             sides = tuple(side for side in held if side.blob != blob)
@@ -267,14 +269,14 @@ def versions(commits: Sequence[Commit]) -> Iterator[Version]:
             change = "changed"
         else:
             change = "renamed" if before and after else "added" if after else "deleted"
-        yield Version(
+        yield NoteVersion(
             commit.id, commit.date, commit.author, commit.subject, path, change, blob, sides
         )
 
 
-def text_at(root: str, commit: str, names: Sequence[str], id_: str) -> str:
+def read_at_commit(root: str, commit: str, names: Sequence[str], id_: str) -> str:
     """The note's text in a commit, under whichever of its names it had there."""
-    listed = git.run(root, ["ls-tree", "-z", "--end-of-options", commit, *names]).split(b"\0")
+    listed = git_cli.run(root, ["ls-tree", "-z", "--end-of-options", commit, *names]).split(b"\0")
     entries = [
         (os.fsdecode(path), head.split(b" "))
         for head, _, path in (entry.partition(b"\t") for entry in listed if entry)
@@ -282,11 +284,11 @@ def text_at(root: str, commit: str, names: Sequence[str], id_: str) -> str:
     blobs = {
         path: head[2].decode() for path, head in entries if head[0] in (b"100644", b"100755")
     }  # no link, no folder
-    held = _blobs(root, list(blobs.values()))
+    held = _read_blobs(root, list(blobs.values()))
     found = [held[blob] for blob in blobs.values() if blob in held]
     if not found:
-        raise NotFound(
-            f"the note was not there at {commit[:12]}, or is larger than {MAX_BYTES:,} bytes",
+        raise NotFoundError(
+            f"the note was not there at {commit[:12]}, or is larger than {MAX_VERSION_BYTES:,} bytes",
             "cortex history NOTE shows its commits",
         )
     data = next((data for data in found if id_ and notes.read(data).get("id") == id_), found[0])

@@ -6,17 +6,17 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
-from cortex.vault.git import checkout, commit, git
+from cortex.vault.git import checkout, commit, git_cli
 
-_NO_SUCH_REF = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
+_NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.
-_RACE = re.compile(
+_PUSH_RACE_RE = re.compile(
     r"\[rejected\].{0,300}\((?:fetch first|non-fast-forward|stale info)\)|cannot lock ref|failed to update ref|incorrect old value|"
     r"remote ref updated since|reference already exists|failed to lock|unable to migrate objects|\.lock'?: File exists",
 )
-_FALSE = ("false", "no", "off", "0", "")
-_TELLING = re.compile(r"(?:fatal|error|remote|ssh|! ?\[)")
-_SECRET = re.compile(r"://[^/@\s]{1,500}@")
+_FALSE_VALUES = ("false", "no", "off", "0", "")
+_MESSAGE_LINE_RE = re.compile(r"(?:fatal|error|remote|ssh|! ?\[)")
+_URL_CREDENTIALS_RE = re.compile(r"://[^/@\s]{1,500}@")
 
 
 class Upstream(NamedTuple):
@@ -24,26 +24,26 @@ class Upstream(NamedTuple):
 
     branch: str
     remote: str
-    theirs: str  # its branch there
-    push_to: str
-    tracked: bool  # whether git is told so already
-    rebase: str  # how a pull does it: empty is a merge; else rebase, or merges
-    ff: str  # pull.ff: empty, true, false or only
+    remote_branch: str  # its branch there
+    push_remote: str
+    is_tracked: bool  # whether git is told so already
+    rebase_mode: str  # how a pull does it: empty is a merge; else rebase, or merges
+    pull_ff: str  # pull.ff: empty, true, false or only
     autostash: bool
 
 
-class Pushed(NamedTuple):
+class PushResult(NamedTuple):
     """What became of a push."""
 
-    done: bool
-    race: bool  # somebody else was first
-    why: str
+    is_done: bool
+    lost_race: bool  # somebody else was first
+    reason: str
 
 
-def upstream(root: str) -> Upstream:
+def find_upstream(root: str) -> Upstream:
     """The upstream of the branch that is checked out. `CortexError` when it cannot be told which that is."""
     branch = checkout.branch_of(root)
-    settings = _settings(root)
+    settings = _read_config(root)
     own = f"branch.{branch}."
     remotes = sorted(
         {
@@ -70,9 +70,9 @@ def upstream(root: str) -> Upstream:
         )
     theirs = settings.get(f"{own}merge", "").removeprefix("refs/heads/") if named else ""
     rebase = settings.get(f"{own}rebase", settings.get("pull.rebase", "false")).lower()
-    rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE else "rebase"
+    rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE_VALUES else "rebase"
     push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
-    autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE
+    autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE_VALUES
     return Upstream(
         branch,
         remote,
@@ -88,47 +88,55 @@ def upstream(root: str) -> Upstream:
 def fetch(root: str, up: Upstream) -> str:
     """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
     when it is not there, refuses or says nothing."""
-    ran = commit.patiently(
+    ran = commit.retry_while_locked(
         root,
-        lambda: git.talk(root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.theirs}"]),
+        lambda: git_cli.run_remote(
+            root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
+        ),
     )
     if not ran.code:
-        return git.commit_id(root, "FETCH_HEAD")
-    if _NO_SUCH_REF.search(ran.complaint):
+        return git_cli.resolve_commit(root, "FETCH_HEAD")
+    if _NO_SUCH_REF_RE.search(ran.stderr):
         return ""
-    raise git.refused_by_disk(ran, root) or CortexError(
-        f"nothing could be fetched from {up.remote}: {said(ran)}",
+    raise git_cli.system_error(ran, root) or CortexError(
+        f"nothing could be fetched from {up.remote}: {failure_message(ran)}",
         f"git remote -v shows where it is; git fetch {up.remote} tries it alone",
     )
 
 
-def push(root: str, up: Upstream) -> Pushed:
+def push(root: str, up: Upstream) -> PushResult:
     """Give the branch to the remote; never by force. The first push makes the branch there and remembers it."""
-    home = up.push_to == up.remote
-    first = ["--set-upstream"] if home and not up.tracked else []
-    refs = f"refs/heads/{up.branch}:refs/heads/{up.theirs if home else up.branch}"
-    ran = git.talk(root, ["push", *first, "--end-of-options", up.push_to, refs], hooks=True)
+    home = up.push_remote == up.remote
+    first = ["--set-upstream"] if home and not up.is_tracked else []
+    refs = f"refs/heads/{up.branch}:refs/heads/{up.remote_branch if home else up.branch}"
+    ran = git_cli.run_remote(
+        root, ["push", *first, "--end-of-options", up.push_remote, refs], hooks=True
+    )
     if not ran.code:
-        return Pushed(done=True, race=False, why="")
-    return Pushed(
-        done=False,
-        race=bool(_RACE.search(ran.complaint)),
-        why=f"{up.push_to} did not take the push: {said(ran)}",
+        return PushResult(is_done=True, lost_race=False, reason="")
+    return PushResult(
+        is_done=False,
+        lost_race=bool(_PUSH_RACE_RE.search(ran.stderr)),
+        reason=f"{up.push_remote} did not take the push: {failure_message(ran)}",
     )
 
 
-def said(ran: git.Ran) -> str:
+def failure_message(ran: git_cli.GitResult) -> str:
     """What git, or the remote through it, says of a failure, in a line; no password of an address."""
-    lines = [line.strip() for line in ran.complaint.splitlines()]
-    telling = [line for line in lines if _TELLING.match(line)]
-    return _SECRET.sub("://", "; ".join(dict.fromkeys(telling[:4] or [ran.reason])))[:500]
+    lines = [line.strip() for line in ran.stderr.splitlines()]
+    telling = [line for line in lines if _MESSAGE_LINE_RE.match(line)]
+    return _URL_CREDENTIALS_RE.sub("://", "; ".join(dict.fromkeys(telling[:4] or [ran.reason])))[
+        :500
+    ]
 
 
-def _settings(root: str) -> dict[str, str]:
+def _read_config(root: str) -> dict[str, str]:
     """The person's configuration of branches and remotes, as git merges it from all its files; the last value wins."""
-    ran = git.attempt(root, ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."])
+    ran = git_cli.run_unchecked(
+        root, ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."]
+    )
     found: dict[str, str] = {}
-    for entry in ran.output.decode("utf-8", "surrogateescape").split("\0"):
+    for entry in ran.stdout.decode("utf-8", "surrogateescape").split("\0"):
         key, equals, value = entry.partition("\n")
         if key:
             found[key] = value if equals else "true"

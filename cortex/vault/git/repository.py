@@ -6,13 +6,13 @@ import os
 import stat
 
 from cortex.core.model.problem import CortexError
-from cortex.vault.git import checkout, git as bounded
+from cortex.vault.git import checkout, git_cli as bounded
 
 
-def unmerged(root: str) -> list[str]:
+def list_unmerged_paths(root: str) -> list[str]:
     """The vault-relative paths that git could not merge; none outside a repository. `CortexError` when the
     repository cannot be read."""
-    if not checkout.in_repository(root):
+    if not checkout.is_in_repository(root):
         return []
     # GitPython opens configuration and index without a bound; a pipe in their place must not hold us. git itself is
     # ended after three seconds, and reads what GitPython would.

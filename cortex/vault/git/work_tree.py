@@ -10,26 +10,26 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
-from cortex.core.model.problem import CortexError, Invalid, NotFound
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
-from cortex.vault.git import commit, git, objects
+from cortex.vault.git import commit, git_cli, objects
 
-_MOST_SYNCED = 1_000  # files that are synced one by one; for more, the whole system is
-_MOST_READ = 16_000_000  # bytes of a file that is compared
-_BATCH = 200  # paths whose versions are held in memory at once
-_SECTOR = 512  # bytes; a file that a power cut has cut off ends where one ends
+_MAX_SYNCED_FILES = 1_000  # files that are synced one by one; for more, the whole system is
+_MAX_FILE_BYTES = 16_000_000  # bytes of a file that is compared
+_BATCH_PATHS = 200  # paths whose versions are held in memory at once
+_SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one ends
 
 
-def make_durable(root: str, ours: str, theirs: str) -> None:
+def sync_merged_files(root: str, ours: str, theirs: str) -> None:
     """Sync every file, and its folder, that a merge or rebase of the commits `ours` and `theirs` may have written."""
-    top = objects.top(root)
+    top = objects.toplevel(root)
     with suppress(CortexError, OSError):
-        changed = git.run(
+        changed = git_cli.run(
             top, ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"], timeout=120.0
         ).split(b"\0")
-        paths = {*_versions(top, ours, theirs), *filter(None, changed)}
-        if len(paths) <= _MOST_SYNCED:
-            files.flush_all(top, map(os.fsdecode, paths))
+        paths = {*_changed_blobs(top, ours, theirs), *filter(None, changed)}
+        if len(paths) <= _MAX_SYNCED_FILES:
+            files.sync_files(top, map(os.fsdecode, paths))
             return
     os.sync()
 
@@ -38,47 +38,47 @@ def restore(root: str, ours: str, theirs: str) -> list[str]:
     """Make the work tree what the index says wherever git alone has written there: files that are missing, cut off or not yet
     in the index. `ours` (empty before the first commit) and `theirs` are the commits that were being merged. What a person has
     written since stays. Returns the paths from the top of the work tree that were changed; all are durable."""
-    top = objects.top(root)
-    versions = _versions(top, ours, theirs)
-    index = _index(top)
+    top = objects.toplevel(root)
+    versions = _changed_blobs(top, ours, theirs)
+    index = _index_blobs(top)
     wrong: list[str] = []
     alien: list[str] = []
-    for path, data, known, entry in _compared(top, versions, index):
-        if entry is None and data is not None and _is_gits(data, known):
+    for path, data, known, entry in _iter_compared(top, versions, index):
+        if entry is None and data is not None and _is_written_by_git(data, known):
             alien.append(path)
         elif (
             entry is not None
             and data != entry
-            and (data is None or _is_gits(data, [*known, entry]))
+            and (data is None or _is_written_by_git(data, [*known, entry]))
         ):
             wrong.append(path)
     if wrong:
-        ran = commit.patiently(
+        ran = commit.retry_while_locked(
             root,
-            lambda: git.attempt(
+            lambda: git_cli.run_unchecked(
                 top,
                 ["checkout-index", "-f", "-u", "-z", "--stdin"],
-                stdin=objects.nul(wrong),
+                stdin=objects.join_nul(wrong),
                 timeout=120.0,
             ),
         )
         if ran.code:
-            raise git.failure("checkout-index", ran, root)
+            raise git_cli.command_error("checkout-index", ran, root)
     for path in alien:
         files.remove(top, path)
-    files.flush_all(top, wrong)
+    files.sync_files(top, wrong)
     return sorted(wrong + alien)
 
 
-def _compared(
+def _iter_compared(
     top: str, versions: Mapping[bytes, Collection[str]], index: Mapping[bytes, str]
 ) -> Iterator[tuple[str, bytes | None, list[bytes], bytes | None]]:
     """Each path with its bytes in the work tree (None when it is missing), the bytes of its known versions and those of the
     index (None when it is not there). Unmerged paths, links and files that are too large are left out."""
     paths = [path for path in sorted(versions) if index.get(path) != ""]
-    for some in objects.batches([os.fsdecode(path) for path in paths], _BATCH):
+    for some in objects.split_batches([os.fsdecode(path) for path in paths], _BATCH_PATHS):
         names = [os.fsencode(path) for path in some]
-        held = objects.blobs(
+        held = objects.read_blobs(
             top, {blob for name in names for blob in (*versions[name], index.get(name, ""))}
         )
         for path, name in zip(some, names, strict=True):
@@ -86,10 +86,10 @@ def _compared(
             if entry is not None and entry not in held:
                 continue  # its object is missing: a repair of the repository comes first
             try:
-                data = _read(top, path)
-            except (Invalid, OSError):
+                data = _read_or_none(top, path)
+            except (InvalidInputError, OSError):
                 continue
-            if data is None or len(data) <= _MOST_READ:
+            if data is None or len(data) <= _MAX_FILE_BYTES:
                 yield (
                     path,
                     data,
@@ -98,28 +98,30 @@ def _compared(
                 )
 
 
-def _is_gits(data: bytes, versions: Collection[bytes]) -> bool:
+def _is_written_by_git(data: bytes, versions: Collection[bytes]) -> bool:
     """Whether a file holds one of these versions, or what a power cut has left of one: its beginning up to the end of a sector, perhaps
     with zeros behind it. An edit by hand hardly ever looks like that."""
     if data in versions:
         return True
     written = data.rstrip(b"\0")
-    cut = len(data) % _SECTOR == 0 or len(written) < len(data)
+    cut = len(data) % _SECTOR_BYTES == 0 or len(written) < len(data)
     return cut and any(version.startswith(written) for version in versions)
 
 
-def _read(top: str, path: str) -> bytes | None:
+def _read_or_none(top: str, path: str) -> bytes | None:
     try:
-        return files.read(top, path, _MOST_READ + 1)
-    except NotFound:
+        return files.read(top, path, _MAX_FILE_BYTES + 1)
+    except NotFoundError:
         return None
 
 
-def _versions(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
+def _changed_blobs(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
     """The regular files that differ between the commits or their merge base, with the blobs that they have there."""
-    empty = git.run(top, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
+    empty = git_cli.run(top, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
     base = (
-        git.attempt(top, ["merge-base", ours, theirs]).output.decode("ascii", "replace").strip()
+        git_cli.run_unchecked(top, ["merge-base", ours, theirs])
+        .stdout.decode("ascii", "replace")
+        .strip()
         if ours
         else ""
     )
@@ -137,7 +139,7 @@ def _versions(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
             revision,
             "--",
         ]
-        fields = git.run(top, words, timeout=120.0).split(b"\0")
+        fields = git_cli.run(top, words, timeout=120.0).split(b"\0")
         for meta, path in zip(fields[::2], fields[1::2], strict=False):
             old_mode, mode, old, new, _ = meta.removeprefix(b":").decode("ascii").split(" ")
             blobs = {
@@ -150,10 +152,10 @@ def _versions(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
     return found
 
 
-def _index(top: str) -> dict[bytes, str]:
+def _index_blobs(top: str) -> dict[bytes, str]:
     """The blob of each path of the index; empty for one that is unmerged or no regular file."""
     found = {}
-    for line in git.run(top, ["ls-files", "--stage", "-z"], timeout=120.0).split(b"\0"):
+    for line in git_cli.run(top, ["ls-files", "--stage", "-z"], timeout=120.0).split(b"\0"):
         meta, _, path = line.partition(b"\t")
         if path:
             mode, blob, stage = meta.decode("ascii").split(" ")

@@ -14,38 +14,38 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.shell_command import quoted
+from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
-from cortex.vault.git import checkout, git, git_locks
-from cortex.vault.git.git_locks import Clock, Lock
+from cortex.vault.git import checkout, git_cli, git_locks
+from cortex.vault.git.git_locks import Clock, GitLock
 from cortex.vault.lock import lock
 from cortex.vault.repair import diagnose
-from cortex.vault.repair.diagnose import Place, ask
-from cortex.vault.repair.salvage import anew, from_work_tree
+from cortex.vault.repair.diagnose import RepositoryPaths, run_in_repository
+from cortex.vault.repair.salvage import rebuild_repository, restore_from_work_tree
 from cortex.vault.state import store
 
-_PATIENCE = 2.0  # seconds that we wait for a git to end
-_MOST_LOG = 1 << 28  # bytes of a reflog
-_LARGEST = 1 << 30  # bytes of a pack that is taken apart
-_MOST_TRIED = 200  # commits that are tried for one branch
-_STASH = re.compile(r"(?:WIP on|index on|untracked files on|On [^:]+:)")
-_FOLDERS = (
+_WAIT_SECONDS = 2.0  # seconds that we wait for a git to end
+_MAX_LOG_BYTES = 1 << 28  # bytes of a reflog
+_MAX_PACK_BYTES = 1 << 30  # bytes of a pack that is taken apart
+_MAX_COMMITS_TRIED = 200  # commits that are tried for one branch
+_STASH_SUBJECT_RE = re.compile(r"(?:WIP on|index on|untracked files on|On [^:]+:)")
+_REQUIRED_FOLDERS = (
     "objects/info",
     "objects/pack",
     "refs/heads",
     "refs/tags",
     "info",
 )  # git sees no repository without some of these
-_OUT_OF_SHAPE = (
+_WRONG_TYPE_ERRNOS = (
     errno.EEXIST,
     errno.ENOTDIR,
     errno.EISDIR,
     errno.ELOOP,
 )  # a file where a folder should be, and the like
-_ENTRY = re.compile(
+_REFLOG_ENTRY_RE = re.compile(
     r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\0]*\Z"
 )  # of a reflog; a cut may leave zeros among them
-_CACHES = (
+_CACHE_FILES = (
     "objects/info/commit-graph",
     "objects/info/commit-graphs",
     "objects/pack/multi-pack-index",
@@ -56,39 +56,39 @@ def repair(root: str, at: Clock | None = None) -> list[str]:
     """Mend the repository around the vault, and say what was done; nothing when nothing was broken. Lock files that a crash
     has left are moved aside. In a repository that holds more than the vault only the index is mended beside them.
     `CortexError` when something else stands in the way."""
-    taken = diagnose.taken_away(root)
+    taken = diagnose.interrupted_repair(root)
     if taken:
         os.rename(os.path.join(root, taken), os.path.join(root, ".git"))
-    place = diagnose.place_of(root)
+    place = diagnose.locate_repository(root)
     if place is None:
         return []
-    with lock(os.path.join(place.common, "cortex.lock"), "repository"):
+    with lock(os.path.join(place.common_dir, "cortex.lock"), "repository"):
         done = [f"put {taken} back as .git; a repair had been ended half-way"] if taken else []
-        return done + _repaired(place, at or git_locks.clock())
+        return done + _repair_locked(place, at or git_locks.read_clock())
 
 
-def _repaired(place: Place, at: Clock) -> list[str]:
-    mend = _Repair(place)
-    if place.alone:
-        mend.traps()
-    found = diagnose.broken(place)
-    locks = git_locks.abandoned(place, at)
-    if busy := _until_quiet(place) if found or locks else git_locks.git_at_work(place):
+def _repair_locked(place: RepositoryPaths, at: Clock) -> list[str]:
+    mend = _RepositoryRepair(place)
+    if place.is_vault_only:
+        mend.move_special_files()
+    found = diagnose.find_damage(place)
+    locks = git_locks.find_abandoned(place, at)
+    if busy := _wait_for_git(place) if found or locks else git_locks.find_running_git(place):
         if found or locks:
             raise CortexError(
                 f"{busy} is at work in this repository",
                 "wait until it has ended, then cortex doctor --fix",
             )
         return []
-    mend.locks(locks)
-    if place.alone:
+    mend.move_locks(locks)
+    if place.is_vault_only:
         return mend.run() if found else mend.done
     if (
         diagnose.index_fault(place)
-        and not ask(place, ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]).code
+        and not run_in_repository(place, ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]).code
     ):
-        mend.index()
-        found = diagnose.broken(place)
+        mend.rebuild_index()
+        found = diagnose.find_damage(place)
     left = (f"{problem.where} {problem.message}" for problem in found)
     return [
         *mend.done,
@@ -99,88 +99,100 @@ def _repaired(place: Place, at: Clock) -> list[str]:
     ]
 
 
-def _until_quiet(place: Place) -> str:
+def _wait_for_git(place: RepositoryPaths) -> str:
     """Wait for a git that is at work here, which may be the watcher's and end soon; the one that does not."""
-    deadline = time.monotonic() + _PATIENCE
-    while (busy := git_locks.git_at_work(place)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while (busy := git_locks.find_running_git(place)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return busy
 
 
-class _Repair:
+class _RepositoryRepair:
     """One repair of one repository, step after step; each leaves things no worse than it found them."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RepositoryPaths) -> None:
         self.place = place
-        self.aside = os.path.join(place.git, "cortex-damaged")
+        self.damaged_folder = os.path.join(place.git_dir, "cortex-damaged")
         self.done: list[str] = []
-        self.lost = False  # a branch has lost its commit
+        self.has_lost_branch = False  # a branch has lost its commit
 
     def run(self) -> list[str]:
-        if os.path.lexists(lock := os.path.join(self.place.git, "index.lock")):
+        if os.path.lexists(lock := os.path.join(self.place.git_dir, "index.lock")):
             raise CortexError(
                 f"{lock} is in the way: git refuses to write",
-                f"when no git is running: rm {quoted(lock)} && {diagnose.FIX}",
+                f"when no git is running: rm {shell_quote(lock)} && {diagnose.FIX_COMMAND}",
             )
         try:
-            self._mend()
+            self._run_steps()
         except OSError as error:
-            if error.errno not in _OUT_OF_SHAPE:
+            if error.errno not in _WRONG_TYPE_ERRNOS:
                 raise CortexError(
                     f".git cannot be mended: {error.strerror}",
                     "make room, or allow writing there, then cortex doctor --fix",
                 ) from error
             self.done.append(f".git is out of shape: {error.strerror}")
-        if not self._sound():
-            if self._works():
+        if not self._passes_fsck():
+            if self._is_usable():
                 self.done.append(
                     "git works again, though git fsck still finds fault with something that nothing here needs"
                 )
-            elif os.path.lexists(self._common("worktrees")):
+            elif os.path.lexists(self._common_path("worktrees")):
                 self.done.append(
                     "git does not work yet; other worktrees need this .git, so it was not made anew"
                 )
             else:
-                self.done += anew(self.place)
+                self.done += rebuild_repository(self.place)
         return self.done
 
-    def _mend(self) -> None:
-        for step in (self.config, self.head, self.objects, self.packs, self.refs):
+    def _run_steps(self) -> None:
+        for step in (
+            self.restore_config,
+            self.restore_head,
+            self.move_damaged_objects,
+            self.restore_packs,
+            self.move_broken_refs,
+        ):
             step()
-        if self.lost or diagnose.head_fault(self.place) or not self._sound():
-            self.contents()
-            self.branches()
-            self.logs()
-            if diagnose.index_fault(self.place) or not self._sound():
-                self.index()
-            self.keep()
+        if self.has_lost_branch or diagnose.head_fault(self.place) or not self._passes_fsck():
+            self.restore_objects()
+            self.reset_branches()
+            self.clean_reflogs()
+            if diagnose.index_fault(self.place) or not self._passes_fsck():
+                self.rebuild_index()
+            self.keep_unreachable()
 
-    def traps(self) -> None:
+    def move_special_files(self) -> None:
         """Move aside what would hold up or mislead every git: a pipe, a socket, a device, a link in the place of a ref."""
-        while (path := checkout.fault(self.place.root)[0]).startswith(self.place.git + os.sep):
-            self._away(path, f"{os.path.relpath(path, self.place.git)}, which was no file of git's")
+        while (path := checkout.find_fault(self.place.root)[0]).startswith(
+            self.place.git_dir + os.sep
+        ):
+            self._move_aside(
+                path, f"{os.path.relpath(path, self.place.git_dir)}, which was no file of git's"
+            )
 
-    def locks(self, locks: Iterable[Lock]) -> None:
+    def move_locks(self, locks: Iterable[GitLock]) -> None:
         """Move aside what a crash has left. Looked at once more just before: a git may have taken the lock in the meantime."""
         for left in locks:
             with suppress(FileNotFoundError):
                 status = os.lstat(left.path)
                 if (status.st_dev, status.st_ino, status.st_mtime_ns) == left.identity:
-                    self._away(
+                    self._move_aside(
                         left.path,
-                        f"{os.path.relpath(left.path, self.place.common)}, a lock {left.crash}",
+                        f"{os.path.relpath(left.path, self.place.common_dir)}, a lock {left.crash_evidence}",
                     )
 
-    def config(self) -> None:
-        path = os.path.join(self.place.common, "config")
+    def restore_config(self) -> None:
+        path = os.path.join(self.place.common_dir, "config")
         if (
             not os.path.lexists(path)
             or not os.path.getsize(path)
-            or git.attempt(self.place.common, ["config", "--file", path, "--list"]).code
+            or git_cli.run_unchecked(
+                self.place.common_dir, ["config", "--file", path, "--list"]
+            ).code
         ):
             if os.path.lexists(path):
-                self._away(path, "the configuration, which could not be read")
-            _put(
+                self._move_aside(path, "the configuration, which could not be read")
+            _write_durably(
                 path,
                 b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = true\n",
             )
@@ -188,31 +200,31 @@ class _Repair:
                 "wrote a plain .git/config; if there was a remote: git remote add origin URL"
             )
 
-    def head(self) -> None:
-        for name in _FOLDERS:
-            os.makedirs(self._common(name), exist_ok=True)
-        if diagnose.head_target(self.place.git):
+    def restore_head(self) -> None:
+        for name in _REQUIRED_FOLDERS:
+            os.makedirs(self._common_path(name), exist_ok=True)
+        if diagnose.read_head_target(self.place.git_dir):
             return
-        path = os.path.join(self.place.git, "HEAD")
+        path = os.path.join(self.place.git_dir, "HEAD")
         if os.path.lexists(path):
-            self._away(path, "HEAD, which named nothing")
+            self._move_aside(path, "HEAD, which named nothing")
         branch = self._last_branch()
-        _put(path, f"ref: refs/heads/{branch}\n".encode())
+        _write_durably(path, f"ref: refs/heads/{branch}\n".encode())
         self.done.append(f"HEAD is on the branch {branch} again")
 
     def _last_branch(self) -> str:
         """The branch that was checked out last, as far as anything says."""
         moves = [
             line.rpartition(" to ")[2]
-            for line in _lines(self._common("logs", "HEAD"))
+            for line in _read_lines(self._common_path("logs", "HEAD"))
             if "\tcheckout: moving from " in line
         ]
         logged = os.path.join("logs", "refs", "heads")
         heads = sorted(
             {
-                os.path.relpath(path, self._common(base))
+                os.path.relpath(path, self._common_path(base))
                 for base in ("refs/heads", logged)
-                for path in _files(self._common(base))
+                for path in _list_files(self._common_path(base))
             }
         )
         for name in [*reversed(moves), *(heads if len(heads) == 1 else [])]:
@@ -220,65 +232,79 @@ class _Repair:
                 return name
         return "main" if "main" in heads or not heads else heads[0]
 
-    def objects(self) -> None:
+    def move_damaged_objects(self) -> None:
         """Set aside every loose object that is not what its name says."""
-        gone = [path for path in diagnose.loose_objects(self.place.common) if not _intact(path)]
+        gone = [
+            path
+            for path in diagnose.iter_loose_objects(self.place.common_dir)
+            if not _is_intact_object(path)
+        ]
         for path in gone:
-            self._away(path)
+            self._move_aside(path)
         if gone:
             self.done.append(
                 f"moved {len(gone)} damaged object{'s' if len(gone) > 1 else ''} to .git/cortex-damaged"
             )
-            for name in _CACHES:  # they may speak of what is gone, and git makes them again
-                if os.path.lexists(self._common(name)):
-                    self._away(self._common(name))
+            for name in _CACHE_FILES:  # they may speak of what is gone, and git makes them again
+                if os.path.lexists(self._common_path(name)):
+                    self._move_aside(self._common_path(name))
 
-    def packs(self) -> None:
-        folder = self._common("objects", "pack")
-        for name in sorted(name for name in files.listed(folder) if name.endswith(".pack")):
+    def restore_packs(self) -> None:
+        folder = self._common_path("objects", "pack")
+        for name in sorted(name for name in files.list_folder(folder) if name.endswith(".pack")):
             pack = os.path.join(folder, name)
-            if not ask(self.place, ["verify-pack", pack.removesuffix(".pack") + ".idx"]).code:
+            if not run_in_repository(
+                self.place, ["verify-pack", pack.removesuffix(".pack") + ".idx"]
+            ).code:
                 continue
-            if not ask(
+            if not run_in_repository(
                 self.place, ["index-pack", "--no-rev-index", "-o", f"{pack}.cx-idx", pack]
             ).code:
                 index = pack.removesuffix(".pack") + ".idx"
                 if os.path.lexists(index):
-                    self._away(index)
+                    self._move_aside(index)
                 os.replace(f"{pack}.cx-idx", index)
                 self.done.append(f"made the index of {name} anew")
                 continue
             for ending in (".idx", ".rev", ".bitmap", ".mtimes", ".pack"):
                 if os.path.lexists(path := pack.removesuffix(".pack") + ending):
-                    self._away(path)
-            moved = os.path.join(self.aside, "objects", "pack", name)
-            if os.path.getsize(moved) < _LARGEST:
+                    self._move_aside(path)
+            moved = os.path.join(self.damaged_folder, "objects", "pack", name)
+            if os.path.getsize(moved) < _MAX_PACK_BYTES:
                 with open(moved, "rb") as file:
-                    ask(self.place, ["unpack-objects", "-r", "-q"], stdin=file.read())
+                    run_in_repository(self.place, ["unpack-objects", "-r", "-q"], stdin=file.read())
             self.done.append(
                 f"moved the damaged {name} to .git/cortex-damaged and took out of it what could be read"
             )
 
-    def refs(self) -> None:
-        for ref in diagnose.broken_refs(self.place):
-            self.lost = True
-            self._away(self._common(ref), f"{ref}, which named no commit")
+    def move_broken_refs(self) -> None:
+        for ref in diagnose.list_broken_refs(self.place):
+            self.has_lost_branch = True
+            self._move_aside(self._common_path(ref), f"{ref}, which named no commit")
 
-    def contents(self) -> None:
+    def restore_objects(self) -> None:
         """Put missing objects back: from the notes as they lie there, then from the remote."""
-        if restored := from_work_tree(self.place):
+        if restored := restore_from_work_tree(self.place):
             self.done.append(
                 f"wrote {restored} missing object{'s' if restored > 1 else ''} again from the notes"
             )
-        if self._sound():
+        if self._passes_fsck():
             return
-        for remote in ask(self.place, ["remote"]).output.decode("utf-8", "replace").split("\n"):
+        for remote in (
+            run_in_repository(self.place, ["remote"]).stdout.decode("utf-8", "replace").split("\n")
+        ):
             if not remote:
                 continue
             try:
-                ran = git.talk(
+                ran = git_cli.run_remote(
                     self.place.root,
-                    ["fetch", "--refetch", "--no-tags", "--no-auto-gc", git.ref_name(remote)],
+                    [
+                        "fetch",
+                        "--refetch",
+                        "--no-tags",
+                        "--no-auto-gc",
+                        git_cli.check_ref_name(remote),
+                    ],
                 )
             except CortexError as error:
                 self.done.append(f"could not fetch from {remote}: {error.message}")
@@ -289,112 +315,123 @@ class _Repair:
                     else f"fetched the history of {remote} again"
                 )
 
-    def branches(self) -> None:
+    def reset_branches(self) -> None:
         """Set each branch that is gone or cannot be read whole to the newest commit that can."""
-        target = diagnose.head_target(self.place.git)
-        names = {target, *self._lines("for-each-ref", "--format=%(refname)")}
-        logs = self._common("logs")
+        target = diagnose.read_head_target(self.place.git_dir)
+        names = {target, *self._git_lines("for-each-ref", "--format=%(refname)")}
+        logs = self._common_path("logs")
         # Git deletes a branch's log with the branch: where there is a log alone, the branch was lost.
         names |= {
-            os.path.relpath(path, logs) for path in _files(self._common("logs", "refs", "heads"))
+            os.path.relpath(path, logs)
+            for path in _list_files(self._common_path("logs", "refs", "heads"))
         }
         for name in sorted(name for name in names if name.startswith("refs/")):
-            now = next(iter(self._lines("rev-parse", "--verify", "--quiet", name)), "")
-            if now and self._whole(now):
+            now = next(iter(self._git_lines("rev-parse", "--verify", "--quiet", name)), "")
+            if now and self._is_complete(now):
                 continue
-            best = self._newest(name) if name.startswith(("refs/heads/", "refs/stash")) else ""
+            best = (
+                self._newest_complete(name)
+                if name.startswith(("refs/heads/", "refs/stash"))
+                else ""
+            )
             if best:
-                self._set(name, best)
+                self._set_ref(name, best)
                 self.done.append(f"{name} is at {best[:12]}, the newest commit of it that is whole")
-            elif now or os.path.lexists(self._common(name)):
-                self._set(name, "")
+            elif now or os.path.lexists(self._common_path(name)):
+                self._set_ref(name, "")
                 self.done.append(f"{name} is gone: none of its commits is whole")
 
-    def _set(self, ref: str, commit: str) -> None:
+    def _set_ref(self, ref: str, commit: str) -> None:
         """Point a ref somewhere; where it pointed stands in a file beside the damage."""
-        before = next(iter(self._lines("rev-parse", "--verify", "--quiet", ref)), "")
+        before = next(iter(self._git_lines("rev-parse", "--verify", "--quiet", ref)), "")
         if before:
-            os.makedirs(self.aside, exist_ok=True)
-            with open(os.path.join(self.aside, "refs-before"), "ab") as file:
+            os.makedirs(self.damaged_folder, exist_ok=True)
+            with open(os.path.join(self.damaged_folder, "refs-before"), "ab") as file:
                 file.write(os.fsencode(f"{before} {ref}\n"))
-        if not commit and os.path.lexists(log := self._common("logs", ref)):
-            self._away(log)  # git would delete it with the branch
+        if not commit and os.path.lexists(log := self._common_path("logs", ref)):
+            self._move_aside(log)  # git would delete it with the branch
         words = (
             ["update-ref", "--no-deref", "-m", "cortex: repaired", ref, commit]
             if commit
             else ["update-ref", "--no-deref", "-d", ref]
         )
-        ran = ask(self.place, words)
+        ran = run_in_repository(self.place, words)
         if ran.code:
-            raise git.failure("update-ref", ran, self.place.root, "git fsck --full")
+            raise git_cli.command_error("update-ref", ran, self.place.root, "git fsck --full")
 
-    def _newest(self, ref: str) -> str:
+    def _newest_complete(self, ref: str) -> str:
         """The newest whole commit of a branch: from its reflog or its remote's copy, or one that a cut has cut off."""
         logs = [
-            self._common("logs", ref),
+            self._common_path("logs", ref),
             *(
-                [self._common("logs", "HEAD")]
-                if ref == diagnose.head_target(self.place.git)
+                [self._common_path("logs", "HEAD")]
+                if ref == diagnose.read_head_target(self.place.git_dir)
                 else []
             ),
         ]
         logged = [
             entry[2]
             for log in logs
-            for line in reversed(_lines(log))
-            if (entry := _ENTRY.match(line))
+            for line in reversed(_read_lines(log))
+            if (entry := _REFLOG_ENTRY_RE.match(line))
         ]
         branch = ref.removeprefix("refs/heads/")
-        remote = [line.split(" ")[0] for line in self._lines("for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes")
+        remote = [line.split(" ")[0] for line in self._git_lines("for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes")
                   if line.partition(" ")[2] == branch]  # fmt: skip
         found = [
-            commit for commit in (self._first_whole(logged), self._first_whole(remote)) if commit
+            commit
+            for commit in (self._first_complete(logged), self._first_complete(remote))
+            if commit
         ]
-        best = self._later(*found) if len(found) > 1 else next(iter(found), "")
-        if ref == diagnose.head_target(self.place.git):
+        best = self._later_commit(*found) if len(found) > 1 else next(iter(found), "")
+        if ref == diagnose.read_head_target(self.place.git_dir):
             later = [
-                commit for commit in self._dangling() if not best or self._leads_to(best, commit)
+                commit
+                for commit in self._dangling_commits()
+                if not best or self._is_ancestor(best, commit)
             ]
-            best = self._first_whole(sorted(later, key=self._date, reverse=True)) or best
+            best = self._first_complete(sorted(later, key=self._commit_time, reverse=True)) or best
         return best
 
-    def _later(self, one: str, other: str) -> str:
-        if self._leads_to(one, other):
+    def _later_commit(self, one: str, other: str) -> str:
+        if self._is_ancestor(one, other):
             return other
-        return one if self._leads_to(other, one) else max(one, other, key=self._date)
+        return one if self._is_ancestor(other, one) else max(one, other, key=self._commit_time)
 
-    def _leads_to(self, older: str, newer: str) -> bool:
-        return not ask(self.place, ["merge-base", "--is-ancestor", older, newer]).code
+    def _is_ancestor(self, older: str, newer: str) -> bool:
+        return not run_in_repository(self.place, ["merge-base", "--is-ancestor", older, newer]).code
 
-    def _dangling(self) -> list[str]:
+    def _dangling_commits(self) -> list[str]:
         """Commits that nothing names: what a cut left of the newest ones. A stash is none of the branch's, but the
         commit that it was made on may be."""
         listed = [
             line.split(" ")[2]
-            for line in self._lines("fsck", "--no-progress", "--connectivity-only")
+            for line in self._git_lines("fsck", "--no-progress", "--connectivity-only")
             if line.startswith("dangling commit ")
         ]
         found = []
         for commit in listed:
-            stashed = _STASH.match(next(iter(self._lines("log", "-1", "--format=%s", commit)), ""))
+            stashed = _STASH_SUBJECT_RE.match(
+                next(iter(self._git_lines("log", "-1", "--format=%s", commit)), "")
+            )
             found += (
-                self._lines("rev-parse", "--verify", "--quiet", f"{commit}^1")
+                self._git_lines("rev-parse", "--verify", "--quiet", f"{commit}^1")
                 if stashed
                 else [commit]
             )
         return found
 
-    def _first_whole(self, commits: Iterable[str]) -> str:
+    def _first_complete(self, commits: Iterable[str]) -> str:
         return next(
             (
                 commit
-                for commit in list(dict.fromkeys(commits))[:_MOST_TRIED]
-                if self._whole(commit)
+                for commit in list(dict.fromkeys(commits))[:_MAX_COMMITS_TRIED]
+                if self._is_complete(commit)
             ),
             "",
         )
 
-    def _whole(self, commit: str, beyond: str = "") -> bool:
+    def _is_complete(self, commit: str, beyond: str = "") -> bool:
         """Whether everything that a commit leads to is there; `beyond` is a commit that is whole."""
         words = [
             "rev-list",
@@ -404,23 +441,23 @@ class _Repair:
             commit,
             *([f"^{beyond}"] if beyond else []),
         ]
-        return bool(commit.strip("0")) and not ask(self.place, words).code
+        return bool(commit.strip("0")) and not run_in_repository(self.place, words).code
 
-    def _date(self, commit: str) -> int:
-        return int(next(iter(self._lines("log", "-1", "--format=%ct", commit)), "0"))
+    def _commit_time(self, commit: str) -> int:
+        return int(next(iter(self._git_lines("log", "-1", "--format=%ct", commit)), "0"))
 
-    def keep(self) -> None:
+    def keep_unreachable(self) -> None:
         """Put a copy of what nothing names any more beside the damage: git throws such objects away after weeks."""
-        if not os.path.lexists(os.path.join(self.aside, "refs-before")):
+        if not os.path.lexists(os.path.join(self.damaged_folder, "refs-before")):
             return
-        listed = self._lines(
+        listed = self._git_lines(
             "fsck", "--unreachable", "--no-reflogs", "--no-progress", "--connectivity-only"
         )
         ids = [line.split(" ")[2] for line in listed if line.startswith("unreachable ")]
         if ids:
-            folder = os.path.join(self.aside, "objects", "pack")
+            folder = os.path.join(self.damaged_folder, "objects", "pack")
             os.makedirs(folder, exist_ok=True)
-            ran = ask(
+            ran = run_in_repository(
                 self.place,
                 ["pack-objects", "-q", os.path.join(folder, "pack")],
                 stdin="".join(f"{id_}\n" for id_ in ids).encode(),
@@ -430,76 +467,82 @@ class _Repair:
                     f"kept {len(ids)} objects that no branch leads to any more in .git/cortex-damaged/objects"
                 )
 
-    def logs(self) -> None:
+    def clean_reflogs(self) -> None:
         """Take the lines out of the reflogs that lead nowhere any more; the logs as they were stay beside the damage."""
         known: dict[str, bool] = {"0" * 40: True, "0" * 64: True}
-        head = next(iter(self._lines("rev-parse", "--verify", "--quiet", "HEAD")), "")
-        if head and self._whole(head):
-            known |= dict.fromkeys(self._lines("rev-list", "HEAD"), True)
-        for path in _files(self._common("logs")):
-            lines = _lines(path)
+        head = next(iter(self._git_lines("rev-parse", "--verify", "--quiet", "HEAD")), "")
+        if head and self._is_complete(head):
+            known |= dict.fromkeys(self._git_lines("rev-list", "HEAD"), True)
+        for path in _list_files(self._common_path("logs")):
+            lines = _read_lines(path)
             kept = [
                 line
                 for line in lines
-                if (entry := _ENTRY.match(line))
-                and all(self._known(id_, known) for id_ in entry.groups())
+                if (entry := _REFLOG_ENTRY_RE.match(line))
+                and all(self._is_known_complete(id_, known) for id_ in entry.groups())
             ]
             if kept != lines:
-                self._away(path)
-                _put(path, "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogateescape"))
+                self._move_aside(path)
+                _write_durably(
+                    path, "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogateescape")
+                )
 
-    def _known(self, id_: str, known: dict[str, bool]) -> bool:
+    def _is_known_complete(self, id_: str, known: dict[str, bool]) -> bool:
         if id_ not in known:
-            known[id_] = self._whole(id_, beyond="HEAD" if len(known) > 2 else "")
+            known[id_] = self._is_complete(id_, beyond="HEAD" if len(known) > 2 else "")
         return known[id_]
 
-    def index(self) -> None:
+    def rebuild_index(self) -> None:
         """Make the index from HEAD. What was staged is in the work tree, and shows as changed."""
-        path = os.path.join(self.place.git, "index")
+        path = os.path.join(self.place.git_dir, "index")
         if os.path.lexists(path):
-            self._away(path)
-        if ask(self.place, ["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).code:
+            self._move_aside(path)
+        if run_in_repository(self.place, ["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).code:
             self.done.append(
                 "moved the index to .git/cortex-damaged; there is no commit to make it from"
             )
             return
-        ran = ask(self.place, ["read-tree", "HEAD"])
+        ran = run_in_repository(self.place, ["read-tree", "HEAD"])
         if ran.code:
-            raise git.failure("read-tree", ran, self.place.root, "git fsck --full")
+            raise git_cli.command_error("read-tree", ran, self.place.root, "git fsck --full")
         self.done.append("made the index anew from HEAD; every change shows as not staged")
 
-    def _sound(self) -> bool:
+    def _passes_fsck(self) -> bool:
         """Whether everything that anything names is there. What objects look like inside is no matter of a power cut,
         and old histories have faults of that kind that hurt nobody."""
         return (
-            not ask(
+            not run_in_repository(
                 self.place, ["fsck", "--no-progress", "--no-dangling", "--connectivity-only"]
             ).code
-            and self._status()
+            and self._status_works()
         )
 
-    def _status(self) -> bool:
-        return not ask(self.place, ["status", "--porcelain"]).code
+    def _status_works(self) -> bool:
+        return not run_in_repository(self.place, ["status", "--porcelain"]).code
 
-    def _works(self) -> bool:
+    def _is_usable(self) -> bool:
         return (
-            self._status()
+            self._status_works()
             and not diagnose.head_fault(self.place)
             and not diagnose.index_fault(self.place)
         )
 
-    def _lines(self, *words: str) -> list[str]:
-        return ask(self.place, list(words)).output.decode("utf-8", "surrogateescape").splitlines()
+    def _git_lines(self, *words: str) -> list[str]:
+        return (
+            run_in_repository(self.place, list(words))
+            .stdout.decode("utf-8", "surrogateescape")
+            .splitlines()
+        )
 
-    def _common(self, *parts: str) -> str:
-        return os.path.join(self.place.common, *parts)
+    def _common_path(self, *parts: str) -> str:
+        return os.path.join(self.place.common_dir, *parts)
 
-    def _away(self, path: str, what: str = "") -> None:
+    def _move_aside(self, path: str, what: str = "") -> None:
         """Move a file of the git folder aside, under a name that nothing has yet."""
-        inside = os.path.relpath(path, self.place.git)
+        inside = os.path.relpath(path, self.place.git_dir)
         target = os.path.join(
-            self.aside,
-            inside if not inside.startswith("..") else os.path.relpath(path, self.place.common),
+            self.damaged_folder,
+            inside if not inside.startswith("..") else os.path.relpath(path, self.place.common_dir),
         )
         os.makedirs(os.path.dirname(target), exist_ok=True)
         number = 0
@@ -512,7 +555,7 @@ class _Repair:
             self.done.append(f"moved {what}, to .git/cortex-damaged")
 
 
-def _intact(path: str) -> bool:
+def _is_intact_object(path: str) -> bool:
     """Whether a loose object holds what its name says."""
     import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms
 
@@ -529,23 +572,23 @@ def _intact(path: str) -> bool:
     return unpacked.eof and summed.hexdigest() == id_
 
 
-def _put(path: str, data: bytes) -> None:
+def _write_durably(path: str, data: bytes) -> None:
     """Write a file of the git folder whole and durably."""
     fd, temp = tempfile.mkstemp(dir=os.path.dirname(path))
     with os.fdopen(fd, "wb") as file:
         file.write(data)
         file.flush()
-        files.flush(fd)
+        files.full_fsync(fd)
     os.chmod(temp, 0o644)
     os.replace(temp, path)
     store.sync_folder(os.path.dirname(path))
 
 
-def _lines(path: str) -> list[str]:
-    return os.fsdecode(files.read_small(path, _MOST_LOG)).splitlines()
+def _read_lines(path: str) -> list[str]:
+    return os.fsdecode(files.read_bounded(path, _MAX_LOG_BYTES)).splitlines()
 
 
-def _files(folder: str) -> list[str]:
+def _list_files(folder: str) -> list[str]:
     return sorted(
         os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names
     )

@@ -12,49 +12,51 @@ from cortex.core.model.problem import CortexError
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-FOLDER = "reminded"
-BEGUN = "."  # stands before the ids of a session whose beginning is known: it was given a briefing, if there was one
-_MOST_SESSIONS = 64  # files; the one that was written longest ago goes first
-_MOST_BYTES = 64_000  # of one session: about a thousand ids, then it begins anew
+LOG_FOLDER = "reminded"
+SESSION_BEGUN = "."  # stands before the ids of a session whose beginning is known: it was given a briefing, if there was one
+_MAX_SESSIONS = 64  # files; the one that was written longest ago goes first
+_MAX_BYTES = 64_000  # of one session: about a thousand ids, then it begins anew
 
 
-def reminded(vault: Vault, session: str) -> frozenset[str]:
+def read_ids(vault: Vault, session: str) -> frozenset[str]:
     """What a session was reminded of since it began or was compacted, and `BEGUN`. Never raises."""
     try:
-        path = _path(vault, session)
+        path = _log_path(vault, session)
     except (OSError, CortexError):
         return frozenset()
-    return frozenset(store.read(path, 2 * _MOST_BYTES).decode("utf-8", "replace").split())
+    return frozenset(store.read(path, 2 * _MAX_BYTES).decode("utf-8", "replace").split())
 
 
-def remember(vault: Vault, session: str, ids: Iterable[str]) -> None:
+def append(vault: Vault, session: str, ids: Iterable[str]) -> None:
     """Note what a session is reminded of now. Never raises: at worst something is said twice."""
     line = " ".join(id_ for id_ in ids if not any(map(str.isspace, id_)))
     if not line:
         return
     with suppress(OSError, CortexError):
-        path = _path(vault, session)
-        folder = store.make_folder(os.path.dirname(path))
+        path = _log_path(vault, session)
+        folder = store.ensure_folder(os.path.dirname(path))
         new = not os.path.lexists(path)
         fd = store.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            if os.fstat(fd).st_size > _MOST_BYTES:
+            if os.fstat(fd).st_size > _MAX_BYTES:
                 os.ftruncate(fd, 0)
             os.write(fd, f"{line}\n".encode("utf-8", "backslashreplace"))
         finally:
             os.close(fd)
         if new:
-            store.evict(folder, _MOST_SESSIONS)
+            store.evict(folder, _MAX_SESSIONS)
 
 
-def forget(vault: Vault, session: str) -> None:
+def reset_reminders(vault: Vault, session: str) -> None:
     """Begin anew: the session's context is empty, or was compacted or cleared, and what it was told is gone from it."""
     with suppress(OSError, CortexError):
-        os.unlink(_path(vault, session))
-    remember(vault, session, [BEGUN])
+        os.unlink(_log_path(vault, session))
+    append(vault, session, [SESSION_BEGUN])
 
 
-def _path(vault: Vault, session: str) -> str:
+def _log_path(vault: Vault, session: str) -> str:
     # Two sums of a name that comes from outside; sessions are few, and at worst two share what they were told.
     name = session.encode("utf-8", "backslashreplace")
-    return os.path.join(vault.state(), FOLDER, f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}")
+    return os.path.join(
+        vault.state_folder(), LOG_FOLDER, f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}"
+    )

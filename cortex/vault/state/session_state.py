@@ -10,12 +10,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from cortex.core.model.problem import Conflict, CortexError
+from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.text.json_text import dumps, loads
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault import files, layout
-from cortex.vault.layout import SETTINGS
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import spool, store
@@ -23,21 +23,21 @@ from cortex.vault.state import spool, store
 if TYPE_CHECKING:
     from typing import Any
 
-FOLDER = "sessions"
-_STRIPES = 64  # lock files; two sessions that share one wait for each other for milliseconds
-_MOST = 200_000  # bytes of a file; more is nothing that we wrote
-_MOST_AHEAD = 40  # texts
-_MOST_KEPT = 2_000  # sessions; of more the oldest are forgotten
+STATE_FOLDER = "sessions"
+_LOCK_FILES = 64  # lock files; two sessions that share one wait for each other for milliseconds
+_MAX_BYTES = 200_000  # bytes of a file; more is nothing that we wrote
+_MAX_EXPECTED_TEXTS = 40  # texts
+_MAX_SESSIONS = 2_000  # sessions; of more the oldest are forgotten
 
 
-class Said(NamedTuple):
+class TextFingerprint(NamedTuple):
     """A text that was captured, as far as it takes to know it again: letters without white space, and their digest."""
 
     size: int
     digest: str
 
 
-class Cursor(NamedTuple):
+class SessionCursor(NamedTuple):
     """What is known of a session. Texts that hold a secret are never among it."""
 
     host: str = ""
@@ -54,8 +54,10 @@ class Cursor(NamedTuple):
     named: bool = False  # whether lines that name this session were read; from then on those of another one are its own
     since: str = ""  # the latest time of a line that was read
     floor: str = ""  # lines not later than this are of another session, or were read before the file was written anew
-    last: tuple[Said, ...] = ()  # what the agent said last, as captured
-    ahead: tuple[Said, ...] = ()  # captured from payloads; the transcript will bring them once more
+    last: tuple[TextFingerprint, ...] = ()  # what the agent said last, as captured
+    ahead: tuple[
+        TextFingerprint, ...
+    ] = ()  # captured from payloads; the transcript will bring them once more
     prompt: str = ""  # digest, number and time of the last prompt
     summary: str = ""  # digest of the last summary
     briefed: str = ""  # digest of the last briefing that was given
@@ -69,185 +71,198 @@ class Cursor(NamedTuple):
     vault: str = ""  # by which the vault is told from another one that has its path later
 
 
-class Unkept(CortexError):
+class StateUnavailable(CortexError):
     """The state of sessions cannot be read or written."""
 
 
-class Attempt(NamedTuple):
+class PublishAttempt(NamedTuple):
     """An event that is being published, and how the session stands once it is."""
 
     id: str
-    after: Cursor
+    after: SessionCursor
 
 
-class Held:
+class LockedSession:
     """A session under its lock."""
 
     def __init__(self, vault: Vault, state: str, key: str) -> None:
-        self._state, self.key = state, key
-        cursor, attempt = _load(_path(state, key))
-        self._stale = (
+        self._state_folder, self.key = state, key
+        cursor, attempt = _read_state(_state_path(state, key))
+        self._must_write = (
             attempt is not None or not cursor.host
         )  # whether the file has to be written though nothing changes
         # Somebody was killed in the middle: what they were about to publish is there, or it is not.
-        cursor = attempt.after if attempt and there(vault, attempt.id) else cursor
-        marked = _marked(vault.root)
-        if cursor.vault not in ("", marked) and cursor.latest and not there(vault, cursor.latest):
-            cursor = Cursor()  # the vault was made anew at its old path
+        cursor = attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
+        marked = _vault_identity(vault.root)
+        if (
+            cursor.vault not in ("", marked)
+            and cursor.latest
+            and not is_event_captured(vault, cursor.latest)
+        ):
+            cursor = SessionCursor()  # the vault was made anew at its old path
         self.cursor = cursor._replace(vault=marked) if cursor.host else cursor
-        self._known, self._marked = cursor, marked
+        self._saved_cursor, self._vault_identity = cursor, marked
 
-    def begin(self, attempt: Attempt) -> None:
+    def begin_publish(self, attempt: PublishAttempt) -> None:
         """Write down what is about to be published. From here on `gather` looks after the session if nobody else does.
         `Unkept` when that cannot be."""
         try:
-            self.mark()
-            _write(
-                self._state,
+            self.mark_unread()
+            _write_state(
+                self._state_folder,
                 self.key,
                 self.cursor,
-                attempt._replace(after=attempt.after._replace(vault=self._marked)),
+                attempt._replace(after=attempt.after._replace(vault=self._vault_identity)),
             )
         except (OSError, CortexError) as error:
-            raise _unkept(error) from error
-        self._stale = True
+            raise _unavailable_error(error) from error
+        self._must_write = True
 
-    def keep(self, cursor: Cursor) -> None:
+    def save(self, cursor: SessionCursor) -> None:
         """How the session stands now."""
-        cursor = cursor._replace(vault=self._marked)
+        cursor = cursor._replace(vault=self._vault_identity)
         if cursor.behind:
-            self.mark()
-        if cursor != self._known or self._stale:
-            _write(self._state, self.key, cursor, None)
+            self.mark_unread()
+        if cursor != self._saved_cursor or self._must_write:
+            _write_state(self._state_folder, self.key, cursor, None)
         if not cursor.behind:
-            spool.unmark(self._state, self.key, spool.BEHIND)
-        self.cursor, self._known, self._stale = cursor, cursor, False
+            spool.remove_mark(self._state_folder, self.key, spool.UNREAD_SUFFIX)
+        self.cursor, self._saved_cursor, self._must_write = cursor, cursor, False
 
-    def mark(self) -> None:
+    def mark_unread(self) -> None:
         """Let the next verb that reads look after this session."""
-        spool.mark(self._state, self.key, spool.BEHIND)
+        spool.add_mark(self._state_folder, self.key, spool.UNREAD_SUFFIX)
 
-    def may_grow(self) -> None:
+    def mark_recent(self) -> None:
         """Let others look whether the transcript of this session has grown."""
         with suppress(OSError, CortexError):  # said by whoever writes what matters
-            spool.mark(self._state, self.key, spool.RECENT)
+            spool.add_mark(self._state_folder, self.key, spool.RECENT_SUFFIX)
 
 
-def key_of(host: str, session: str, agent: str = "") -> str:
+def session_key(host: str, session: str, agent: str = "") -> str:
     """The name of a session's file; what a host calls a session may be anything."""
     return hash_bytes(f"{host}\0{session}\0{agent}", 12).hex()
 
 
 @contextmanager
-def held(vault: Vault, key: str, wait: float = 3.0) -> Iterator[Held]:
+def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSession]:
     """Hold a session; `Conflict` when another process does for longer than `wait` seconds, `Unkept` when there is no state.
 
     Never hold two: both may wait for the same lock."""
     begun = False  # an ExitStack would tell the two kinds of errors apart, and load `inspect` from Python 3.15 on: 10 ms
     try:
-        state = vault.state()
-        folder = store.make_folder(os.path.join(state, FOLDER))
+        state = vault.state_folder()
+        folder = store.ensure_folder(os.path.join(state, STATE_FOLDER))
         with lock(
-            os.path.join(folder, f".lock-{int(key[:4], 16) % _STRIPES}"), "session", wait=wait
+            os.path.join(folder, f".lock-{int(key[:4], 16) % _LOCK_FILES}"), "session", wait=wait
         ):
-            session = Held(vault, state, key)
+            session = LockedSession(vault, state, key)
             begun = True
             yield session
     except (OSError, CortexError) as error:
-        if begun or isinstance(error, Conflict):
+        if begun or isinstance(error, ConflictError):
             raise
-        raise _unkept(error) from error
+        raise _unavailable_error(error) from error
 
 
-def leave(vault: Vault, key: str, known: Cursor) -> None:
+def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
     """Leave a session to the next verb that reads: another hook is at work on it. What is known of it goes with the mark, for
     it may be new. Raises `OSError`, `CortexError`."""
-    spool.mark(vault.state(), key, spool.BEHIND, dumps(known._asdict()))
+    spool.add_mark(vault.state_folder(), key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
 
 
-def left(vault: Vault, key: str) -> Cursor:
+def read_deferred(vault: Vault, key: str) -> SessionCursor:
     """What `leave` said of a session."""
     try:
-        table: Any = loads(spool.told(vault.state(), key, spool.BEHIND))
-        return _cursor(table)
+        table: Any = loads(spool.read_mark(vault.state_folder(), key, spool.UNREAD_SUFFIX))
+        return _parse_cursor(table)
     except (ValueError, TypeError, AttributeError, CortexError, RecursionError):
-        return Cursor()
+        return SessionCursor()
 
 
-def load(vault: Vault, host: str, session: str, agent: str = "") -> Cursor:
+def load_cursor(vault: Vault, host: str, session: str, agent: str = "") -> SessionCursor:
     """How far the hooks have come in a session; an empty cursor when they know nothing of it."""
-    return peek(vault, key_of(host, session, agent))
+    return load_cursor_by_key(vault, session_key(host, session, agent))
 
 
-def peek(vault: Vault, key: str) -> Cursor:
+def load_cursor_by_key(vault: Vault, key: str) -> SessionCursor:
     """The same by the session's key."""
-    cursor, attempt = _load(_path(vault.state(), key))
-    return attempt.after if attempt and there(vault, attempt.id) else cursor
+    cursor, attempt = _read_state(_state_path(vault.state_folder(), key))
+    return attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
 
 
-def behind(vault: Vault) -> list[str]:
+def list_pending(vault: Vault) -> list[str]:
     """The keys of sessions that somebody has to look after, and the ids of events that found no room."""
-    found = spool.waiting(vault)
-    return [*found.behind, *found.unsent]
+    found = spool.list_entries(vault)
+    return [*found.unread_sessions, *found.unsent_events]
 
 
-def there(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
+def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
     """Whether an event was captured: it waits, is normalized, has failed, or, `elsewhere`, lies where there was room."""
-    from cortex.core.model.event import path_of  # noqa: PLC0415  only after somebody was killed
+    from cortex.core.model.event import event_path  # noqa: PLC0415  only after somebody was killed
 
-    paths = (layout.pending(event), path_of(event), layout.failed(event))
+    paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
     if any(files.exists(vault.root, path) for path in paths):
         return True
-    return elsewhere and spool.is_aside(vault, event)
+    return elsewhere and spool.has_event(vault, event)
 
 
-def forget_old(vault: Vault) -> None:
+def evict_old(vault: Vault) -> None:
     """Of very many sessions, forget those that were quiet longest."""
     store.evict(
-        os.path.join(vault.state(), FOLDER), _MOST_KEPT, keep=_MOST_KEPT // 2, suffix=".json"
+        os.path.join(vault.state_folder(), STATE_FOLDER),
+        _MAX_SESSIONS,
+        keep=_MAX_SESSIONS // 2,
+        suffix=".json",
     )
 
 
-def said(text: str) -> Said:
+def text_fingerprint(text: str) -> TextFingerprint:
     """A text as it is known again however a host breaks its lines."""
     letters = "".join(text.split())
-    return Said(len(letters), hash_bytes(letters, 12).hex())
+    return TextFingerprint(len(letters), hash_bytes(letters, 12).hex())
 
 
-def with_ahead(cursor: Cursor, *texts: Said) -> Cursor:
+def add_expected_texts(cursor: SessionCursor, *texts: TextFingerprint) -> SessionCursor:
     """The cursor with texts that the transcript has yet to bring."""
-    return cursor._replace(ahead=tuple(dict.fromkeys((*cursor.ahead, *texts)))[-_MOST_AHEAD:])
+    return cursor._replace(
+        ahead=tuple(dict.fromkeys((*cursor.ahead, *texts)))[-_MAX_EXPECTED_TEXTS:]
+    )
 
 
-def _path(state: str, key: str) -> str:
-    return os.path.join(state, FOLDER, f"{key}.json")
+def _state_path(state: str, key: str) -> str:
+    return os.path.join(state, STATE_FOLDER, f"{key}.json")
 
 
-def _write(state: str, key: str, cursor: Cursor, attempt: Attempt | None) -> None:
+def _write_state(
+    state: str, key: str, cursor: SessionCursor, attempt: PublishAttempt | None
+) -> None:
     """Replace the file; before an attempt durably, with its name: a power cut must not forget what was about to happen."""
     table = {
         "cursor": cursor._asdict(),
         "attempt": attempt and {"id": attempt.id, "after": attempt.after._asdict()},
     }
     store.replace(
-        _path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None
+        _state_path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None
     )
 
 
-def _load(path: str) -> tuple[Cursor, Attempt | None]:
+def _read_state(path: str) -> tuple[SessionCursor, PublishAttempt | None]:
     """What a file says; nothing when it is none of ours."""
     try:
-        table: Any = loads(store.read(path, _MOST))
-        cursor = _cursor(table["cursor"])
+        table: Any = loads(store.read(path, _MAX_BYTES))
+        cursor = _parse_cursor(table["cursor"])
         attempt = table["attempt"]
-        return cursor, Attempt(str(attempt["id"]), _cursor(attempt["after"])) if attempt else None
+        return cursor, PublishAttempt(
+            str(attempt["id"]), _parse_cursor(attempt["after"])
+        ) if attempt else None
     except (ValueError, TypeError, KeyError, CortexError, RecursionError):
-        return Cursor(), None
+        return SessionCursor(), None
 
 
-def _cursor(table: dict[str, object]) -> Cursor:
+def _parse_cursor(table: dict[str, object]) -> SessionCursor:
     """A cursor from what was read; a field of another version is passed over, one of another type taken for none."""
-    empty = Cursor()._asdict()
+    empty = SessionCursor()._asdict()
     held = {
         key: value
         for key, value in table.items()
@@ -256,22 +271,22 @@ def _cursor(table: dict[str, object]) -> Cursor:
     }
     for key in ("last", "ahead"):
         if key in held:
-            held[key] = tuple(Said(int(size), str(digest)) for size, digest in held[key])
-    return Cursor(**held)  # type: ignore[arg-type]
+            held[key] = tuple(TextFingerprint(int(size), str(digest)) for size, digest in held[key])
+    return SessionCursor(**held)  # type: ignore[arg-type]
 
 
-def _unkept(error: Exception) -> Unkept:
+def _unavailable_error(error: Exception) -> StateUnavailable:
     reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-    return Unkept(
+    return StateUnavailable(
         f"how far sessions were captured cannot be kept: {reason}",
         getattr(error, "hint", "") or "mend the state folder of this vault",
     )
 
 
-def _marked(root: str) -> str:
+def _vault_identity(root: str) -> str:
     """By what a vault is known as long as its settings are not touched."""
     try:
-        status = os.stat(os.path.join(root, SETTINGS))
+        status = os.stat(os.path.join(root, SETTINGS_FILE))
     except OSError:
         return ""
     return f"{status.st_ino} {status.st_ctime_ns}"

@@ -12,69 +12,71 @@ from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-FOLDER = "waiting"
-BEHIND, RECENT, UNSENT = (
+SPOOL_FOLDER = "waiting"
+UNREAD_SUFFIX, RECENT_SUFFIX, UNSENT_SUFFIX = (
     ".behind",
     ".recent",
     ".md",
 )  # what a name says of a session, or that it is an event
-_KEY = 24  # signs of a session's key
-_HEX = frozenset("0123456789abcdef")
-_MOST = 40_000  # bytes of a mark
-_ATTEMPTS = 5  # at a folder that others take away when it is empty
+_KEY_CHARS = 24  # signs of a session's key
+_HEX_DIGITS = frozenset("0123456789abcdef")
+_MAX_MARK_BYTES = 40_000  # bytes of a mark
+_MAX_ATTEMPTS = 5  # at a folder that others take away when it is empty
 
 
-class Waiting(NamedTuple):
+class SpoolEntries(NamedTuple):
     """What waits. A file that is none of ours is passed over."""
 
-    behind: tuple[str, ...] = ()  # keys of sessions of which more is to be captured
-    recent: tuple[
+    unread_sessions: tuple[str, ...] = ()  # keys of sessions of which more is to be captured
+    recent_sessions: tuple[
         str, ...
     ] = ()  # keys of sessions whose transcript may have grown since a hook read it
-    unsent: tuple[str, ...] = ()  # ids of events for which the vault had no room
+    unsent_events: tuple[str, ...] = ()  # ids of events for which the vault had no room
 
 
-def waiting(vault: Vault) -> Waiting:
+def list_entries(vault: Vault) -> SpoolEntries:
     """All that waits: one look at a folder. `CortexError` when the state folder is not ours."""
-    names = files.listed(folder_of(vault.state()))
+    names = files.list_folder(spool_folder(vault.state_folder()))
     keys = {
         suffix: tuple(
-            name[:_KEY] for name in names if name[_KEY:] == suffix and _HEX.issuperset(name[:_KEY])
+            name[:_KEY_CHARS]
+            for name in names
+            if name[_KEY_CHARS:] == suffix and _HEX_DIGITS.issuperset(name[:_KEY_CHARS])
         )
-        for suffix in (BEHIND, RECENT)
+        for suffix in (UNREAD_SUFFIX, RECENT_SUFFIX)
     }
-    return Waiting(
-        keys[BEHIND],
-        keys[RECENT],
+    return SpoolEntries(
+        keys[UNREAD_SUFFIX],
+        keys[RECENT_SUFFIX],
         tuple(
             id_
             for name in names
-            if name.endswith(UNSENT) and is_event_id(id_ := name.removesuffix(UNSENT))
+            if name.endswith(UNSENT_SUFFIX) and is_event_id(id_ := name.removesuffix(UNSENT_SUFFIX))
         ),
     )
 
 
-def folder_of(state: str) -> str:
+def spool_folder(state: str) -> str:
     """Where it all lies."""
-    return os.path.join(state, FOLDER)
+    return os.path.join(state, SPOOL_FOLDER)
 
 
-def path_of(state: str, key: str, what: str) -> str:
+def mark_path(state: str, key: str, what: str) -> str:
     """The mark of a session."""
-    return os.path.join(folder_of(state), key + what)
+    return os.path.join(spool_folder(state), key + what)
 
 
-def mark(state: str, key: str, what: str, text: str = "") -> None:
+def add_mark(state: str, key: str, what: str, text: str = "") -> None:
     """Leave a mark of a session, with a text when there is something to say. Raises `OSError`, `Invalid`."""
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_MAX_ATTEMPTS):
         try:
             fd = store.open_private(
-                path_of(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | os.O_CREAT
+                mark_path(state, key, what), (os.O_WRONLY if text else os.O_RDONLY) | os.O_CREAT
             )
         except FileNotFoundError:
-            if attempt == _ATTEMPTS - 1:
+            if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            store.make_folder(folder_of(state))
+            store.ensure_folder(spool_folder(state))
         else:
             try:
                 if text:
@@ -84,27 +86,27 @@ def mark(state: str, key: str, what: str, text: str = "") -> None:
             return
 
 
-def unmark(state: str, key: str, what: str) -> None:
+def remove_mark(state: str, key: str, what: str) -> None:
     """Take a mark away; whether it was there does not matter."""
     with suppress(OSError):
-        os.unlink(path_of(state, key, what))
+        os.unlink(mark_path(state, key, what))
 
 
-def told(state: str, key: str, what: str) -> bytes:
+def read_mark(state: str, key: str, what: str) -> bytes:
     """What a mark says."""
-    return store.read(path_of(state, key, what), _MOST)
+    return store.read(mark_path(state, key, what), _MAX_MARK_BYTES)
 
 
-def put_aside(vault: Vault, id_: str, data: bytes, most: int) -> bool:
+def add_event(vault: Vault, id_: str, data: bytes, most: int) -> bool:
     """Keep an event here for which the vault has no room; False when too many wait already. Raises `OSError`, `CortexError`."""
-    folder = store.make_folder(folder_of(vault.state()))
-    if len(waiting(vault).unsent) >= most:
+    folder = store.ensure_folder(spool_folder(vault.state_folder()))
+    if len(list_entries(vault).unsent_events) >= most:
         return False
     with suppress(FileExistsError):
-        files.publish(folder, id_ + UNSENT, data)
+        files.create(folder, id_ + UNSENT_SUFFIX, data)
     return True
 
 
-def is_aside(vault: Vault, id_: str) -> bool:
+def has_event(vault: Vault, id_: str) -> bool:
     """Whether an event lies here."""
-    return os.path.lexists(os.path.join(folder_of(vault.state()), id_ + UNSENT))
+    return os.path.lexists(os.path.join(spool_folder(vault.state_folder()), id_ + UNSENT_SUFFIX))

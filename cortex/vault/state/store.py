@@ -10,10 +10,10 @@ import os
 import stat
 from contextlib import suppress
 
-from cortex.core.model.problem import CortexError, Invalid, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.vault import files, user_folders
 
-_OURS = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
+_EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
 
 
 def open_private(path: str, flags: int = os.O_RDONLY) -> int:
@@ -22,7 +22,9 @@ def open_private(path: str, flags: int = os.O_RDONLY) -> int:
     fd = files.open_regular(path, flags)
     if os.fstat(fd).st_uid != os.geteuid():
         os.close(fd)
-        raise Invalid(f"{path} belongs to another user", "remove it; Cortex makes one of yours")
+        raise InvalidInputError(
+            f"{path} belongs to another user", "remove it; Cortex makes one of yours"
+        )
     return fd
 
 
@@ -50,12 +52,12 @@ def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = Fal
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         try:
-            files.share(
+            files.share_with_group(
                 fd, os.stat(os.path.dirname(path))
             )  # a git folder may be a group's; what is private never is
             files.write_all(fd, data)
             if synced or durable:
-                files.flush(fd)
+                files.full_fsync(fd)
         finally:
             os.close(fd)
         os.replace(new, path)
@@ -71,12 +73,12 @@ def sync_folder(path: str) -> None:
     """Make the entries of a folder durable. Raises `OSError`."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        files.flush(fd)
+        files.full_fsync(fd)
     finally:
         os.close(fd)
 
 
-def make_folder(path: str) -> str:
+def ensure_folder(path: str) -> str:
     """Make a folder in a private one when it is missing; the path. `Invalid` when a link or a file lies there, or another user's folder."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -84,13 +86,13 @@ def make_folder(path: str) -> str:
     return path
 
 
-def make_shared(path: str) -> str:
+def ensure_shared_folder(path: str) -> str:
     """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            files.share(fd, os.stat(os.path.dirname(path)))
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
         finally:
             os.close(fd)
     return path
@@ -110,9 +112,11 @@ def remove(path: str) -> None:
 def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
     """Where a folder has more than `most` files (whose names end with `suffix`), remove those that were written longest ago until `keep`,
     or `most`, are left."""
-    held = [os.path.join(folder, name) for name in files.listed(folder) if name.endswith(suffix)]
+    held = [
+        os.path.join(folder, name) for name in files.list_folder(folder) if name.endswith(suffix)
+    ]
     if len(held) > most:
-        ages = {path: status.st_mtime_ns for path in held if (status := _status(path))}
+        ages = {path: status.st_mtime_ns for path in held if (status := _lstat_or_none(path))}
         for path in sorted(ages, key=lambda path: (ages[path], path))[: len(held) - (keep or most)]:
             with suppress(OSError):  # another process did, or it is a folder
                 os.unlink(path)
@@ -120,26 +124,30 @@ def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
 
 def problems(folder: str) -> list[Problem]:
     """What lies in a private folder, or a folder in it, and is not read: links, pipes, devices, and files of other users."""
-    from cortex.core.text.shell_command import quoted  # noqa: PLC0415  only where something is said
+    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415  only where something is said
 
     found = []
-    below = [os.path.join(folder, name) for name in files.listed(folder)]
-    below += [os.path.join(path, name) for path in below for name in files.listed(path)]
+    below = [os.path.join(folder, name) for name in files.list_folder(folder)]
+    below += [os.path.join(path, name) for path in below for name in files.list_folder(path)]
     for path in below:
-        status = _status(path)
-        if status and (status.st_uid != os.geteuid() or stat.S_IFMT(status.st_mode) not in _OURS):
+        status = _lstat_or_none(path)
+        if status and (
+            status.st_uid != os.geteuid() or stat.S_IFMT(status.st_mode) not in _EXPECTED_FILE_TYPES
+        ):
             what = (
                 "belongs to another user"
                 if status.st_uid != os.geteuid()
                 else "is a link, a pipe or a device"
             )
             found.append(
-                Problem(path, f"{what}, where only files of yours are read", f"rm {quoted(path)}")
+                Problem(
+                    path, f"{what}, where only files of yours are read", f"rm {shell_quote(path)}"
+                )
             )
     return found
 
 
-def _status(path: str) -> os.stat_result | None:
+def _lstat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except OSError:

@@ -8,14 +8,14 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.extract import candidates, is_record
-from cortex.core.extract.candidate import PROJECTED, Candidate
-from cortex.core.model.turn_summary import Command, Step, Stretch, compose
+from cortex.core.extract import becomes_record, find_candidates
+from cortex.core.extract.candidate import MIN_RECORD_CONFIDENCE, Candidate
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from tests.conftest import cpu_limit
 
 
 def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Candidate:
-    (found,) = candidates(text, phrases)
+    (found,) = find_candidates(text, phrases)
     return found
 
 
@@ -180,7 +180,7 @@ def one(text: str, phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Can
 def test_what_a_line_says_and_how_sure_it_is(
     text: str, type_: str | None, confidence: float, found: str, reason: str
 ) -> None:
-    held = candidates(text)
+    held = find_candidates(text)
     assert [(each.type, each.confidence, each.text, each.reason) for each in held] == (
         [(type_, confidence, found, reason)] if type_ else []
     )
@@ -188,32 +188,32 @@ def test_what_a_line_says_and_how_sure_it_is(
 
 def test_a_claim_that_two_layers_find_is_that_of_the_surer_one() -> None:
     text = "Decision: keep the queue\n\n[MEMORY: decision] keep the queue"
-    assert [(each.layer, each.line) for each in candidates(text)] == [("tag", 3)]
+    assert [(each.layer, each.line) for each in find_candidates(text)] == [("tag", 3)]
 
 
 def test_words_of_the_team_s_own_say_a_type() -> None:
     phrases = (("decision", ("we hereby",)), ("runbook", ("On call:",)))
-    assert [(each.type, each.confidence, each.text) for each in candidates("- We hereby drop IE\nOn call: page Ann", phrases)] == [
+    assert [(each.type, each.confidence, each.text) for each in find_candidates("- We hereby drop IE\nOn call: page Ann", phrases)] == [
         ("decision", 0.75, "We hereby drop IE"), ("runbook", 0.75, "On call: page Ann"),
     ]  # fmt: skip
-    assert candidates("As was said, we hereby drop IE", phrases) == ()
-    assert candidates("    we hereby drop IE", phrases) == ()
+    assert find_candidates("As was said, we hereby drop IE", phrases) == ()
+    assert find_candidates("    we hereby drop IE", phrases) == ()
 
 
 def test_what_was_done_is_found_with_its_line_and_only_the_plan_is_a_record() -> None:
-    text = compose(
-        Stretch(
+    text = compose_text(
+        TurnSummary(
             "Done.",
             ("[MEMORY: decision] UTC everywhere",),
             ("a/b.py",),
-            (Command("make test", "failed: 2 errors"), Command("ls")),
-            (Step("one", True), Step("two", False)),
+            (CommandRun("make test", "failed: 2 errors"), CommandRun("ls")),
+            (PlannedStep("one", True), PlannedStep("two", False)),
         )
     )
     lines = text.split("\n")
     found = [
-        (each.layer, each.type, each.text, is_record(each), lines[each.line - 1])
-        for each in candidates(text)
+        (each.layer, each.type, each.text, becomes_record(each), lines[each.line - 1])
+        for each in find_candidates(text)
     ]
     assert found == [
         ("tag", "decision", "UTC everywhere", True, "- [MEMORY: decision] UTC everywhere"),
@@ -233,7 +233,9 @@ def test_what_was_done_is_found_with_its_line_and_only_the_plan_is_a_record() ->
 def test_tags_alone_are_read_where_only_tags_count() -> None:
     assert [
         each.layer
-        for each in candidates("Decision: a thing\n\n[MEMORY: a thing of its own]", tags_only=True)
+        for each in find_candidates(
+            "Decision: a thing\n\n[MEMORY: a thing of its own]", tags_only=True
+        )
     ] == ["tag"]
 
 
@@ -248,8 +250,8 @@ TEXTS = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".jo
 
 @given(TEXTS)
 def test_nothing_breaks_the_layers_and_the_same_text_gives_the_same(text: str) -> None:
-    found = candidates(text, (("decision", ("word", "é")),))
-    assert found == candidates(text, (("decision", ("word", "é")),))
+    found = find_candidates(text, (("decision", ("word", "é")),))
+    assert found == find_candidates(text, (("decision", ("word", "é")),))
     for each in found:
         assert 0 < each.confidence <= 1
         assert each.text.strip()
@@ -266,7 +268,7 @@ def _words(text: str) -> list[str]:
 )
 def test_the_line_of_a_find_begins_or_holds_what_it_says(text: str) -> None:
     lines = text.split("\n")
-    for each in candidates(text):
+    for each in find_candidates(text):
         there = _words(" ".join(lines[each.line - 1 : each.line + 3]))
         first = _words(each.text)[:1]
         assert all(word in there for word in first), each
@@ -288,13 +290,13 @@ HOSTILE = {
 def test_a_hostile_text_takes_a_time_that_its_length_says(piece: str) -> None:
     size = 200_000
     with cpu_limit(2):  # a fifth of a megabyte: quadratic patterns take minutes
-        candidates((piece * (size // len(piece) + 1))[:size], (("decision", ("a", "- ")),))
+        find_candidates((piece * (size // len(piece) + 1))[:size], (("decision", ("a", "- ")),))
 
 
 def test_the_limit_is_where_it_says() -> None:
-    assert PROJECTED == 0.5
-    assert is_record(one("We always use tabs here."))
-    assert not is_record(one("I decided to look at the logs."))
+    assert MIN_RECORD_CONFIDENCE == 0.5
+    assert becomes_record(one("We always use tabs here."))
+    assert not becomes_record(one("I decided to look at the logs."))
 
 
 def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
@@ -302,8 +304,8 @@ def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     ).stdout
-    assert "passive" in loaded
-    assert not any(name in loaded for name in ("keyword", "phrasing", "tags", "prose"))
+    assert "learnings" in loaded
+    assert not any(name in loaded for name in ("keywords", "phrases", "memory_tags", "prose"))
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
     ],
 )
 def test_ways_in_which_agents_say_what_was_decided(text, type_):
-    assert [(one.type, one.confidence >= 0.5) for one in candidates(text)] == [(type_, True)]
+    assert [(one.type, one.confidence >= 0.5) for one in find_candidates(text)] == [(type_, True)]
 
 
 @pytest.mark.parametrize(
@@ -334,4 +336,4 @@ def test_ways_in_which_agents_say_what_was_decided(text, type_):
     ],
 )  # fmt: skip
 def test_chatter_in_the_same_words_is_none(text):
-    assert [one for one in candidates(text) if one.confidence >= 0.5] == []
+    assert [one for one in find_candidates(text) if one.confidence >= 0.5] == []

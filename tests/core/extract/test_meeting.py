@@ -7,7 +7,13 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.extract.meeting import LIMIT, Action, Decision, Meeting, read_meeting
+from cortex.core.extract.meeting import (
+    MAX_CHARS,
+    ActionItem,
+    DecisionItem,
+    MeetingMinutes,
+    parse_meeting,
+)
 from tests.conftest import cpu_limit
 
 CALENDAR = "\U0001f4c5"
@@ -48,30 +54,30 @@ WEEKLY = """\
 
 
 def test_a_weekly_sync_with_headings_and_checkboxes() -> None:
-    assert read_meeting(WEEKLY) == Meeting(
+    assert parse_meeting(WEEKLY) == MeetingMinutes(
         title="Weekly sync, storage team",
         date="2026-11-20",
         attendees=("Anna Schmidt", "Bob", "carla", "Deniz"),
         actions=(
-            Action("measure the cold start", "Anna", "2026-12-01", False, 22),
-            Action("open an issue about the walk", "Bob", "", True, 23),
-            Action(
+            ActionItem("measure the cold start", "Anna", "2026-12-01", False, 22),
+            ActionItem("open an issue about the walk", "Bob", "", True, 23),
+            ActionItem(
                 "write the migration note; mention the lock; ask @deniz for a review",
                 "carla",
                 "2026-11-27",
                 False,
                 24,
             ),
-            Action("Profile the scan", "Deniz", "", False, 27),
+            ActionItem("Profile the scan", "Deniz", "", False, 27),
         ),
         decisions=(
-            Decision("Keep Whoosh for now", "the rebuild is cheap", 14),
-            Decision(
+            DecisionItem("Keep Whoosh for now", "the rebuild is cheap", 14),
+            DecisionItem(
                 "Cache lives outside the vault",
                 "a pull must not bring an index in; people clone vaults from strangers",
                 15,
             ),
-            Decision("No release this week", "", 18),
+            DecisionItem("No release this week", "", 18),
         ),
     )
 
@@ -94,18 +100,20 @@ The next call is in January.
 
 
 def test_a_call_noted_in_plain_lines() -> None:
-    assert read_meeting(PLAIN) == Meeting(
+    assert parse_meeting(PLAIN) == MeetingMinutes(
         "Budget call with the printers",
         "2026-12-03",
         ("Maria", "Tom", "Jo"),
         (
-            Action("send the files", "Maria", "2026-12-10", False, 9),
-            Action("call the second printer and ask for samples", "Jo", "2026-12-05", False, 10),
-            Action("check the ISBN", "Tom", "", False, 12),
+            ActionItem("send the files", "Maria", "2026-12-10", False, 9),
+            ActionItem(
+                "call the second printer and ask for samples", "Jo", "2026-12-05", False, 10
+            ),
+            ActionItem("check the ISBN", "Tom", "", False, 12),
         ),
         (
-            Decision("order 500 copies", "the price doubles below that", 7),
-            Decision("the cover stays blue", "", 8),
+            DecisionItem("order 500 copies", "the price doubles below that", 7),
+            DecisionItem("the cover stays blue", "", 8),
         ),
     )
 
@@ -136,17 +144,17 @@ Decision: nor this
 
 
 def test_an_obsidian_note_with_tasks_anywhere() -> None:
-    assert read_meeting(OBSIDIAN) == Meeting(
+    assert parse_meeting(OBSIDIAN) == MeetingMinutes(
         "Design review",
         "2026-10-05",
         ("Eva", "Finn"),
         (
-            Action("Write the driver test", "Finn", "2026-10-12", False, 10),
-            Action("Ask the users about rebase", "Eva", "2026-10-09", False, 11),
-            Action("Draw the picture", "eva", "2026-10-06", True, 12),
-            Action("but this is one", "Finn", "", False, 14),
+            ActionItem("Write the driver test", "Finn", "2026-10-12", False, 10),
+            ActionItem("Ask the users about rebase", "Eva", "2026-10-09", False, 11),
+            ActionItem("Draw the picture", "eva", "2026-10-06", True, 12),
+            ActionItem("but this is one", "Finn", "", False, 14),
         ),
-        (Decision("the driver exits 0", "a failed merge stops the pull", 21),),
+        (DecisionItem("the driver exits 0", "a failed merge stops the pull", 21),),
     )
 
 
@@ -180,19 +188,19 @@ Resolved:
 
 
 def test_an_outline_with_bold_lines_for_headings() -> None:
-    assert read_meeting(OUTLINE) == Meeting(
+    assert parse_meeting(OUTLINE) == MeetingMinutes(
         "Team retro 2026-09-30",
         "2026-09-30",
         ("Anna", "Bob", "Chris Lee"),
         (
-            Action("write down the release steps", "Anna", "", False, 17),
-            Action("Ask Bob about the runner", "Anna", "", False, 18),
-            Action("cut the log noise", "Chris Lee", "2026-10-15", False, 19),
-            Action("pair on the flaky test", "Chris, Bob", "", False, 20),
+            ActionItem("write down the release steps", "Anna", "", False, 17),
+            ActionItem("Ask Bob about the runner", "Anna", "", False, 18),
+            ActionItem("cut the log noise", "Chris Lee", "2026-10-15", False, 19),
+            ActionItem("pair on the flaky test", "Chris, Bob", "", False, 20),
         ),
         (
-            Decision("We stop the nightly build", "nobody reads it", 24),
-            Decision("Docs move to the repo", "", 25),
+            DecisionItem("We stop the nightly build", "nobody reads it", 24),
+            DecisionItem("Docs move to the repo", "", 25),
         ),
     )
 
@@ -212,15 +220,15 @@ Teilnehmer: Jürgen, Zoë und Åsa
 
 
 def test_minutes_in_german() -> None:
-    assert read_meeting(GERMAN) == Meeting(
+    assert parse_meeting(GERMAN) == MeetingMinutes(
         "Jour fixe",
         "2026-11-20",
         ("Jürgen", "Zoë", "Åsa"),
         (
-            Action("Messung wiederholen", "Jürgen", "2026-12-01", False, 9),
-            Action("Protokoll verschicken", "Zoë", "", False, 10),
+            ActionItem("Messung wiederholen", "Jürgen", "2026-12-01", False, 9),
+            ActionItem("Protokoll verschicken", "Zoë", "", False, 10),
         ),
-        (Decision("Wir bleiben bei Whoosh", "der Neuaufbau billig ist", 6),),
+        (DecisionItem("Wir bleiben bei Whoosh", "der Neuaufbau billig ist", 6),),
     )
 
 
@@ -245,22 +253,22 @@ Agreements:
 
 
 def test_minutes_pasted_from_a_word_processor() -> None:
-    assert read_meeting(PASTED) == Meeting(
+    assert parse_meeting(PASTED) == MeetingMinutes(
         "Kick-off",
         "2026-11-02",
         ("Ines", "Karl"),
         (
-            Action("draft the plan", "Ines", "2026-11-09", False, 10),
-            Action("book the room", "Karl", "2026-11-05", False, 11),
-            Action("agree on a name", "ines, karl", "", False, 12),
+            ActionItem("draft the plan", "Ines", "2026-11-09", False, 10),
+            ActionItem("book the room", "Karl", "2026-11-05", False, 11),
+            ActionItem("agree on a name", "ines, karl", "", False, 12),
         ),
-        (Decision("Weekly demo", "", 15), Decision("Plan first", "", 16)),
+        (DecisionItem("Weekly demo", "", 15), DecisionItem("Plan first", "", 16)),
     )
 
 
-def action(text: str, attendees: str = "") -> Action:
+def action(text: str, attendees: str = "") -> ActionItem:
     """The one action of an item below a heading that means actions."""
-    (found,) = read_meeting(f"Attendees: {attendees}\n\n# Actions\n- {text}\n").actions
+    (found,) = parse_meeting(f"Attendees: {attendees}\n\n# Actions\n- {text}\n").actions
     return found
 
 
@@ -367,9 +375,9 @@ def test_a_checkbox_says_whether_it_is_done(box: str, done: bool) -> None:
     ],
 )
 def test_headings_that_mean_actions(heading: str) -> None:
-    assert [each.text for each in read_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions] == [
-        "write docs"
-    ]
+    assert [
+        each.text for each in parse_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions
+    ] == ["write docs"]
 
 
 @pytest.mark.parametrize(
@@ -386,16 +394,16 @@ def test_headings_that_mean_actions(heading: str) -> None:
     ],
 )
 def test_headings_that_do_not(heading: str) -> None:
-    assert read_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions == ()
+    assert parse_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions == ()
 
 
 def test_a_section_ends_at_the_next_heading_of_its_level_and_holds_deeper_ones() -> None:
     text = "# Sync\n## Actions\n- a\n### Backend\n- b\n## Lunch\n- c\n**Tasks:**\n- d\n\n**Other**\n- e\n"
-    assert [each.text for each in read_meeting(text).actions] == ["a", "b", "d"]
+    assert [each.text for each in parse_meeting(text).actions] == ["a", "b", "d"]
 
 
 def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
-    found = read_meeting(
+    found = parse_meeting(
         "# Sync\n- Decisions\n  - use SQLite\n- Action items:\n  - write docs\n- Lunch\n  - at noon\n"
     )
     assert [each.text for each in found.actions] == ["write docs"]
@@ -432,7 +440,7 @@ def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
     ],
 )
 def test_one_item_is_one_thing(text: str, actions: list[str], decisions: list[str]) -> None:
-    found = read_meeting(text)
+    found = parse_meeting(text)
     assert [each.text for each in found.actions] == actions
     assert [each.text for each in found.decisions] == decisions
 
@@ -453,7 +461,7 @@ def test_one_item_is_one_thing(text: str, actions: list[str], decisions: list[st
     ],
 )
 def test_the_reason_of_a_decision(line: str, text: str, reason: str) -> None:
-    assert read_meeting(f"# Agreed\n- {line}\n").decisions == (Decision(text, reason, 2),)
+    assert parse_meeting(f"# Agreed\n- {line}\n").decisions == (DecisionItem(text, reason, 2),)
 
 
 @pytest.mark.parametrize(
@@ -474,7 +482,7 @@ def test_the_reason_of_a_decision(line: str, text: str, reason: str) -> None:
     ],
 )
 def test_titles(text: str, title: str) -> None:
-    assert read_meeting(text).title == title
+    assert parse_meeting(text).title == title
 
 
 @pytest.mark.parametrize(
@@ -492,28 +500,32 @@ def test_titles(text: str, title: str) -> None:
     ],
 )
 def test_dates(text: str, date: str) -> None:
-    assert read_meeting(text).date == date
+    assert parse_meeting(text).date == date
 
 
 def test_a_label_can_name_the_owner() -> None:
-    assert read_meeting("Action (Anna): write docs").actions == (
-        Action("write docs", "Anna", "", False, 1),
+    assert parse_meeting("Action (Anna): write docs").actions == (
+        ActionItem("write docs", "Anna", "", False, 1),
     )
-    assert read_meeting("Action (urgent): write docs").actions == (
-        Action("write docs", "", "", False, 1),
+    assert parse_meeting("Action (urgent): write docs").actions == (
+        ActionItem("write docs", "", "", False, 1),
     )
 
 
 def test_frontmatter_may_hold_lists() -> None:
     text = "---\ntitle: 'Sync'\nattendees:\n  - Anna\n  - Bob Lee\ndate: 2026-01-02\n---\nNotes:\n- AB to rest\n\n# Actions\n- Bob Lee to rest\n"
-    assert read_meeting(text) == Meeting(
-        "Sync", "2026-01-02", ("Anna", "Bob Lee"), (Action("rest", "Bob Lee", "", False, 12),), ()
+    assert parse_meeting(text) == MeetingMinutes(
+        "Sync",
+        "2026-01-02",
+        ("Anna", "Bob Lee"),
+        (ActionItem("rest", "Bob Lee", "", False, 12),),
+        (),
     )
 
 
 def test_an_attendee_can_be_the_heading_of_what_they_took_on() -> None:
     text = "With: nobody\nAttendees: Anna, Bob\n\nActions:\nAnna:\n- rest\n**Bob**\n- work\nLunch:\n- eat\n\n## Tasks\n### Bob\n- sleep\n## Anna\n- nope\n"
-    assert [(each.owner, each.text) for each in read_meeting(text).actions] == [
+    assert [(each.owner, each.text) for each in parse_meeting(text).actions] == [
         ("Anna", "rest"),
         ("Bob", "work"),
         ("Bob", "sleep"),
@@ -521,14 +533,14 @@ def test_an_attendee_can_be_the_heading_of_what_they_took_on() -> None:
 
 
 def test_an_empty_item_hands_its_section_on() -> None:
-    assert [each[0::4] for each in read_meeting("# Actions\n-\n  - rest\n  - work\n").actions] == [
+    assert [each[0::4] for each in parse_meeting("# Actions\n-\n  - rest\n  - work\n").actions] == [
         ("rest", 3),
         ("work", 4),
     ]
 
 
 def test_labels_end_the_item_above_them() -> None:
-    found = read_meeting(
+    found = parse_meeting(
         "Actions:\n- write docs\nDecision: use SQLite\n- read docs\nDecisions:\n- in English\nTODO: ask\n"
     )
     assert [(each.text, each.line) for each in found.actions] == [
@@ -544,9 +556,11 @@ def test_labels_end_the_item_above_them() -> None:
 
 def test_line_numbers_count_every_kind_of_line_end_and_the_frontmatter() -> None:
     assert [
-        each.line for each in read_meeting("---\r\na: b\r\n---\r\n\r\n- [ ] x\r\n- [ ] y").actions
+        each.line for each in parse_meeting("---\r\na: b\r\n---\r\n\r\n- [ ] x\r\n- [ ] y").actions
     ] == [5, 6]
-    assert [each.line for each in read_meeting("\ufeff- [ ] x\n\n---\n\nfoo\nTODO: x").actions] == [
+    assert [
+        each.line for each in parse_meeting("\ufeff- [ ] x\n\n---\n\nfoo\nTODO: x").actions
+    ] == [
         1,
         6,
     ]
@@ -591,7 +605,7 @@ def test_any_text_is_read_and_what_is_found_stands_on_its_line(
     parts: list[str], joint: str
 ) -> None:
     text = joint.join(parts)
-    found = read_meeting(text)
+    found = parse_meeting(text)
     assert len(found.title) <= 100
     numbered = re.split(r"\r\n?|\n", text)
     spots = [(each.text, each.line) for each in found.actions] + [
@@ -634,9 +648,9 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:24]))
 def test_hostile_minutes_neither_crash_nor_hang(text: str) -> None:
     with cpu_limit(10):  # linear: under 1 s; quadratic: minutes
-        read_meeting(text)
+        parse_meeting(text)
 
 
 def test_no_more_than_the_limit_is_read() -> None:
-    text = "- [ ] first\n\n" + "x" * LIMIT + "\n\n- [ ] last\n"
-    assert [each.text for each in read_meeting(text).actions] == ["first"]
+    text = "- [ ] first\n\n" + "x" * MAX_CHARS + "\n\n- [ ] last\n"
+    assert [each.text for each in parse_meeting(text).actions] == ["first"]

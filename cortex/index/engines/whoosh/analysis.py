@@ -13,113 +13,123 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from cortex.core.text.tokenizer import LONGEST, analyse, chunks, fold, query_tokens
-from cortex.index.engines.whoosh.postings import Positions, packed
+from cortex.core.text.tokenizer import (
+    MAX_TERM_CHARS,
+    fold_accents,
+    split_chunks,
+    tokenize_chunk,
+    tokenize_query,
+)
+from cortex.index.engines.whoosh.postings import Utf8Positions, encode_positions
 from cortex.index.engines.whoosh.whoosh_import import fields, stem
 
-_Entry: TypeAlias = "bytes | tuple[bytes, ...]"
+_TermsAtPosition: TypeAlias = "bytes | tuple[bytes, ...]"
 
-_MOST_KNOWN = 65_536  # entries of a memo before it starts afresh
-_MOST_IN_PHRASE = 16
+_MAX_CACHE_ENTRIES = 65_536  # entries of a memo before it starts afresh
+_MAX_PHRASE_TERMS = 16
 # The characters of the first positions. NUL is none of them: it separates the values of a block.
-_PLACES = tuple(map(chr, range(1, 4097)))
+_POSITION_CHARACTERS = tuple(map(chr, range(1, 4097)))
 # Endings that the stemmer takes off; a prefix may end within one.
-_ENDINGS = tuple(
+_STEMMED_SUFFIXES = tuple(
     """able ably al ally ance ate ation ations ed edly ement ements ence er ers es ful fully ible ic ical ies ing ings
     ion ions ional ism ist ities ity ive iveness ization izations ize ized ly ment ments ness ous ously""".split()  # noqa: SIM905
 )
 
 
-class Forms(NamedTuple):
+class WordForms(NamedTuple):
     """What finds one word of a query: any of `terms`, or `phrase` as terms in a row. One of them is not empty."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
 
 
-def query_forms(text: str) -> list[Forms]:
+def query_forms(text: str) -> list[WordForms]:
     """The alternatives for each word of a query, in order."""
     forms = []
-    for wholes, parts in query_tokens(text, stem):
+    for wholes, parts in tokenize_query(text, stem):
         # Beside its spellings, a single part is what stop words left of an identifier: `json` of `to_json`.
         terms = wholes or (parts if len(parts) == 1 else ())
-        forms.append(Forms(terms, parts[:_MOST_IN_PHRASE] if len(parts) > 1 else ()))
+        forms.append(WordForms(terms, parts[:_MAX_PHRASE_TERMS] if len(parts) > 1 else ()))
     return forms
 
 
 def phrase_terms(text: str) -> tuple[str, ...]:
     """The terms of a quoted phrase, as they stand in a row in the texts that hold it."""
-    return tuple(chain.from_iterable(word.parts for word in query_tokens(text, stem)))[
-        :_MOST_IN_PHRASE
+    return tuple(chain.from_iterable(word.part_terms for word in tokenize_query(text, stem)))[
+        :_MAX_PHRASE_TERMS
     ]
 
 
 def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
     """The beginning of the terms that a prefix finds, and further terms: stems shorter than the prefix itself."""
-    start = fold(text).casefold()[:LONGEST]
+    start = fold_accents(text).casefold()[:MAX_TERM_CHARS]
     if not (start.isascii() and start.isalpha()):
         return start, ()
     cut = (
         start[:end]
         for end in range(3, len(start))
-        if any(ending.startswith(start[end:]) for ending in _ENDINGS)
+        if any(ending.startswith(start[end:]) for ending in _STEMMED_SUFFIXES)
     )
     return start, tuple(dict.fromkeys([stem(start), *cut]))
 
 
-class _Stems(dict[str, str]):
+class _StemCache(dict[str, str]):
     def __missing__(self, word: str) -> str:
-        if len(self) >= _MOST_KNOWN:
+        if len(self) >= _MAX_CACHE_ENTRIES:
             self.clear()
         self[word] = stemmed = str(stem(word))
         return stemmed
 
 
-class _Entries(dict[str, "tuple[_Entry, ...]"]):
+class _ChunkTermsCache(dict[str, "tuple[_TermsAtPosition, ...]"]):
     """Chunk of text to one entry for each of its positions: a term, or the terms that share the position."""
 
     def __init__(self) -> None:
-        self._stems = _Stems()
+        self._stems = _StemCache()
 
-    def __missing__(self, chunk: str) -> tuple[_Entry, ...]:
-        row: list[_Entry] = []
-        for wholes, parts in analyse(chunk, self._stems.__getitem__):
+    def __missing__(self, chunk: str) -> tuple[_TermsAtPosition, ...]:
+        row: list[_TermsAtPosition] = []
+        for wholes, parts in tokenize_chunk(chunk, self._stems.__getitem__):
             first, *rest = map(str.encode, parts)
             row.append(tuple(dict.fromkeys([first, *map(str.encode, wholes)])) if wholes else first)
             row += rest
         entries = tuple(row)
-        if len(chunk) <= LONGEST:
-            if len(self) >= _MOST_KNOWN:
+        if len(chunk) <= MAX_TERM_CHARS:
+            if len(self) >= _MAX_CACHE_ENTRIES:
                 self.clear()
             self[chunk] = entries
         return entries
 
 
-_ENTRIES = _Entries()
+_CHUNK_TERMS = _ChunkTermsCache()
 
 
-def places(text: str) -> dict[bytes, str]:
+def term_positions(text: str) -> dict[bytes, str]:
     """The terms of a text and the positions of each, one character for each position (U+0001 is the first)."""
-    row = list(chain.from_iterable(map(_ENTRIES.__getitem__, chunks(text))))
-    if len(row) <= len(_PLACES):
-        return _unshared(_gathered(row, _PLACES))
+    row = list(chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text))))
+    if len(row) <= len(_POSITION_CHARACTERS):
+        return _split_shared_positions(_group_positions(row, _POSITION_CHARACTERS))
     # In stretches: a string that grows by one character at a time takes quadratic time when it is long.
-    stretches: defaultdict[_Entry, list[str]] = defaultdict(list)
-    for start in range(0, min(len(row), sys.maxunicode), len(_PLACES)):
-        stretch = range(start + 1, min(start + len(_PLACES), sys.maxunicode) + 1)
-        for entry, at in _gathered(row[start : start + len(_PLACES)], map(chr, stretch)).items():
+    stretches: defaultdict[_TermsAtPosition, list[str]] = defaultdict(list)
+    for start in range(0, min(len(row), sys.maxunicode), len(_POSITION_CHARACTERS)):
+        stretch = range(start + 1, min(start + len(_POSITION_CHARACTERS), sys.maxunicode) + 1)
+        for entry, at in _group_positions(
+            row[start : start + len(_POSITION_CHARACTERS)], map(chr, stretch)
+        ).items():
             stretches[entry].append(at)
-    return _unshared({entry: "".join(parts) for entry, parts in stretches.items()})
+    return _split_shared_positions({entry: "".join(parts) for entry, parts in stretches.items()})
 
 
-def _gathered(row: list[_Entry], marks: Iterable[str]) -> dict[_Entry, str]:
-    found: defaultdict[_Entry, str] = defaultdict(str)
+def _group_positions(
+    row: list[_TermsAtPosition], marks: Iterable[str]
+) -> dict[_TermsAtPosition, str]:
+    found: defaultdict[_TermsAtPosition, str] = defaultdict(str)
     for mark, entry in zip(marks, row, strict=False):
         found[entry] += mark
     return found
 
 
-def _unshared(found: dict[_Entry, str]) -> dict[bytes, str]:
+def _split_shared_positions(found: dict[_TermsAtPosition, str]) -> dict[bytes, str]:
     """Each term by itself, also those that share their positions with others."""
     terms: dict[bytes, str] = {}
     shared: defaultdict[bytes, list[str]] = defaultdict(list)
@@ -135,14 +145,14 @@ def _unshared(found: dict[_Entry, str]) -> dict[bytes, str]:
     return terms
 
 
-class Prose(fields.FieldType):
+class ProseField(fields.FieldType):
     """Text to be searched, not stored. Its terms are those of `core.words`; it has no Whoosh analyzer."""
 
     def __init__(self, boost: float = 1.0) -> None:
-        super().__init__(Positions(field_boost=boost), None, scorable=True)
+        super().__init__(Utf8Positions(field_boost=boost), None, scorable=True)
 
     def index(self, value: str, **_: object) -> Iterator[tuple[bytes, int, float, bytes]]:
         """The postings of a text: term, frequency, weight and encoded positions."""
         boost = self.format.field_boost
-        for term, at in places(value).items():
-            yield term, len(at), len(at) * boost, packed(at)
+        for term, at in term_positions(value).items():
+            yield term, len(at), len(at) * boost, encode_positions(at)

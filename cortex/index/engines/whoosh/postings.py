@@ -25,11 +25,11 @@ from cortex.index.engines.whoosh.whoosh_import import (
 )
 
 
-class Positions(formats.Positions):
+class Utf8Positions(formats.Positions):
     """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read them back."""
 
     def encode(self, poslist: Iterable[int]) -> bytes:
-        return packed("".join([chr(position + 1) for position in poslist]))
+        return encode_positions("".join([chr(position + 1) for position in poslist]))
 
     def decode_positions(self, valuestring: bytes) -> list[int]:
         return [ord(place) - 1 for place in valuestring.decode("utf-8", "surrogatepass")]
@@ -38,17 +38,17 @@ class Positions(formats.Positions):
         return len(valuestring.decode("utf-8", "surrogatepass"))
 
 
-def packed(at: str) -> bytes:
+def encode_positions(at: str) -> bytes:
     """Positions, one character each (U+0001 is the first), as they are written."""
     return at.encode("utf-8", "surrogatepass")
 
 
-_BLOCK = Struct("<iIIfBBBx")
+_BLOCK_HEADER = Struct("<iIIfBBBx")
 """Bytes that follow (negative: last block), documents, last document, highest weight, flags, length bytes."""
 _SAME_WEIGHT, _COMPRESSED = 1, 2
 
 
-def _block(
+def _encode_block(
     numbers: array[int], weights: array[float], values: bytes, lengths: tuple[int, int], last: bool
 ) -> bytes:
     same = weights.count(weights[0]) == len(weights)
@@ -56,10 +56,10 @@ def _block(
     body = numbers.tobytes() + (weights[:1] if same else weights).tobytes() + kept
     flags = same * _SAME_WEIGHT | (kept is not values) * _COMPRESSED
     size = -len(body) if last else len(body)
-    return _BLOCK.pack(size, len(numbers), numbers[-1], max(weights), flags, *lengths) + body
+    return _BLOCK_HEADER.pack(size, len(numbers), numbers[-1], max(weights), flags, *lengths) + body
 
 
-class Matcher(whoosh3.W3LeafMatcher):
+class PostingsMatcher(whoosh3.W3LeafMatcher):
     """Reads the postings that `Codec` writes; positions only when they are asked for."""
 
     _data: Any  # None until read, as in the class above
@@ -69,18 +69,18 @@ class Matcher(whoosh3.W3LeafMatcher):
 
     def _goto(self, position: int) -> None:
         self._postfile.seek(position)
-        size, count, last, weight, self._flags, shortest, longest = _BLOCK.unpack(
-            self._postfile.read(_BLOCK.size)
+        size, count, last, weight, self._flags, shortest, longest = _BLOCK_HEADER.unpack(
+            self._postfile.read(_BLOCK_HEADER.size)
         )
         self._lastblock = size < 0
-        self._dataoffset = position + _BLOCK.size
+        self._dataoffset = position + _BLOCK_HEADER.size
         self._nextoffset = self._dataoffset + abs(size)
         self._blocklength, self._maxid, self._maxweight = count, last, weight
         self._minlength, self._maxlength = byte_to_length(shortest), byte_to_length(longest)
         self._data = self._ids = self._weights = self._values = None
         self._i = 0
 
-    def _parts(self) -> tuple[memoryview, memoryview, memoryview]:
+    def _block_sections(self) -> tuple[memoryview, memoryview, memoryview]:
         """The numbers of the documents, the weights and the positions, as they lie on disk."""
         if self._data is None:
             self._data = memoryview(
@@ -91,14 +91,14 @@ class Matcher(whoosh3.W3LeafMatcher):
         return self._data[:weights], self._data[weights:values], self._data[values:]
 
     def _read_ids(self) -> None:
-        self._ids = self._parts()[0].cast("I").tolist()
+        self._ids = self._block_sections()[0].cast("I").tolist()
 
     def _read_weights(self) -> None:
-        weights = self._parts()[1].cast("f").tolist()
+        weights = self._block_sections()[1].cast("f").tolist()
         self._weights = weights * self._blocklength if self._flags & _SAME_WEIGHT else weights
 
     def _read_values(self) -> None:
-        values = bytes(self._parts()[2])
+        values = bytes(self._block_sections()[2])
         if self._flags & _COMPRESSED:
             values = zlib.decompress(values)
         size = self._fixedsize
@@ -122,7 +122,7 @@ class Matcher(whoosh3.W3LeafMatcher):
             self._read_ids()
         self._i = bisect_left(self._ids, targetid, self._i)
 
-    def documents(self) -> set[int]:
+    def read_document_ids(self) -> set[int]:
         """The documents from this block on."""
         found: set[int] = set()
         while self.is_active():
@@ -131,7 +131,7 @@ class Matcher(whoosh3.W3LeafMatcher):
             self._next_block()
         return found
 
-    def places(self) -> dict[int, str]:
+    def read_positions(self) -> dict[int, str]:
         """Where the term stands in each document from this block on, in the form that `packed` packs."""
         found: dict[int, str] = {}
         while self.is_active():
@@ -148,26 +148,26 @@ class Matcher(whoosh3.W3LeafMatcher):
         return found
 
 
-def in_a_row(postings: Sequence[matching.Matcher]) -> dict[int, str]:
+def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
     """The documents in which terms follow each other, by the postings of each; and where the last one then stands, once
     for every time, in the form that `packed` packs. A third of the time of Whoosh's spans, and linear in all of it."""
-    found = _places(postings[0])
+    found = _positions_by_document(postings[0])
     for later in postings[1:]:
-        here = _places(later)
+        here = _positions_by_document(later)
         following = {
-            number: set(found[number].translate(_NEXT)).intersection(here[number])
+            number: set(found[number].translate(_NEXT_CHARACTER)).intersection(here[number])
             for number in found.keys() & here.keys()
         }
         found = {number: "".join(at) for number, at in following.items() if at}
     return found
 
 
-def _places(postings: matching.Matcher) -> dict[int, str]:
-    if isinstance(postings, matching.FilterMatcher) and isinstance(postings.child, Matcher):
-        found, filtered, exclude = postings.child.places(), postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
+def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
+    if isinstance(postings, matching.FilterMatcher) and isinstance(postings.child, PostingsMatcher):
+        found, filtered, exclude = postings.child.read_positions(), postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
         return {number: at for number, at in found.items() if (number in filtered) != exclude}
-    if isinstance(postings, Matcher):
-        return postings.places()
+    if isinstance(postings, PostingsMatcher):
+        return postings.read_positions()
     found = {}
     while postings.is_active():
         found[postings.id()] = "".join(
@@ -177,56 +177,58 @@ def _places(postings: matching.Matcher) -> dict[int, str]:
     return found
 
 
-def documents(postings: matching.Matcher) -> set[int]:
+def read_document_ids(postings: matching.Matcher) -> set[int]:
     """The documents of a term's postings, read a block at a time: positions and weights stay on disk."""
     inner = postings.child if isinstance(postings, matching.FilterMatcher) else postings
-    if not isinstance(inner, Matcher):
+    if not isinstance(inner, PostingsMatcher):
         return set(postings.all_ids())
-    found = inner.documents()
+    found = inner.read_document_ids()
     if inner is postings:
         return found
     filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
     return {document for document in found if (document in filtered) != exclude}
 
 
-class _Next(dict[int, int]):
+class _NextCharacterTable(dict[int, int]):
     def __missing__(self, character: int) -> int:
         self[character] = following = character + 1
         return following
 
 
-_NEXT = _Next()
+_NEXT_CHARACTER = _NextCharacterTable()
 
 
-class _Blocks(whoosh3.W3PostingsWriter):
+class _PostingsWriter(whoosh3.W3PostingsWriter):
     """Writes the postings that Whoosh's own writers hand over one at a time."""
 
     def _write_block(self, last: bool = False) -> None:
         if not self._blockcount:
             self._postfile.write(whoosh3.WHOOSH3_HEADER_MAGIC)
         self._terminfo.add_block(self)
-        if self._format.fixed_value_size() is None and not isinstance(self._format, Positions):
+        if self._format.fixed_value_size() is None and not isinstance(self._format, Utf8Positions):
             raise TypeError(f"{self._format!r} cannot be written: text has to be a Prose field")
-        separator = b"\0" if isinstance(self._format, Positions) else b""
+        separator = b"\0" if isinstance(self._format, Utf8Positions) else b""
         lengths = length_to_byte(self._minlength), length_to_byte(self._maxlength)
         self._postfile.write(
-            _block(self._ids, self._weights, separator.join(self._values), lengths, last)
+            _encode_block(self._ids, self._weights, separator.join(self._values), lengths, last)
         )
         self._blockcount += 1
         self._new_block()
 
 
-class _Terms(whoosh3.W3FieldWriter):
+class _TermsWriter(whoosh3.W3FieldWriter):
     """Writes the terms of a segment, and the postings of a whole term at once."""
 
-    def __init__(self, codec: Codec, storage: FileStorage, segment: whoosh3.W3Segment) -> None:
+    def __init__(
+        self, codec: CompactCodec, storage: FileStorage, segment: whoosh3.W3Segment
+    ) -> None:
         super().__init__(codec, storage, segment)
         # A CRC finds terms as well as MD5 does, without hashlib and OpenSSL; the head that says so is written anew.
         self._tindex.dbfile.seek(0)
         filetables.HashWriter.__init__(self._tindex, self._tindex.dbfile, hashtype=1)
         self._tindex.extras["fieldmap"] = self._fieldmap
 
-    def add_places(
+    def add_term_positions(
         self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
     ) -> None:
         """A term of a `Prose` field with the documents that hold it, where they do, and the lengths of all."""
@@ -237,9 +239,11 @@ class _Terms(whoosh3.W3FieldWriter):
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
             span = min(own[part]), max(own[part])
-            values = packed("\0".join(row[part]))
+            values = encode_positions("\0".join(row[part]))
             written.append(
-                _block(documents[part], weights[part], values, span, start + step >= len(numbers))
+                _encode_block(
+                    documents[part], weights[part], values, span, start + step >= len(numbers)
+                )
             )
         postings = b"".join(written)
         info = whoosh3.W3TermInfo(
@@ -256,7 +260,7 @@ class _Terms(whoosh3.W3FieldWriter):
         self._tindex.add(self._fieldid.to_bytes(2, "big") + term, info.to_bytes())
 
 
-class _Documents(whoosh3.W3PerDocWriter):
+class _DocumentsWriter(whoosh3.W3PerDocWriter):
     """Counts the length of a field as it is kept, rounded to a byte: else averages, and so scores, change by merging."""
 
     def add_field(
@@ -265,21 +269,21 @@ class _Documents(whoosh3.W3PerDocWriter):
         super().add_field(fieldname, fieldobj, value, byte_to_length(length_to_byte(length)))
 
 
-class _Lengths(whoosh3.W3PerDocReader):
+class _DocumentsReader(whoosh3.W3PerDocReader):
     """Reads the lengths of a field at once: they are asked for with every score."""
 
     def __init__(self, storage: FileStorage, segment: whoosh3.W3Segment) -> None:
         super().__init__(storage, segment)
-        self._all: dict[str, bytes] = {}
+        self._lengths_by_field: dict[str, bytes] = {}
 
     def doc_field_length(self, docnum: int, fieldname: str, default: int = 0) -> int:
-        lengths = self._all.get(fieldname)
+        lengths = self._lengths_by_field.get(fieldname)
         if lengths is None:
-            lengths = self._all[fieldname] = self._read(fieldname)
+            lengths = self._lengths_by_field[fieldname] = self._read_lengths(fieldname)
         length = lengths[docnum] if docnum < len(lengths) else 0
         return byte_to_length(length) if length else default
 
-    def _read(self, fieldname: str) -> bytes:
+    def _read_lengths(self, fieldname: str) -> bytes:
         name = f"_{fieldname}_len"
         if not self.has_column(name):
             return b""
@@ -288,17 +292,21 @@ class _Lengths(whoosh3.W3PerDocReader):
             return bytes(file.get(start, size))
 
 
-class Codec(whoosh3.W3Codec):
+class CompactCodec(whoosh3.W3Codec):
     """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be `Prose`."""
 
-    def per_document_reader(self, storage: FileStorage, segment: whoosh3.W3Segment) -> _Lengths:
-        return _Lengths(storage, segment)
+    def per_document_reader(
+        self, storage: FileStorage, segment: whoosh3.W3Segment
+    ) -> _DocumentsReader:
+        return _DocumentsReader(storage, segment)
 
-    def per_document_writer(self, storage: FileStorage, segment: whoosh3.W3Segment) -> _Documents:
-        return _Documents(self, storage, segment)
+    def per_document_writer(
+        self, storage: FileStorage, segment: whoosh3.W3Segment
+    ) -> _DocumentsWriter:
+        return _DocumentsWriter(self, storage, segment)
 
-    def postings_writer(self, dbfile: object, byteids: bool = False) -> _Blocks:
-        return _Blocks(dbfile, self._blocklimit, byteids, self._compression, inlinelimit=0)
+    def postings_writer(self, dbfile: object, byteids: bool = False) -> _PostingsWriter:
+        return _PostingsWriter(dbfile, self._blocklimit, byteids, self._compression, inlinelimit=0)
 
     def postings_reader(
         self,
@@ -307,9 +315,9 @@ class Codec(whoosh3.W3Codec):
         format_: formats.Format,
         term: object = None,
         scorer: object = None,
-    ) -> Matcher:
+    ) -> PostingsMatcher:
         offset, length = terminfo.extent()
-        return Matcher(dbfile, offset, length, format_, term=term, scorer=scorer)
+        return PostingsMatcher(dbfile, offset, length, format_, term=term, scorer=scorer)
 
-    def field_writer(self, storage: FileStorage, segment: whoosh3.W3Segment) -> _Terms:
-        return _Terms(self, storage, segment)
+    def field_writer(self, storage: FileStorage, segment: whoosh3.W3Segment) -> _TermsWriter:
+        return _TermsWriter(self, storage, segment)

@@ -5,60 +5,71 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cortex.core.model.status import TRAIL
-from cortex.core.ranking.relevance import Bearing, Held, Said, bearing, is_common, said
-from cortex.index.catalogue import Damaged
-from cortex.index.engines.whoosh.index import SCHEMA
-from cortex.index.engines.whoosh.postings import documents, in_a_row
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.ranking.relevance import (
+    PromptTerm,
+    RelevantNote,
+    TermPostings,
+    find_relevant_notes,
+    is_common_term,
+    prompt_terms,
+)
+from cortex.index.catalogue import IndexDamaged
+from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
+from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
-_MOST_ROWS = 12  # identifiers whose parts are looked for one after the other: that reads positions
+_MAX_PHRASES = (
+    12  # identifiers whose parts are looked for one after the other: that reads positions
+)
 
 
-def bearing_on(folder: str, prompt: str) -> list[Bearing]:
+def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
     """The notes of the index in `folder` that bear on a prompt, by their numbers, best first, whatever they are. `Damaged` when
     the index cannot be read."""
-    words = said(prompt, stem)
-    if not any(word.telling for word in words):
+    words = prompt_terms(prompt, stem)
+    if not any(word.is_informative for word in words):
         return []
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         with index.reader() as reader:
-            return _bearing(reader, words) if reader.doc_count() else []
+            return _rank_notes(reader, words) if reader.doc_count() else []
     except Exception as error:  # as in `index`: Whoosh raises anything at all on a damaged one
-        raise Damaged(f"{type(error).__name__}: {error}") from error
+        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def _bearing(reader: Any, words: tuple[Said, ...]) -> list[Bearing]:
-    trail = _in_leaves(reader, "tier", [str(TRAIL).encode()])
+def _rank_notes(reader: Any, words: tuple[PromptTerm, ...]) -> list[RelevantNote]:
+    trail = _documents_with(reader, "tier", [str(TIER_TRAIL).encode()])
     live = reader.doc_count() - len(trail)
     rows = 0
     held = []
     for word in words:
-        rows += bool(word.row)
-        held.append(_held(reader, word, live, trail, with_row=rows <= _MOST_ROWS))
+        rows += bool(word.phrase)
+        held.append(_word_occurrences(reader, word, live, trail, with_row=rows <= _MAX_PHRASES))
     column = reader.column_reader("column")
-    found = bearing(
+    found = find_relevant_notes(
         words, held, live, lambda document: int(reader.doc_field_length(document, "body"))
     )
     return [one._replace(number=int(column[one.number])) for one in found]
 
 
-def _held(reader: Any, word: Said, live: int, trail: set[int], *, with_row: bool) -> Held:
+def _word_occurrences(
+    reader: Any, word: PromptTerm, live: int, trail: set[int], *, with_row: bool
+) -> TermPostings:
     """Where a word is, the trail of events and pages left out. One so common that it tells nothing is only counted."""
     terms = [term.encode() for term in word.terms]
-    row = [term.encode() for term in word.row] if with_row else []
+    row = [term.encode() for term in word.phrase] if with_row else []
     most = max(
         (reader.doc_frequency(field, term) for term in terms for field in ("head", "body")),
         default=0,
     )
-    if is_common(most - len(trail), live):
-        return Held(most)
-    head, body = (_in_leaves(reader, field, terms, row) - trail for field in ("head", "body"))
-    return Held(len(head | body), head, body)
+    if is_common_term(most - len(trail), live):
+        return TermPostings(most)
+    head, body = (_documents_with(reader, field, terms, row) - trail for field in ("head", "body"))
+    return TermPostings(len(head | body), head, body)
 
 
-def _in_leaves(
+def _documents_with(
     reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()
 ) -> set[int]:
     """The documents of all segments that hold any of some terms in a field, or all of a row one after the other."""
@@ -67,8 +78,8 @@ def _in_leaves(
         here: set[int] = set()
         for term in terms:
             if (field, term) in leaf:
-                here |= documents(leaf.postings(field, term))
+                here |= read_document_ids(leaf.postings(field, term))
         if row and all((field, term) in leaf for term in row):
-            here.update(in_a_row([leaf.postings(field, term) for term in row]))
+            here.update(match_phrase([leaf.postings(field, term) for term in row]))
         found.update(document + offset for document in here)
     return found

@@ -15,13 +15,13 @@ K1, B = (
     1.2,
     0.75,
 )  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values
-_USUAL_LENGTH = {
+_AVERAGE_LENGTH_TERMS = {
     "head": 8.0,
     "body": 400.0,
 }  # terms; of the records and notes of a documentation vault
 
 
-class Ranking(scoring.WeightingModel):
+class LiveBM25F(scoring.WeightingModel):
     """BM25F with counts of live notes."""
 
     def supports_block_quality(self) -> bool:
@@ -30,29 +30,32 @@ class Ranking(scoring.WeightingModel):
     def idf(self, searcher: Any, field: str, term: Any) -> float:
         """Inverse document frequency as BM25 has it, never below zero."""
         reader = searcher.reader()
-        live, holding = reader.doc_count(), _holding(reader, field, term)
+        live, holding = reader.doc_count(), _live_doc_frequency(reader, field, term)
         return math.log(1 + (live - holding + 0.5) / (holding + 0.5))
 
     def scorer(self, searcher: Any, field: str, term: Any, qf: float = 1) -> Any:
         del qf  # how often the query has the word: a word said twice is not meant twice as much
         if not searcher.schema[field].scorable:
             return scoring.WeightScorer.for_(searcher, field, term)
-        return _Scorer(searcher, field, term)
+        return _LiveBM25FScorer(searcher, field, term)
 
 
-class _Scorer(scoring.WeightLengthScorer):
+class _LiveBM25FScorer(scoring.WeightLengthScorer):
     def __init__(self, searcher: Any, field: str, term: Any) -> None:
         self._idf = searcher.get_parent().idf(field, term)
-        self._usual = _USUAL_LENGTH[field]
+        self._average_length = _AVERAGE_LENGTH_TERMS[field]
         self.setup(searcher, field, term)
 
     def _score(self, weight: float, length: float) -> float:
         return float(
-            self._idf * weight * (K1 + 1) / (weight + K1 * (1 - B + B * length / self._usual))
+            self._idf
+            * weight
+            * (K1 + 1)
+            / (weight + K1 * (1 - B + B * length / self._average_length))
         )
 
 
-def _holding(reader: Any, field: str, term: Any) -> int:
+def _live_doc_frequency(reader: Any, field: str, term: Any) -> int:
     """How many notes that are not deleted hold the term."""
     holding = 0
     for leaf, _ in reader.leaf_readers():

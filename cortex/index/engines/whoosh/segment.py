@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from cortex.core.model.problem import CortexError
-from cortex.index.engines.whoosh.analysis import Prose, places
-from cortex.index.engines.whoosh.postings import Codec
+from cortex.index.engines.whoosh.analysis import ProseField, term_positions
+from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.whoosh_import import (
     TOC,
     FileStorage,
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
-_Lists: TypeAlias = "defaultdict[bytes, list[Any]]"
+_PostingsByTerm: TypeAlias = "defaultdict[bytes, list[Any]]"
 
 _INDEX_NAME = "MAIN"
-_MOST_POSTINGS = 6_000_000  # of a segment in the making: 16,000 notes of 6 kB, 300 MB
-_BATCH = 32  # notes between two messages of a building process
+_MAX_POSTINGS = 6_000_000  # of a segment in the making: 16,000 notes of 6 kB, 300 MB
+_NOTES_PER_MESSAGE = 32  # notes between two messages of a building process
 
 
 class BuildFailed(Exception):
     """A process that was writing the index ended early; nothing of the index is left."""
 
 
-def build(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> int:
+def build_index(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> int:
     """Write an index of the documents into an empty folder; answers how many there are. None of the `_boost` and
     `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where a further segment begins."""
-    with _Whole(folder) as whole:
-        return whole.publish(schema, segments(folder, schema, documents))
+    with _NewIndexFolder(folder) as whole:
+        return whole.write_toc(schema, write_segments(folder, schema, documents))
 
 
-def build_parallel(
+def build_index_parallel(
     folder: str,
     schema: fields.Schema,
     paths: Sequence[str],
@@ -69,18 +69,18 @@ def build_parallel(
     from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
     from multiprocessing.connection import wait  # noqa: PLC0415
 
-    fork = _may_fork()
+    fork = _is_fork_safe()
     context = get_context("fork") if fork else get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
     shares: dict[Connection, Iterator[str]] = {}
     made: dict[Connection, tuple[whoosh3.W3Segment, ...]] = {}
-    with _Whole(folder) as whole:
+    with _NewIndexFolder(folder) as whole:
         try:
             for part in range(procs):
                 receiver, sender = context.Pipe(duplex=False)
                 inherited = (*workers, receiver) if fork else ()
                 worker = context.Process(
-                    target=_work,
+                    target=_run_worker,
                     args=(sender, folder, schema, paths[part::procs], load),
                     kwargs={"inherited": inherited},
                     daemon=True,
@@ -91,7 +91,7 @@ def build_parallel(
             while len(made) < procs:
                 ready = wait([receiver for receiver in workers if receiver not in made])
                 for receiver in [receiver for receiver in workers if receiver in ready]:
-                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _received(
+                    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _receive_message(
                         receiver, workers[receiver]
                     )
                     if isinstance(received, tuple):
@@ -99,7 +99,7 @@ def build_parallel(
                     else:
                         for aside, path in zip(received, shares[receiver], strict=False):
                             noted(path, aside)
-            return whole.publish(
+            return whole.write_toc(
                 schema, [segment for receiver in workers for segment in made[receiver]]
             )
         finally:
@@ -108,7 +108,7 @@ def build_parallel(
                 each.join()
 
 
-def _received(
+def _receive_message(
     receiver: Connection, worker: BaseProcess
 ) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
     try:
@@ -125,7 +125,7 @@ def _received(
     return message
 
 
-def _may_fork() -> bool:
+def _is_fork_safe() -> bool:
     """Whether this process has a single thread, counting those that the `threading` module does not know. Only Linux says so."""
     try:
         return len(os.listdir("/proc/self/task")) == 1
@@ -133,7 +133,7 @@ def _may_fork() -> bool:
         return False
 
 
-def _work(
+def _run_worker(
     sender: Connection,
     folder: str,
     schema: fields.Schema,
@@ -153,11 +153,11 @@ def _work(
     parent = os.getppid()
 
     def documents() -> Iterator[Document]:
-        for start in range(0, len(share), _BATCH):
+        for start in range(0, len(share), _NOTES_PER_MESSAGE):
             if os.getppid() != parent:
                 raise SystemExit
             asides = []
-            for path in share[start : start + _BATCH]:
+            for path in share[start : start + _NOTES_PER_MESSAGE]:
                 document, aside = load(path)
                 asides.append(aside)
                 if document is not None:
@@ -165,14 +165,14 @@ def _work(
             sender.send(asides)
 
     try:
-        sender.send(tuple(segments(folder, schema, documents())))
+        sender.send(tuple(write_segments(folder, schema, documents())))
     except BrokenPipeError:
         pass  # the process that receives was killed
     except (OSError, CortexError) as error:
         sender.send(error)
 
 
-class _Whole:
+class _NewIndexFolder:
     """A folder that in the end holds a whole index or nothing."""
 
     def __init__(self, folder: str) -> None:
@@ -180,11 +180,11 @@ class _Whole:
         if os.listdir(folder):
             raise FileExistsError(f"{folder} is not empty")
         self.folder = folder
-        self.published = False
+        self.is_published = False
 
-    def publish(self, schema: fields.Schema, segments: list[whoosh3.W3Segment]) -> int:
+    def write_toc(self, schema: fields.Schema, segments: list[whoosh3.W3Segment]) -> int:
         TOC(schema, segments, 0).write(FileStorage(self.folder), _INDEX_NAME)
-        self.published = True
+        self.is_published = True
         return sum(segment.doc_count_all() for segment in segments)
 
     def __enter__(self) -> Self:
@@ -195,11 +195,11 @@ class _Whole:
             for name in folders:
                 os.rmdir(os.path.join(place, name))
             for name in files:
-                if place != self.folder or not self.published:
+                if place != self.folder or not self.is_published:
                     os.unlink(os.path.join(place, name))
 
 
-def segments(
+def write_segments(
     folder: str, schema: fields.Schema, documents: Iterable[Document]
 ) -> list[whoosh3.W3Segment]:
     """Segments of the documents, which no table of contents names yet."""
@@ -210,9 +210,9 @@ def segments(
     )  # lists only grow: searching all for garbage takes a sixth of the time
     try:
         for document in documents:
-            part = part or _Segment(FileStorage(folder), schema)
-            part.add(document)
-            if part.postings >= _MOST_POSTINGS:
+            part = part or _SegmentWriter(FileStorage(folder), schema)
+            part.add_document(document)
+            if part.posting_count >= _MAX_POSTINGS:
                 made.append(part.finish())
                 part = None
         return [*made, part.finish()] if part else made
@@ -222,45 +222,49 @@ def segments(
             part.close()
 
 
-class _Segment:
+class _SegmentWriter:
     """A segment in the making. Its postings are held by term until it is finished: only terms have to be sorted."""
 
     def __init__(self, storage: FileStorage, schema: fields.Schema) -> None:
-        codec = Codec()
-        self._made = codec.new_segment(storage, _INDEX_NAME)
-        self._documents = codec.per_document_writer(storage, self._made)
-        self._terms = codec.field_writer(storage, self._made)
+        codec = CompactCodec()
+        self._segment = codec.new_segment(storage, _INDEX_NAME)
+        self._document_writer = codec.per_document_writer(storage, self._segment)
+        self._terms_writer = codec.field_writer(storage, self._segment)
         self._fields: dict[str, fields.FieldType] = dict(schema.items())
         # Of a Prose field: document, places, document, places. Of others: (document, weight, encoded value).
-        self._lists: dict[str, _Lists] = {name: defaultdict(list) for name in self._fields}
+        self._postings_by_field: dict[str, _PostingsByTerm] = {
+            name: defaultdict(list) for name in self._fields
+        }
         self._lengths = {name: bytearray() for name in self._fields}
-        self._count = self.postings = 0
+        self._document_count = self.posting_count = 0
 
-    def add(self, document: Document) -> None:
-        self._documents.start_doc(self._count)
+    def add_document(self, document: Document) -> None:
+        self._document_writer.start_doc(self._document_count)
         for name in sorted(document):
             field, value = self._fields[name], document[name]
             if value is not None:
-                length = self._index(name, field, value)
-                self._documents.add_field(name, field, value if field.stored else None, length)
+                length = self._add_field(name, field, value)
+                self._document_writer.add_field(
+                    name, field, value if field.stored else None, length
+                )
                 if field.column_type:
-                    self._documents.add_column_value(
+                    self._document_writer.add_column_value(
                         name, field.column_type, field.to_column_value(value)
                     )
-        self._documents.finish_doc()
-        self._count += 1
+        self._document_writer.finish_doc()
+        self._document_count += 1
 
-    def _index(self, name: str, field: fields.FieldType, value: object) -> int:
+    def _add_field(self, name: str, field: fields.FieldType, value: object) -> int:
         """The length of the field in this document, where it has one."""
-        lists, number, length = self._lists[name], self._count, 0
-        if isinstance(field, Prose):
+        lists, number, length = self._postings_by_field[name], self._document_count, 0
+        if isinstance(field, ProseField):
             assert isinstance(value, str)
-            found = places(value)
+            found = term_positions(value)
             for term, at in found.items():
                 postings = lists[term]
                 postings.append(number)
                 postings.append(at)
-            self.postings += len(found)
+            self.posting_count += len(found)
             length = sum(map(len, found.values()))
         elif field.indexed:
             for term, frequency, weight, encoded in field.index(value):
@@ -275,34 +279,34 @@ class _Segment:
 
     def finish(self) -> whoosh3.W3Segment:
         """Write the segment; answers what the table of contents has to say of it."""
-        self._documents.close()
-        self._made.set_doc_count(self._count)
+        self._document_writer.close()
+        self._segment.set_doc_count(self._document_count)
         for name, field in sorted(self._fields.items()):
-            lists, lengths = self._lists.pop(name), self._lengths[name]
-            lengths.extend(bytes(self._count - len(lengths)))
+            lists, lengths = self._postings_by_field.pop(name), self._lengths[name]
+            lengths.extend(bytes(self._document_count - len(lengths)))
             if lists:
-                self._terms.start_field(name, field)
+                self._terms_writer.start_field(name, field)
                 for term in sorted(lists):
-                    self._finish(field, term, lists.pop(term), lengths)
-                self._terms.finish_field()
-        self._terms.close()
-        return self._made
+                    self._write_term(field, term, lists.pop(term), lengths)
+                self._terms_writer.finish_field()
+        self._terms_writer.close()
+        return self._segment
 
     def close(self) -> None:
         """Close what an error has left open."""
-        columns = self._documents._cols  # noqa: SLF001  Whoosh's writers have no way to close what failed
-        terms = self._terms
+        columns = self._document_writer._cols  # noqa: SLF001  Whoosh's writers have no way to close what failed
+        terms = self._terms_writer
         for file in (columns._temp, terms._tindex.dbfile, terms._postfile):  # noqa: SLF001
             if not file.is_closed:
                 file.close()
 
-    def _finish(
+    def _write_term(
         self, field: fields.FieldType, term: bytes, postings: list[Any], lengths: bytearray
     ) -> None:
-        if isinstance(field, Prose):
-            self._terms.add_places(term, postings[::2], postings[1::2], lengths)
+        if isinstance(field, ProseField):
+            self._terms_writer.add_term_positions(term, postings[::2], postings[1::2], lengths)
             return
-        self._terms.start_term(term)
+        self._terms_writer.start_term(term)
         for number, weight, encoded in postings:
-            self._terms.add(number, weight, encoded, byte_to_length(lengths[number]))
-        self._terms.finish_term()
+            self._terms_writer.add(number, weight, encoded, byte_to_length(lengths[number]))
+        self._terms_writer.finish_term()

@@ -17,7 +17,7 @@ from types import ModuleType
 from cortex.core.model.problem import CortexError
 
 # What Whoosh imports and the names it takes from there with `from ... import`.
-_SPARED = {
+_STUBBED_MODULES = {
     "urllib.request": ["urlretrieve"],
     "html": ["escape"],
     "hashlib": ["md5"],
@@ -29,37 +29,39 @@ _SPARED = {
 }
 
 
-class _StandIn(ModuleType):
+class _StubModule(ModuleType):
     def __init__(self, module: str, names: list[str]) -> None:
         super().__init__(module)
         for name in names:
-            setattr(self, name, self._late(name))
+            setattr(self, name, self._make_lazy_function(name))
 
-    def _late(self, name: str) -> Callable[..., object]:
+    def _make_lazy_function(self, name: str) -> Callable[..., object]:
         def late(*args: object, **options: object) -> object:
-            return getattr(self._real(), name)(*args, **options)
+            return getattr(self._import_real_module(), name)(*args, **options)
 
         return late
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # what the import system looks for
             raise AttributeError(name)
-        return getattr(self._real(), name)
+        return getattr(self._import_real_module(), name)
 
-    def _real(self) -> ModuleType:
-        self.leave()
+    def _import_real_module(self) -> ModuleType:
+        self.uninstall()
         return __import__(self.__name__, fromlist=["*"])
 
-    def leave(self) -> None:
+    def uninstall(self) -> None:
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
 
 
 def _import_whoosh() -> None:
     spared = [
-        module for module in _SPARED if module not in sys.modules and threading.active_count() == 1
+        module
+        for module in _STUBBED_MODULES
+        if module not in sys.modules and threading.active_count() == 1
     ]
-    standing = [_StandIn(module, _SPARED[module]) for module in spared]
+    standing = [_StubModule(module, _STUBBED_MODULES[module]) for module in spared]
     sys.modules.update((each.__name__, each) for each in standing)
     try:
         with warnings.catch_warnings():
@@ -77,7 +79,7 @@ def _import_whoosh() -> None:
         ) from error
     finally:
         for each in standing:
-            each.leave()
+            each.uninstall()
 
 
 _import_whoosh()

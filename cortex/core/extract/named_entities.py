@@ -10,21 +10,21 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.markdown.scan import Scanned
+from cortex.core.markdown.scan import MarkdownScan
 
 KINDS = ("file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error")
-MOST = 200  # of one note
-_LONGEST = 200  # characters of a name
-_MOST_TRIES = 20  # places where a name is the part of another word
-_LONGEST_TEXT = 256 * 1024  # characters of a note that are looked through
+MAX_ENTITIES = 200  # of one note
+_MAX_NAME_CHARS = 200  # characters of a name
+_MAX_POSITION_TRIES = 20  # places where a name is the part of another word
+_MAX_TEXT_CHARS = 256 * 1024  # characters of a note that are looked through
 
-_EXTENSIONS = (
+_EXTENSION_WORDS = (
     "astro bash bat c cc cfg cjs clj conf cpp cs css csv cts dart ex exs fish fs go gradle graphql h hpp hs htm html ini ipynb java jl js json json5"
     " jsonl jsx kt kts less lock lua m md mdx mjs mk ml mts nix php pl plist prisma proto ps1 py pyi r rb rs rst sass scala scss sh sql styl"
     " svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
 )
-_KNOWN = frozenset(_EXTENSIONS.split())
-_NAMED_FILES = frozenset(
+_FILE_EXTENSIONS = frozenset(_EXTENSION_WORDS.split())
+_EXTENSIONLESS_FILES = frozenset(
     [
         "dockerfile",
         "makefile",
@@ -38,55 +38,57 @@ _NAMED_FILES = frozenset(
         ".npmrc",
     ]
 )
-_ERRNO = (
+_ERRNO_NAMES = (
     "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO"
     "|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN|ENOTDIR"
     "|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE|ETIMEDOUT|ETXTBSY|EXDEV"
 )
 
 # Patterns that are searched for begin with what is rare, a sign or a capital, so that prose costs next to nothing.
-_FENCE = re.compile(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
-_SPAN = re.compile(r"`([^`\n]{1,300})`")
-_PLACE = re.compile(r"\]\([^()\s]{0,500}")
-_URL = re.compile(r"https?://[^\s<>\"'`\\^{}|]{3,500}")
-_AT = re.compile(r"@([A-Za-z][A-Za-z0-9_-]{1,38})(?![\w/@]|\.\w)")
-_ENV = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
-_FLAG = re.compile(r"--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?![\w-])")
-_DOTTED = re.compile(r"\.\d{1,5}\.\d")
-_VERSION = re.compile(
+_FENCE_RE = re.compile(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
+_CODE_SPAN_RE = re.compile(r"`([^`\n]{1,300})`")
+_LINK_TARGET_RE = re.compile(r"\]\([^()\s]{0,500}")
+_URL_RE = re.compile(r"https?://[^\s<>\"'`\\^{}|]{3,500}")
+_HANDLE_RE = re.compile(r"@([A-Za-z][A-Za-z0-9_-]{1,38})(?![\w/@]|\.\w)")
+_ENV_VAR_RE = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
+_CLI_FLAG_RE = re.compile(r"--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?![\w-])")
+_DOTTED_NUMBER_RE = re.compile(r"\.\d{1,5}\.\d")
+_VERSION_RE = re.compile(
     r"v?\d{1,4}\.\d{1,5}\.\d{1,6}(?:-[0-9A-Za-z][0-9A-Za-z.]{0,20})?(?![\w.]\w|\w)"
 )
-_ERROR = re.compile(rf"E(?:rror|xception|(?:{_ERRNO.replace('|E', '|').removeprefix('E')}))\b")
-_SLASH = re.compile(r"/[\w@.+-]{1,100}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/-])")
-_PATH = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
-_ALL_CAPS = re.compile(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
-_SYMBOL = re.compile(
+_ERROR_RE = re.compile(
+    rf"E(?:rror|xception|(?:{_ERRNO_NAMES.replace('|E', '|').removeprefix('E')}))\b"
+)
+_SLASH_FILE_RE = re.compile(r"/[\w@.+-]{1,100}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/-])")
+_PATH_RE = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
+_ALL_CAPS_RE = re.compile(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
+_SYMBOL_RE = re.compile(
     r"[A-Za-z_][\w]{0,60}(?:(?:\.|::)[A-Za-z_]\w{0,60}){1,6}"  # dotted
     r"|[A-Z][a-z0-9]{1,30}(?:[A-Z][a-z0-9]{0,30}){1,8}|[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"  # CamelCase, camelCase
     r"|_{0,2}[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,8}_{0,2}"  # snake_case
 )
-_CALL = re.compile(
+_CALL_RE = re.compile(
     r"([A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->)[A-Za-z_$][\w$]{0,60}){0,6})\([^()`]{0,200}\)"
 )
-_PACKAGE = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
-_PINNED = re.compile(
-    rf"({_PACKAGE})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}|latest|next)"
+_PACKAGE_PATTERN = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
+_PINNED_PACKAGE_RE = re.compile(
+    rf"({_PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}|latest|next)"
 )
-_JSON_PIN = re.compile(rf"\"({_PACKAGE})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
-_INSTALL = re.compile(
+_JSON_DEPENDENCY_RE = re.compile(rf"\"({_PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
+_INSTALL_COMMAND_RE = re.compile(
     r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add|i)\s([^\n&|;#]{1,300})"
 )
-_NAME = re.compile(rf"{_PACKAGE}(?![\w/:])")
-_FROM = re.compile(
+_PACKAGE_NAME_RE = re.compile(rf"{_PACKAGE_PATTERN}(?![\w/:])")
+_PYTHON_IMPORT_RE = re.compile(
     r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$|,|as\b|;))"
 )
-_JS_FROM = re.compile(
+_JS_IMPORT_RE = re.compile(
     r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})(?:/[^'\"\n]{0,200})?['\"]"
 )
-_DOMAIN = re.compile(
+_DOMAIN_RE = re.compile(
     r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE
 )
-_WORD_BEFORE = re.compile(r"[A-Za-z0-9_]{1,60}\Z")
+_WORD_BEFORE_RE = re.compile(r"[A-Za-z0-9_]{1,60}\Z")
 
 
 class Entity(NamedTuple):
@@ -98,25 +100,25 @@ class Entity(NamedTuple):
     line: int
 
 
-def entities_of(body: str, scanned: Scanned, first_line: int = 1) -> tuple[Entity, ...]:
+def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tuple[Entity, ...]:
     """What a note's text, which begins on line `first_line` of its file, mentions: each thing once, in order; at most
     `MOST`."""
-    text = body[:_LONGEST_TEXT]
-    prose, code = _parted(text)
+    text = body[:_MAX_TEXT_CHARS]
+    prose, code = _split_prose_and_code(text)
     spans: dict[str, None] = {}
 
     def kept(found: re.Match[str]) -> str:
         spans[found[1].strip()] = None
         return "` `"
 
-    plain = _SPAN.sub(kept, prose) if "`" in prose else prose
+    plain = _CODE_SPAN_RE.sub(kept, prose) if "`" in prose else prose
     found: dict[tuple[str, str], str] = {}
-    for kind, name in _mentions(plain, list(spans), code, scanned):
-        if 0 < len(name) <= _LONGEST:
-            found.setdefault((kind, key_of(kind, name)), name)
-            if len(found) >= MOST:
+    for kind, name in _iter_mentions(plain, list(spans), code, scanned):
+        if 0 < len(name) <= _MAX_NAME_CHARS:
+            found.setdefault((kind, entity_key(kind, name)), name)
+            if len(found) >= MAX_ENTITIES:
                 break
-    placed = [(_at(text, name), kind, key, name) for (kind, key), name in found.items()]
+    placed = [(_first_position(text, name), kind, key, name) for (kind, key), name in found.items()]
     placed.sort(key=lambda one: one[0])
     entities: list[Entity] = []
     line, before = first_line, 0
@@ -126,7 +128,7 @@ def entities_of(body: str, scanned: Scanned, first_line: int = 1) -> tuple[Entit
     return tuple(entities)
 
 
-def key_of(kind: str, name: str) -> str:
+def entity_key(kind: str, name: str) -> str:
     """A name as it is compared: case matters in symbols alone; a person is called the same with and without the sign, a
     version with and without its v."""
     if kind == "symbol":
@@ -141,7 +143,7 @@ def key_of(kind: str, name: str) -> str:
     )
 
 
-def _parted(text: str) -> tuple[str, list[str]]:
+def _split_prose_and_code(text: str) -> tuple[str, list[str]]:
     """The text outside fences, and the lines within that may import something."""
     if "```" not in text and "~~~" not in text:
         return text, []
@@ -149,7 +151,7 @@ def _parted(text: str) -> tuple[str, list[str]]:
     prose: list[str] = []
     code: list[str] = []
     fence, start = "", 0
-    for found in _FENCE.finditer(text):
+    for found in _FENCE_RE.finditer(text):
         mark, rest = found.groups()
         if not fence:
             if mark[0] == "`" and "`" in rest:
@@ -168,114 +170,116 @@ def _parted(text: str) -> tuple[str, list[str]]:
     ]
 
 
-def _mentions(
-    plain: str, spans: list[str], code: list[str], scanned: Scanned
+def _iter_mentions(
+    plain: str, spans: list[str], code: list[str], scanned: MarkdownScan
 ) -> Iterator[tuple[str, str]]:
     """Every mention as kind and name, some more than once."""
     quoted = "\n".join(spans)
     for link in scanned.links:
         if link.kind == "markdown" and link.target.startswith(("http://", "https://")):
-            yield "url", _address(link.target)
+            yield "url", _clean_url(link.target)
         elif (
             link.kind == "wikilink"
             and "people/" in link.target.casefold()
-            and (name := _person(link.target))
+            and (name := _person_of_link(link.target))
         ):
             yield "person", name
     if "](" in plain:  # where links lead is no text; addresses among them have been told
-        plain = _PLACE.sub("](", plain)
+        plain = _LINK_TARGET_RE.sub("](", plain)
     if "://" in plain:
-        plain, addresses = _addresses(plain)
+        plain, addresses = _cut_urls(plain)
         yield from (("url", one) for one in addresses)
     if "://" in quoted:
-        quoted, addresses = _addresses(quoted)
+        quoted, addresses = _cut_urls(quoted)
         yield from (("url", one) for one in addresses)
         spans = quoted.split("\n")
     if "@" in plain:
-        yield from (("person", name) for name in _handles(plain))
+        yield from (("person", name) for name in _find_handles(plain))
     for text in (plain, quoted):
-        yield from _signs(text)
+        yield from _find_signed_names(text)
     for span in spans:
-        yield from _of_span(span)
+        yield from _classify_code_span(span)
     for line in code:
-        yield from _imported(line)
+        yield from _imported_packages(line)
 
 
-def _signs(text: str) -> Iterator[tuple[str, str]]:
+def _find_signed_names(text: str) -> Iterator[tuple[str, str]]:
     """What a sign, a capital or a slash gives away, in prose as in code spans."""
     if "$" in text:
-        yield from (("env_var", found[1]) for found in _ENV.finditer(text))
+        yield from (("env_var", found[1]) for found in _ENV_VAR_RE.finditer(text))
     if "--" in text:
         yield from (
             ("cli_flag", found[0])
-            for found in _FLAG.finditer(text)
+            for found in _CLI_FLAG_RE.finditer(text)
             if found.start() == 0 or text[found.start() - 1] in " \t\n`[(|"
         )
     if "." in text:
         yield from (
             ("version", name)
-            for found in _DOTTED.finditer(text)
-            if (name := _version(text, found.start()))
+            for found in _DOTTED_NUMBER_RE.finditer(text)
+            if (name := _version_around_dot(text, found.start()))
         )
     if "/" in text:
         yield from (
-            ("file", name) for found in _SLASH.finditer(text) if (name := _file(text, found))
+            ("file", name)
+            for found in _SLASH_FILE_RE.finditer(text)
+            if (name := _file_around_slash(text, found))
         )
-    for found in _ERROR.finditer(text):
-        if name := _error(text, found):
+    for found in _ERROR_RE.finditer(text):
+        if name := _error_name(text, found):
             yield "error", name
 
 
-def _of_span(span: str) -> Iterator[tuple[str, str]]:
+def _classify_code_span(span: str) -> Iterator[tuple[str, str]]:
     """What the text between backticks is as a whole, or begins with."""
     if " " in span:
-        if found := _INSTALL.search(span):
-            yield from (("package", name) for name in _installed(found[1]))
+        if found := _INSTALL_COMMAND_RE.search(span):
+            yield from (("package", name) for name in _installed_packages(found[1]))
         elif span.startswith(("import ", "from ")):
-            yield from _imported(span)
-        elif found := _JSON_PIN.fullmatch(span):
+            yield from _imported_packages(span)
+        elif found := _JSON_DEPENDENCY_RE.fullmatch(span):
             yield "package", found[1]
-        elif span.endswith(")") and (found := _CALL.fullmatch(span)):
+        elif span.endswith(")") and (found := _CALL_RE.fullmatch(span)):
             yield "symbol", f"{found[1]}()"
         return
-    if found := _PINNED.fullmatch(span) or _JSON_PIN.fullmatch(span):
+    if found := _PINNED_PACKAGE_RE.fullmatch(span) or _JSON_DEPENDENCY_RE.fullmatch(span):
         yield "package", found[1]
         return
-    name = _bare_file(span)
+    name = _file_in_span(span)
     if name:
         yield "file", name
-    elif _ALL_CAPS.fullmatch(span):
+    elif _ALL_CAPS_RE.fullmatch(span):
         if not span.startswith(("ERR_", "E_")):
             yield "env_var", span
-    elif call := _CALL.fullmatch(span):
+    elif call := _CALL_RE.fullmatch(span):
         yield "symbol", f"{call[1]}()"
-    elif _SYMBOL.fullmatch(span) and not span.endswith(("Error", "Exception")):
+    elif _SYMBOL_RE.fullmatch(span) and not span.endswith(("Error", "Exception")):
         yield "symbol", span
 
 
-def _bare_file(span: str) -> str:
+def _file_in_span(span: str) -> str:
     """A code span that is the name of a file, with or without a path, without the line behind it."""
     name, colon, line = span.partition(":")
     if colon and not line.replace(":", "").replace("-", "").isdigit():
         return ""
-    if name.casefold() in _NAMED_FILES:
+    if name.casefold() in _EXTENSIONLESS_FILES:
         return name
     stem, dot, ending = name.rpartition(".")
-    plain = dot and stem and ending.lower() in _KNOWN and _PATH.fullmatch(name)
+    plain = dot and stem and ending.lower() in _FILE_EXTENSIONS and _PATH_RE.fullmatch(name)
     return (
         name.removeprefix("./")
-        if plain and not _DOMAIN.match(name) and not stem.endswith((".", "/"))
+        if plain and not _DOMAIN_RE.match(name) and not stem.endswith((".", "/"))
         else ""
     )
 
 
-def _file(text: str, found: re.Match[str]) -> str:
+def _file_around_slash(text: str, found: re.Match[str]) -> str:
     """The whole path around a slash and an ending."""
     start = found.start()
     begin = start
     while (
         begin > 0
-        and begin > start - _LONGEST
+        and begin > start - _MAX_NAME_CHARS
         and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/")
     ):
         begin -= 1
@@ -285,19 +289,19 @@ def _file(text: str, found: re.Match[str]) -> str:
     if (
         before in ("*", "{", "}", "<", ":", "=", "\\", "%", "&", "?", "#")
         or "//" in path
-        or _DOMAIN.match(path)
+        or _DOMAIN_RE.match(path)
         or stem.endswith((".", "/"))
     ):
         return ""
     return (
         path
-        if ending.lower() in _KNOWN
+        if ending.lower() in _FILE_EXTENSIONS
         or (ending.islower() and len(ending) < 5 and path.count("/") > 1)
         else ""
     )
 
 
-def _version(text: str, at: int) -> str:
+def _version_around_dot(text: str, at: int) -> str:
     begin = at
     while begin > 0 and text[begin - 1].isdigit() and begin > at - 5:
         begin -= 1
@@ -305,7 +309,7 @@ def _version(text: str, at: int) -> str:
         return ""
     if text[begin - 1 : begin] == "v":
         begin -= 1
-    found = _VERSION.match(text, begin)
+    found = _VERSION_RE.match(text, begin)
     before = text[begin - 1 : begin] if begin else ""
     if not found or before.isalnum() or before in (".", "-", "_", "/", "@", "=", "^", "~"):
         return ""
@@ -323,10 +327,10 @@ def _version(text: str, at: int) -> str:
     return "" if numbered and text[found.end() : found.end() + 1] in (" ", "\t") else name
 
 
-def _error(text: str, found: re.Match[str]) -> str:
+def _error_name(text: str, found: re.Match[str]) -> str:
     start = found.start()
     before = (
-        _WORD_BEFORE.search(text, max(0, start - 60), start)
+        _WORD_BEFORE_RE.search(text, max(0, start - 60), start)
         if start and (text[start - 1].isalnum() or text[start - 1] == "_")
         else None
     )
@@ -336,31 +340,31 @@ def _error(text: str, found: re.Match[str]) -> str:
     return "" if before else found[0]
 
 
-def _handles(text: str) -> Iterator[str]:
-    for found in _AT.finditer(text):
+def _find_handles(text: str) -> Iterator[str]:
+    for found in _HANDLE_RE.finditer(text):
         before = text[found.start() - 1 : found.start()] if found.start() else " "
         if not (before.isalnum() or before in "._-/@`+&=\"'"):
             yield found[1]
 
 
-def _person(target: str) -> str:
+def _person_of_link(target: str) -> str:
     """The person whose page a wikilink names: a page in a folder people."""
     *folders, name = target.split("/")
     return name.removesuffix(".md").strip() if "people" in map(str.casefold, folders) else ""
 
 
-def _addresses(text: str) -> tuple[str, list[str]]:
+def _cut_urls(text: str) -> tuple[str, list[str]]:
     """The text without its addresses, and these."""
     found: list[str] = []
 
     def told(one: re.Match[str]) -> str:
-        found.append(_address(one[0]))
+        found.append(_clean_url(one[0]))
         return " "
 
-    return _URL.sub(told, text), found
+    return _URL_RE.sub(told, text), found
 
 
-def _address(url: str) -> str:
+def _clean_url(url: str) -> str:
     """An address without what punctuation, people and passwords leave at it."""
     url = url.rstrip(".,;:!?*_'\"")
     while url.endswith((")", "]")) and url.count("(") + url.count("[") < url.count(")") + url.count(
@@ -377,29 +381,29 @@ def _address(url: str) -> str:
     )
 
 
-def _installed(words: str) -> Iterator[str]:
+def _installed_packages(words: str) -> Iterator[str]:
     for word in words.split():
         if not word.startswith(("-", ".", "/", "<", "$", "git+", "http")) and (
-            found := _NAME.match(word)
+            found := _PACKAGE_NAME_RE.match(word)
         ):
             yield found[0].rstrip(".-")
 
 
-def _imported(line: str) -> Iterator[tuple[str, str]]:
+def _imported_packages(line: str) -> Iterator[tuple[str, str]]:
     """The package that a line of code imports; a file of the same project is none."""
-    if found := _FROM.match(line):
+    if found := _PYTHON_IMPORT_RE.match(line):
         name = (found[1] or found[2]).partition(".")[0]
         if name != "__future__":
             yield "package", name
-    for js in _JS_FROM.finditer(line):
+    for js in _JS_IMPORT_RE.finditer(line):
         yield "package", js[1]
 
 
-def _at(text: str, name: str) -> int:
+def _first_position(text: str, name: str) -> int:
     """Where a name stands first as a word of its own; 0 where it is written in another way."""
     for form in (name, name.removesuffix("()"), name.rpartition("/")[2]):
         at = text.find(form)
-        for _ in range(_MOST_TRIES):
+        for _ in range(_MAX_POSITION_TRIES):
             if at < 0:
                 break
             end = at + len(form)

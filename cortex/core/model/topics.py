@@ -5,31 +5,31 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from cortex.core.model.problem import Invalid
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.text.strings import one_line, short_hash, slug
+from cortex.core.text.strings import one_line, short_hash, slugify
 
-LIMIT = 120  # characters of a topic; of its last segment, when Cortex makes it, 100 (both as in seed 001)
-SEGMENT = 100
-WITHOUT_FAMILY = (
+MAX_TOPIC_CHARS = 120  # characters of a topic; of its last segment, when Cortex makes it, 100 (both as in seed 001)
+MAX_SEGMENT_CHARS = 100
+DEFAULT_FAMILY = (
     "topic"  # the first segment of a topic that is of no family, and the folder of such records
 )
-_WORDS = 8  # of a text that has no title
+_MAX_SUGGESTED_WORDS = 8  # of a text that has no title
 
 # family -> the type of record that it is about
-FAMILIES = {
+TYPE_OF_FAMILY = {
     "architecture": "architecture", "bug": "bugfix", "decision": "decision", "pattern": "pattern",
     "config": "config", "discovery": "discovery", "learning": "learning",
 }  # fmt: skip
 
-_FAMILY_OF = {
-    **{type_: family for family, type_ in FAMILIES.items()},
-    **{family: family for family in FAMILIES},
+_FAMILY_OF_TYPE = {
+    **{type_: family for family, type_ in TYPE_OF_FAMILY.items()},
+    **{family: family for family in TYPE_OF_FAMILY},
     "rejection": "decision", "preference": "config", "gotcha": "learning",
 }  # fmt: skip
 
 # What in a text tells its family, asked in this order (seed 001's). Whole words, so that `debug` is no bug.
-_TELLING = {
+_FAMILY_KEYWORDS = {
     "bug": "bug bugs bugfix fix fixes fixed error errors crash crashes crashed exception regression broken fails failure traceback",
     "architecture": "architecture architectural design component components module modules layer layers boundary boundaries service services schema",
     "decision": "decision decisions decide decided choose chose chosen pick picked prefer instead tradeoff",
@@ -38,43 +38,48 @@ _TELLING = {
     "discovery": "discovery discovered discover found turns noticed finding findings investigated",
     "learning": "learning learned learnt lesson lessons til remember realised realized",
 }
-_KEYWORDS = {word: place for place, words in enumerate(_TELLING.values()) for word in words.split()}
-_WORD = re.compile(r"[a-z]+")
-_READ = 20_000  # characters of a text that are asked
-_CONTROL = re.compile(
+_FAMILY_RANK_OF_WORD = {
+    word: place for place, words in enumerate(_FAMILY_KEYWORDS.values()) for word in words.split()
+}
+_WORD_RE = re.compile(r"[a-z]+")
+_MAX_READ_CHARS = 20_000  # characters of a text that are asked
+_CONTROL_CHARS_RE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_GOOD = "a topic looks like decision/storage or bug/login-loop"
+_TOPIC_HINT = "a topic looks like decision/storage or bug/login-loop"
 
 
-def normal(topic: str) -> str:
+def normalize_topic(topic: str) -> str:
     """The topic as it is kept and compared: lower case, blanks as `-`. `Invalid` when it can be none."""
     key = one_line(unicodedata.normalize("NFC", topic)).replace(" ", "-").lower()
     shown = f"{key[:40]}…" if len(key) > 40 else key
     if not key:
-        raise Invalid("the topic is empty", _GOOD)
-    if len(key) > LIMIT:
-        raise Invalid(f"the topic {shown!r} has {len(key)} characters; {LIMIT} are the most", _GOOD)
-    if _CONTROL.search(key):
-        raise Invalid(f"the topic {shown!r} holds control characters", _GOOD)
+        raise InvalidInputError("the topic is empty", _TOPIC_HINT)
+    if len(key) > MAX_TOPIC_CHARS:
+        raise InvalidInputError(
+            f"the topic {shown!r} has {len(key)} characters; {MAX_TOPIC_CHARS} are the most",
+            _TOPIC_HINT,
+        )
+    if _CONTROL_CHARS_RE.search(key):
+        raise InvalidInputError(f"the topic {shown!r} holds control characters", _TOPIC_HINT)
     if ".." in key or "" in key.split("/"):
         what = "'..'" if ".." in key else "an empty part between slashes"
-        raise Invalid(f"the topic {shown!r} has {what}", _GOOD)
+        raise InvalidInputError(f"the topic {shown!r} has {what}", _TOPIC_HINT)
     return key
 
 
 def suggest(type: str, title: str, text: str) -> str:
     """A topic for what somebody keeps without one: its family by type, else by telling words; then what it says."""
-    family = _FAMILY_OF.get(type.lower()) or _told(f"{title} {text}") or WITHOUT_FAMILY
-    words = title.split() or text[:_READ].split()[:_WORDS]
-    if len(words) > 1 and _FAMILY_OF.get(words[0].strip(":*#-").lower()) == family:
+    family = _FAMILY_OF_TYPE.get(type.lower()) or _guess_family(f"{title} {text}") or DEFAULT_FAMILY
+    words = title.split() or text[:_MAX_READ_CHARS].split()[:_MAX_SUGGESTED_WORDS]
+    if len(words) > 1 and _FAMILY_OF_TYPE.get(words[0].strip(":*#-").lower()) == family:
         words = words[1:]
-    return f"{family}/{segment(' '.join(words)) if words else 'general'}"
+    return f"{family}/{topic_segment(' '.join(words)) if words else 'general'}"
 
 
-def segment(text: str) -> str:
+def topic_segment(text: str) -> str:
     """`text` as a part of a topic. What ASCII cannot say is told apart by a hash: two titles in Greek are two topics."""
-    plain = slug(text, SEGMENT - 7)
+    plain = slugify(text, MAX_SEGMENT_CHARS - 7)
     folded = unicodedata.normalize("NFKD", text)
     lost = any(sign.isalnum() and not sign.isascii() for sign in folded)
     return f"{plain}-{short_hash(one_line(text).casefold())}" if lost else plain
@@ -83,20 +88,24 @@ def segment(text: str) -> str:
 def type_of(topic: str) -> str:
     """The type of record that a topic is about by its first part, a family or a type; empty when it is neither."""
     first = topic.partition("/")[0]
-    return FAMILIES.get(first) or (first if first in RECORD_TYPES else "")
+    return TYPE_OF_FAMILY.get(first) or (first if first in RECORD_TYPES else "")
 
 
-def record_id(project: str, scope: str, topic: str) -> str:
+def topic_record_id(project: str, scope: str, topic: str) -> str:
     """The id of the one record that a topic has within project and scope: the same on every clone."""
-    return f"{slug(topic)}-{short_hash(chr(0).join((project, scope, topic)))}"
+    return f"{slugify(topic)}-{short_hash(chr(0).join((project, scope, topic)))}"
 
 
-def path(project: str, scope: str, topic: str) -> str:
+def record_path(project: str, scope: str, topic: str) -> str:
     """Where that record is made, whatever type whoever makes it gives."""
-    return f"records/{type_of(topic) or WITHOUT_FAMILY}/{record_id(project, scope, topic)}.md"
+    return f"records/{type_of(topic) or DEFAULT_FAMILY}/{topic_record_id(project, scope, topic)}.md"
 
 
-def _told(text: str) -> str:
+def _guess_family(text: str) -> str:
     """The family whose telling words stand in a text; empty when none does."""
-    found = {_KEYWORDS[word] for word in _WORD.findall(text[:_READ].lower()) if word in _KEYWORDS}
-    return list(_TELLING)[min(found)] if found else ""
+    found = {
+        _FAMILY_RANK_OF_WORD[word]
+        for word in _WORD_RE.findall(text[:_MAX_READ_CHARS].lower())
+        if word in _FAMILY_RANK_OF_WORD
+    }
+    return list(_FAMILY_KEYWORDS)[min(found)] if found else ""

@@ -9,36 +9,36 @@ from __future__ import annotations
 
 import os
 
-from cortex.core.merge.conflicts import Resolved, is_event_path, note_id
+from cortex.core.merge.conflicts import MergeResolution, is_event_path, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
-from cortex.index.refresh import look
-from cortex.operations.share.check_merges import check_merges, free_path
-from cortex.operations.share.misnamed_events import give_back
+from cortex.index.refresh import query_index
+from cortex.operations.share.check_merges import free_path, repair_git_merges
+from cortex.operations.share.misnamed_events import restore_event_text
 from cortex.operations.share.resolve_conflicts import merge_notes
 from cortex.vault import files, layout
-from cortex.vault.git import checkout, displaced, git, objects
-from cortex.vault.git.displaced import Displaced
+from cortex.vault.git import checkout, displaced, git_cli, objects
+from cortex.vault.git.displaced import DisplacedNote
 from cortex.vault.locate import Vault
 
-_SECONDS = 30.0  # for a look through the history
+_TIMEOUT_SECONDS = 30.0  # for a look through the history
 
 
-def bring_back(vault: Vault, caller: Caller) -> tuple[list[Resolved], list[Problem]]:
+def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
     """Put every note that git's merges have displaced, lost or mixed with another back into a file of its own. Nothing while
     git is in the middle of something: an untracked file would stand in its way."""
-    if checkout.under_way(vault.root):
+    if checkout.operation_in_progress(vault.root):
         return [], []
-    done: list[Resolved] = []
-    found = displaced.entries(vault.root)
-    if found and not objects.stages(vault.root):
+    done: list[MergeResolution] = []
+    found = displaced.list_entries(vault.root)
+    if found and not objects.list_unmerged_stages(vault.root):
         for entry in found:
-            done += _brought_back(vault, caller, entry)
-            displaced.forget(vault.root, entry.name)
-    resolved, problems_left = check_merges(vault, caller)
+            done += _restore_entry(vault, caller, entry)
+            displaced.delete_entry(vault.root, entry.name)
+    resolved, problems_left = repair_git_merges(vault, caller)
     return [*done, *resolved], problems_left
 
 
@@ -46,60 +46,67 @@ def problems(root: str) -> list[Problem]:
     """What `bring_back` has still to do, for doctor."""
     return [
         Problem(
-            os.path.join(".git", displaced.FOLDER, one.name),
-            f"git took {_name(one.other)} for {_name(one.stays)} and left it out",
+            os.path.join(".git", displaced.DISPLACED_FOLDER, one.name),
+            f"git took {_display_name(one.displaced_text)} for {_display_name(one.written_text)} and left it out",
             "cortex heal",
         )
-        for one in displaced.entries(root)
+        for one in displaced.list_entries(root)
     ]
 
 
-def _brought_back(vault: Vault, caller: Caller, entry: Displaced) -> list[Resolved]:
+def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:
     """What was written. Nothing where the merge was taken back, or where the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
     if not entry.path.startswith(prefix) or (
-        displaced.is_taken_back(root, entry) and _path_in_history(root, entry.other)
+        displaced.is_aborted(root, entry) and _path_in_history(root, entry.displaced_text)
     ):
         return []
-    if there := _where(vault, caller, entry.other):
-        return [] if is_event_path(there) else _joined(root, there, entry)
-    home = _home(root, entry.other, entry.base, path)
+    if there := _find_existing_path(vault, caller, entry.displaced_text):
+        return [] if is_event_path(there) else _merge_into_existing(root, there, entry)
+    home = _original_path(root, entry.displaced_text, entry.base, path)
     target = home
     done = []
-    if files.exists(root, home) and not notes.read(entry.other).get("id"):
+    if files.exists(root, home) and not notes.read(entry.displaced_text).get("id"):
         return []  # a note of a person's own, known by its path, is there
     if files.exists(root, home) and is_event_path(home):
-        give_back(root, home, entry.other)
+        restore_event_text(root, home, entry.displaced_text)
     elif files.exists(root, home):
         now = files.read(root, home)
-        if now.replace(b"\r\n", b"\n") == entry.stays.replace(b"\r\n", b"\n") and _name(
-            entry.stays
-        ) != _name(entry.other):
+        if now.replace(b"\r\n", b"\n") == entry.written_text.replace(
+            b"\r\n", b"\n"
+        ) and _display_name(entry.written_text) != _display_name(entry.displaced_text):
             # The other one's file is what git wrote the first one into.
-            other_home = free_path(root, _home(root, entry.stays, entry.base, ""), entry.stays)
-            files.publish(root, other_home, entry.stays)
-            files.replace(root, home, entry.other, now)
+            other_home = free_path(
+                root, _original_path(root, entry.written_text, entry.base, ""), entry.written_text
+            )
+            files.create(root, other_home, entry.written_text)
+            files.replace(root, home, entry.displaced_text, now)
             done.append(
-                Resolved(
+                MergeResolution(
                     other_home,
-                    f"git had put it into the file of {_name(entry.other)}; it has its own again",
+                    f"git had put it into the file of {_display_name(entry.displaced_text)}; it has its own again",
                 )
             )
         else:
-            target = free_path(root, home, entry.other)
-            files.publish(root, target, entry.other)
+            target = free_path(root, home, entry.displaced_text)
+            files.create(root, target, entry.displaced_text)
     else:
-        files.publish(root, home, entry.other)
-    return [*done, Resolved(target, f"git had taken it for {_name(entry.stays)}; it is back")]
+        files.create(root, home, entry.displaced_text)
+    return [
+        *done,
+        MergeResolution(
+            target, f"git had taken it for {_display_name(entry.written_text)}; it is back"
+        ),
+    ]
 
 
-def _where(vault: Vault, caller: Caller, data: bytes) -> str:
+def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
     """The path at which a note with this id, or an event of its name, is in the vault by now; empty when there is none."""
     id_ = notes.read(data).get("id")
     if not id_:
         return ""
-    paths = look(
+    paths = query_index(
         vault,
         caller.progress,
         lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))],
@@ -119,18 +126,18 @@ def _where(vault: Vault, caller: Caller, data: bytes) -> str:
     )
 
 
-def _joined(root: str, path: str, entry: Displaced) -> list[Resolved]:
+def _merge_into_existing(root: str, path: str, entry: DisplacedNote) -> list[MergeResolution]:
     """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it."""
     now = files.read(root, path)
-    base = entry.base if note_id(entry.base) == note_id(entry.other) else b""
-    data, _ = merge_notes(base, now, entry.other)
+    base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
+    data, _ = merge_notes(base, now, entry.displaced_text)
     if data == now:
         return []
     files.replace(root, path, data, now)
-    return [Resolved(path, "git had left out what was changed in it; it is back")]
+    return [MergeResolution(path, "git had left out what was changed in it; it is back")]
 
 
-def _home(root: str, data: bytes, base: bytes, path: str) -> str:
+def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
     """Where a note lies when nothing displaces it."""
     note = notes.read(data)
     id_ = note.get("id")
@@ -149,12 +156,12 @@ def _home(root: str, data: bytes, base: bytes, path: str) -> str:
             if len(created) > 7
             else f"sessions/{id_}.md"
         )
-    return layout.record(note.get("type") or "note", id_)
+    return layout.record_path(note.get("type") or "note", id_)
 
 
 def _path_in_history(root: str, data: bytes) -> str:
     """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
-    blob = git.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
+    blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
     words = [
         "log",
         "--all",
@@ -169,7 +176,7 @@ def _path_in_history(root: str, data: bytes) -> str:
         f"--find-object={blob}",
     ]
     try:
-        fields = git.run(root, words, timeout=_SECONDS).split(b"\0")
+        fields = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS).split(b"\0")
     except CortexError:  # a history too long to look through
         return ""
     prefix = objects.prefix(root)
@@ -179,7 +186,7 @@ def _path_in_history(root: str, data: bytes) -> str:
     return ""
 
 
-def _name(data: bytes) -> str:
+def _display_name(data: bytes) -> str:
     """How a note is called in messages: its id, else its first words."""
     note = notes.read(data)
     return note.get("id") or repr(note.text.strip()[:40])

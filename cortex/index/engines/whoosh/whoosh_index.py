@@ -10,47 +10,49 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from cortex.core.model.status import CURRENT, SET_ASIDE, TRAIL
-from cortex.core.ranking.query import Piece, Query
-from cortex.index.catalogue import Damaged, Scored
-from cortex.index.engines.whoosh.analysis import Prose, phrase_terms, prefix_forms, query_forms
-from cortex.index.engines.whoosh.phrase_query import Row
-from cortex.index.engines.whoosh.postings import Codec
-from cortex.index.engines.whoosh.scoring import Ranking
-from cortex.index.engines.whoosh.segment import Document, segments
+from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.ranking.query import Query, QueryTerm
+from cortex.index.catalogue import IndexDamaged, ScoredNote
+from cortex.index.engines.whoosh.analysis import ProseField, phrase_terms, prefix_forms, query_forms
+from cortex.index.engines.whoosh.phrase_query import PhraseQuery
+from cortex.index.engines.whoosh.postings import CompactCodec
+from cortex.index.engines.whoosh.scoring import LiveBM25F
+from cortex.index.engines.whoosh.segment import Document, write_segments
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, query as q
 
 SCHEMA = fields.Schema(
     number=fields.ID(unique=True),
     column=fields.COLUMN(columns.NumericColumn("i")),
     tier=fields.ID(),
-    head=Prose(),  # title, aliases and tags
-    body=Prose(),
+    head=ProseField(),  # title, aliases and tags
+    body=ProseField(),
 )
 HEAD_BOOST = (
     2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
 )
-TOO_FEW = 5  # notes that hold all words; below it, notes that hold some are shown behind them
-MOST_EXPANSIONS = (
+MIN_ALL_WORDS_HITS = (
+    5  # notes that hold all words; below it, notes that hold some are shown behind them
+)
+MAX_PREFIX_TERMS = (
     500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
 )
 
 
-def change(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
+def update_index(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
-        writer = index.writer(codec=Codec(), limitmb=64, compound=False)
+        writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
         with writer.searcher() as searcher:
             for number in dropped:
                 writer.delete_by_term("number", str(number), searcher=searcher)
-        writer.segments += segments(
+        writer.segments += write_segments(
             folder, SCHEMA, added
         )  # in a third of the time that the writer itself takes
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index
-        raise Damaged(f"{type(error).__name__}: {error}") from error
+        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
 def search(
@@ -61,7 +63,7 @@ def search(
     *,
     allowed: set[int] | None = None,
     without: Iterable[int] = (),
-) -> tuple[list[Scored], list[str]]:
+) -> tuple[list[ScoredNote], list[str]]:
     """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
     terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
     `Damaged` when the index cannot be read."""
@@ -69,13 +71,13 @@ def search(
         index = FileStorage(folder).open_index(schema=SCHEMA)
         if not index.doc_count_all() or allowed == set():  # to Whoosh an empty filter is none
             return [], []
-        with index.searcher(weighting=Ranking()) as searcher:
-            return _Asked(searcher, asked, allowed, set(without)).best(limit, tiers)
+        with index.searcher(weighting=LiveBM25F()) as searcher:
+            return _IndexSearch(searcher, asked, allowed, set(without)).run(limit, tiers)
     except Exception as error:  # as above
-        raise Damaged(f"{type(error).__name__}: {error}") from error
+        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-class _Asked:
+class _IndexSearch:
     """One query put to one open index."""
 
     def __init__(
@@ -83,89 +85,103 @@ class _Asked:
     ) -> None:
         self.searcher = searcher
         self.reader = searcher.reader()
-        self.column = self.reader.column_reader("column")
+        self.number_column = self.reader.column_reader("column")
         self.terms: list[str] = []
-        wanted = [piece for piece in asked.pieces if not piece.negated]
-        self.phrases = [
-            part for piece in wanted if piece.kind == "phrase" for part in self._parts(piece)
+        wanted = [piece for piece in asked.terms if not piece.negated]
+        self.phrase_queries = [
+            part
+            for piece in wanted
+            if piece.kind == "phrase"
+            for part in self._piece_queries(piece)
         ]
-        self.words = [
-            part for piece in wanted if piece.kind != "phrase" for part in self._parts(piece)
+        self.word_queries = [
+            part
+            for piece in wanted
+            if piece.kind != "phrase"
+            for part in self._piece_queries(piece)
         ]
         shown = len(self.terms)
-        self.banned = [
-            part for piece in asked.pieces if piece.negated for part in self._parts(piece)
+        self.excluded_queries = [
+            part for piece in asked.terms if piece.negated for part in self._piece_queries(piece)
         ]
         del self.terms[shown:]
-        self.only_bans = bool(asked.pieces) and all(piece.negated for piece in asked.pieces)
-        self.allowed = None if allowed is None else self._documents(allowed)
-        self.without = self._documents(without) if without else set()
+        self.has_only_negations = bool(asked.terms) and all(piece.negated for piece in asked.terms)
+        self.allowed_documents = None if allowed is None else self._document_ids(allowed)
+        self.excluded_documents = self._document_ids(without) if without else set()
 
-    def best(self, limit: int, tiers: Sequence[int]) -> tuple[list[Scored], list[str]]:
-        found: dict[int, Scored] = {}
-        if self.only_bans:
-            self.words = [q.Every()]
-        if self.words or self.phrases:
+    def run(self, limit: int, tiers: Sequence[int]) -> tuple[list[ScoredNote], list[str]]:
+        found: dict[int, ScoredNote] = {}
+        if self.has_only_negations:
+            self.word_queries = [q.Every()]
+        if self.word_queries or self.phrase_queries:
             for tier in tiers:
-                self._fill(found, tier, limit)
+                self._search_tier(found, tier, limit)
         return list(found.values()), self.terms
 
-    def _fill(self, found: dict[int, Scored], tier: int, limit: int) -> None:
+    def _search_tier(self, found: dict[int, ScoredNote], tier: int, limit: int) -> None:
         """Add the notes of one tier: those with all words, then, when there are few, those with some. Phrases stay
         binding: somebody put the quotes there."""
-        for loose, joined in enumerate((q.And, q.Or) if len(self.words) > 1 else (q.And,)):
-            if len(found) >= limit or (joined is q.Or and len(found) >= TOO_FEW):
+        for loose, joined in enumerate((q.And, q.Or) if len(self.word_queries) > 1 else (q.And,)):
+            if len(found) >= limit or (joined is q.Or and len(found) >= MIN_ALL_WORDS_HITS):
                 return
-            asked = q.And([*self.phrases, *([joined(self.words)] if self.words else [])])
-            if self.banned:
-                asked = q.AndNot(asked, q.Or(self.banned))
-            for score, document in self._hits(asked, tier, limit):
-                number = int(self.column[document])
-                found.setdefault(number, Scored(2 * tier + loose, score, number))
+            asked = q.And(
+                [*self.phrase_queries, *([joined(self.word_queries)] if self.word_queries else [])]
+            )
+            if self.excluded_queries:
+                asked = q.AndNot(asked, q.Or(self.excluded_queries))
+            for score, document in self._top_documents(asked, tier, limit):
+                number = int(self.number_column[document])
+                found.setdefault(number, ScoredNote(2 * tier + loose, score, number))
 
-    def _hits(self, asked: Any, tier: int, limit: int) -> list[tuple[float, int]]:
+    def _top_documents(self, asked: Any, tier: int, limit: int) -> list[tuple[float, int]]:
         """(score, document) of the best notes of a tier, ties with the last one included: which of them Whoosh would
         keep depends on how the index came about, and rebuilding it must not change an answer."""
         # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
         others = q.Or(
-            [q.Term("tier", str(other)) for other in (CURRENT, SET_ASIDE, TRAIL) if other != tier]
+            [
+                q.Term("tier", str(other))
+                for other in (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL)
+                if other != tier
+            ]
         )
-        mask = set(self.searcher.docs_for_query(others)) | self.without
+        mask = set(self.searcher.docs_for_query(others)) | self.excluded_documents
         size = limit + 10
         while True:
-            results = self.searcher.search(asked, limit=size, filter=self.allowed, mask=mask)
+            results = self.searcher.search(
+                asked, limit=size, filter=self.allowed_documents, mask=mask
+            )
             scored = [(round(score, 6), document) for document, score in results.items()]
             if len(scored) < size or scored[-1][0] < scored[limit - 1][0]:
                 return [one for one in scored if one[0] >= scored[min(limit, len(scored)) - 1][0]]
             size *= 4
 
-    def _parts(self, piece: Piece) -> list[Any]:
+    def _piece_queries(self, piece: QueryTerm) -> list[Any]:
         """What a piece of the query asks of a note; nothing for a stop word."""
         if piece.kind == "prefix":
-            return [self._prefix(piece)]
+            return [self._prefix_query(piece)]
         if piece.kind == "phrase":
             row = phrase_terms(piece.text)
             self.terms += row
-            return [_in_both(lambda field: _row(field, row))] if row else []
-        return [self._word(terms, row) for terms, row in query_forms(piece.text)]
+            return [_in_head_and_body(lambda field: _phrase_query(field, row))] if row else []
+        return [self._word_query(terms, row) for terms, row in query_forms(piece.text)]
 
-    def _word(self, terms: tuple[str, ...], row: tuple[str, ...]) -> Any:
+    def _word_query(self, terms: tuple[str, ...], row: tuple[str, ...]) -> Any:
         """A word of prose is a term; an identifier is one of its spellings, or its parts in a row."""
         self.terms += [*terms, *row]
 
         def ways(field: str) -> Any:
             alternatives = [q.Term(field, term) for term in terms]
             if row:
-                alternatives.append(_row(field, row))
+                alternatives.append(_phrase_query(field, row))
             return alternatives[0] if len(alternatives) == 1 else q.Or(alternatives)
 
-        return _in_both(ways)
+        return _in_head_and_body(ways)
 
-    def _prefix(self, piece: Piece) -> Any:
+    def _prefix_query(self, piece: QueryTerm) -> Any:
         """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normal`. What a
         note must not hold is no matter of frequency."""
         start, stems = prefix_forms(piece.text)
-        most_wanted = sys.maxsize if piece.negated else MOST_EXPANSIONS
+        most_wanted = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
         self.terms += [start, *stems]
 
         def ways(field: str) -> Any:
@@ -181,21 +197,25 @@ class _Asked:
                 ]
             )
 
-        return _in_both(ways)
+        return _in_head_and_body(ways)
 
-    def _documents(self, numbers: set[int]) -> set[int]:
+    def _document_ids(self, numbers: set[int]) -> set[int]:
         """The documents of these notes."""
         return {
-            document for document in self.reader.all_doc_ids() if self.column[document] in numbers
+            document
+            for document in self.reader.all_doc_ids()
+            if self.number_column[document] in numbers
         }
 
 
-def _in_both(ways: Callable[[str], Any]) -> Any:
+def _in_head_and_body(ways: Callable[[str], Any]) -> Any:
     """The same question to the head and to the body of a note."""
     return q.Or([ways("head").with_boost(HEAD_BOOST), ways("body")])
 
 
-def _row(field: str, terms: Sequence[str]) -> Any:
+def _phrase_query(field: str, terms: Sequence[str]) -> Any:
     return (
-        Row(field, [term.encode() for term in terms]) if len(terms) > 1 else q.Term(field, terms[0])
+        PhraseQuery(field, [term.encode() for term in terms])
+        if len(terms) > 1
+        else q.Term(field, terms[0])
     )

@@ -13,75 +13,79 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
-from cortex.core.model.record import Record, compose
-from cortex.core.model.turn_summary import Command, Stretch
+from cortex.core.model.record import Record, compose_record
+from cortex.core.model.turn_summary import CommandRun, TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import short_hash, shorten, slug
+from cortex.core.text.strings import short_hash, shorten, slugify
 
-HEADING, SUMMARY = "## Events", "## Summary"
-START, END = "session_start", "session_end"
-NO_GOAL, NO_SUMMARY = events.UNSAID[START], events.UNSAID[END]
-NO_END = "no end was captured"  # why a session is closed whose end nobody told
+EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
+START_TYPE, END_TYPE = "session_start", "session_end"
+NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
+NO_END_REASON = "no end was captured"  # why a session is closed whose end nobody told
 # The parts of a summary, as options and as headings.
-PARTS = {
+SUMMARY_PARTS = {
     "goal": "Goal", "instructions": "Instructions", "discoveries": "Discoveries", "accomplished": "Accomplished",
     "next_steps": "Next steps", "files": "Relevant files",
 }  # fmt: skip
-GIST_LIMIT = 240
-_DONE_LIMIT = 130  # of these, for files and failures
-_READ = 4000  # characters of what was said from which its gist is made
+MAX_EXCERPT_CHARS = 240
+_MAX_ACTIVITY_CHARS = 130  # of these, for files and failures
+_MAX_READ_CHARS = 4000  # characters of what was said from which its gist is made
 
 # What stands around the words of a line: quote and heading marks, bullets, emphasis, brackets of links.
-ORNAMENT = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
-_LINE = re.compile(
+MARKDOWN_DECORATION_RE = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
+_EVENT_LINE_RE = re.compile(
     rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 )
-_FOLDED = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
-_MARK = re.compile(rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->\s*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ANY_EVENT_LINE_RE = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
+_SUMMARY_MARK_RE = re.compile(
+    rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->\s*"
+)
+_FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Where a field stands that an event adds: in one order, or the order of the events would show.
-_ORDER = (
+_FIELD_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "tags", "created", "updated", "started", "ended", "closed", "relations",
     "provenance",
 )  # fmt: skip
 
 
-class Turn(NamedTuple):
+class EventLine(NamedTuple):
     """One line below `## Events`."""
 
     id: str
     type: str
-    gist: str
+    excerpt: str
 
 
-def id_of(name: str) -> str:
+def session_note_id(name: str) -> str:
     """The id of the note of the session with this name: for an event without one, the event's id is the name."""
-    return f"session-{slug(name, 40)}-{short_hash(name)}"
+    return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
-def path_of(event: Event) -> str:
+def note_path(event: Event) -> str:
     """Where the note lies that this event begins."""
-    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{id_of(event.session or event.id)}.md"
+    return (
+        f"sessions/{event.at[:4]}/{event.at[5:7]}/{session_note_id(event.session or event.id)}.md"
+    )
 
 
-def begun(event: Event) -> str:
+def compose_note(event: Event) -> str:
     """The note of a session of which this is the first event that is known."""
     name = event.session or event.id
     record = Record(
-        id=id_of(name), type="session", title=f"Session {shorten(name, 60)}", body=f"{HEADING}\n\n{_line(event)}", created=event.at,
-        events=(event.id,), status=status_of([Turn(event.id, event.type, "")]), session=event.session, project=event.project,
+        id=session_note_id(name), type="session", title=f"Session {shorten(name, 60)}", body=f"{EVENTS_HEADING}\n\n{_format_event_line(event)}", created=event.at,
+        events=(event.id,), status=status_of([EventLine(event.id, event.type, "")]), session=event.session, project=event.project,
         branch=event.branch, tags=tuple(sorted(set(event.tags))),
     )  # fmt: skip
-    note = notes.read(compose(record).encode())
-    return notes.write(_summarised(_timed(note, event), event)).decode()
+    note = notes.read(compose_record(record).encode())
+    return notes.write(_with_summary(_with_start_and_end(note, event), event)).decode()
 
 
-def fold(note: Note, event: Event) -> Note:
+def append_event(note: Note, event: Event) -> Note:
     """The note with one more event, whose id its provenance names already. Place, project and branch are those of the
     earliest event; tags are those of all."""
-    before = status_of(turns(note))
+    before = status_of(event_lines(note))
     if note.provenance()[0][:1] == (event.id,):
         scope = "project" if event.project else "personal"
         for key, value in (
@@ -90,30 +94,30 @@ def fold(note: Note, event: Event) -> Note:
             ("branch", event.branch),
             ("created", event.at),
         ):
-            note = _placed(note, key, value)
-    if more := set(event.tags) - set(note.texts("tags")):
-        note = _placed(note, "tags", tuple(sorted({*note.texts("tags"), *more})))
-    note = notes.insert_body_line(note, _line(event), _place_of(note, event.id))
-    return _summarised(_standing(_timed(note, event), event, before), event)
+            note = _with_field_in_order(note, key, value)
+    if more := set(event.tags) - set(note.get_list("tags")):
+        note = _with_field_in_order(note, "tags", tuple(sorted({*note.get_list("tags"), *more})))
+    note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
+    return _with_summary(_with_status(_with_start_and_end(note, event), event, before), event)
 
 
-def status_of(told: Iterable[Turn]) -> str:
+def status_of(told: Iterable[EventLine]) -> str:
     """`open` from a start until an end, in the seconds of their ids. Without a start: hosts stop after every turn, so a
     session that has stopped is `done`, and one that was only compacted, or asked something, is still `open`."""
     starts, ends, stopped = "", "", False
     for turn in told:
-        starts = max(starts, turn.id[:16]) if turn.type == START else starts
-        ends = max(ends, turn.id[:16]) if turn.type == END else ends
+        starts = max(starts, turn.id[:16]) if turn.type == START_TYPE else starts
+        ends = max(ends, turn.id[:16]) if turn.type == END_TYPE else ends
         stopped = stopped or turn.type == "stop"
     return "done" if ends and ends >= starts else "open" if starts or not stopped else "done"
 
 
-def turns(note: Note) -> Iterator[Turn]:
+def event_lines(note: Note) -> Iterator[EventLine]:
     """The events that the note tells of, in their order."""
     lines = note.body.splitlines()
-    for line in lines[_heading(lines) or 0 :]:
-        if found := _LINE.fullmatch(line):
-            yield Turn(
+    for line in lines[_find_events_heading(lines) or 0 :]:
+        if found := _EVENT_LINE_RE.fullmatch(line):
+            yield EventLine(
                 found[3].decode(), found[1].decode(), found[2].decode("utf-8", "replace").strip()
             )
 
@@ -121,18 +125,23 @@ def turns(note: Note) -> Iterator[Turn]:
 def summary_of(note: Note) -> str:
     """The text below `## Summary`; empty when there is none."""
     lines = note.text.splitlines()
-    if SUMMARY not in lines:
+    if SUMMARY_HEADING not in lines:
         return ""
-    start = lines.index(SUMMARY) + 1
-    end = lines.index(HEADING, start) if HEADING in lines[start:] else len(lines)
+    start = lines.index(SUMMARY_HEADING) + 1
+    end = lines.index(EVENTS_HEADING, start) if EVENTS_HEADING in lines[start:] else len(lines)
     return "\n".join(
-        line for line in lines[start:end] if not _MARK.fullmatch(line.encode("utf-8", "replace"))
+        line
+        for line in lines[start:end]
+        if not _SUMMARY_MARK_RE.fullmatch(line.encode("utf-8", "replace"))
     ).strip()
 
 
-def gist(text: str, limit: int) -> str:
+def excerpt(text: str, limit: int) -> str:
     """A text of several paragraphs on one line, without headings and ornaments."""
-    lines = ("" if line.startswith("#") else ORNAMENT.sub("", line) for line in text.splitlines())
+    lines = (
+        "" if line.startswith("#") else MARKDOWN_DECORATION_RE.sub("", line)
+        for line in text.splitlines()
+    )
     paragraphs = (
         " ".join(group)
         for said, group in groupby(lines, key=lambda line: bool(line.strip()))
@@ -141,7 +150,7 @@ def gist(text: str, limit: int) -> str:
     return shorten(" · ".join(paragraphs), limit)
 
 
-def composed(parts: dict[str, str]) -> str:
+def compose_summary(parts: dict[str, str]) -> str:
     """A summary in markdown from its parts (the keys of `PARTS`); empty parts are left out."""
     texts = {
         **parts,
@@ -153,56 +162,69 @@ def composed(parts: dict[str, str]) -> str:
     }
     return "\n\n".join(
         f"### {heading}\n\n{texts[key].strip()}"
-        for key, heading in PARTS.items()
+        for key, heading in SUMMARY_PARTS.items()
         if texts.get(key, "").strip()
     )
 
 
-def _line(event: Event) -> str:
+def _format_event_line(event: Event) -> str:
     """One line for one event; it ends with the event's id, by which the lines are ordered."""
-    return f"- {event.at[:10]} {event.at[11:16]} {event.type}: {_told(event)} [[{event.id}]]"
+    return (
+        f"- {event.at[:10]} {event.at[11:16]} {event.type}: {_event_excerpt(event)} [[{event.id}]]"
+    )
 
 
-def _told(event: Event) -> str:
+def _event_excerpt(event: Event) -> str:
     """What was said, in short, then what was done."""
-    if event.type == END:
-        return gist(event.text.partition(turn_summary.MARK)[0].replace("<!--", "<!- -"), GIST_LIMIT)
+    if event.type == END_TYPE:
+        return excerpt(
+            event.text.partition(turn_summary.ACTIVITY_MARK)[0].replace("<!--", "<!- -"),
+            MAX_EXCERPT_CHARS,
+        )
     said, done = event.text, ""
-    if turn_summary.MARK in said:
-        held = turn_summary.read(said)
-        said, done = held.said or " ".join(held.asked), _done(held)
-    lines = [ORNAMENT.sub("", line) for line in said[:_READ].splitlines()]
+    if turn_summary.ACTIVITY_MARK in said:
+        held = turn_summary.parse_turn_summary(said)
+        said, done = held.message or " ".join(held.tagged_lines), _format_activity(held)
+    lines = [MARKDOWN_DECORATION_RE.sub("", line) for line in said[:_MAX_READ_CHARS].splitlines()]
     told = shorten(
         " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -"),
-        GIST_LIMIT - len(done) - 3 * bool(done),
+        MAX_EXCERPT_CHARS - len(done) - 3 * bool(done),
     )
     return " · ".join(part for part in (told, done) if part) or "(nothing said)"
 
 
-def failed(command: Command) -> bool:
+def has_failed(command: CommandRun) -> bool:
     return command.outcome.lower().startswith("fail")
 
 
-def _done(held: Stretch) -> str:
+def _format_activity(held: TurnSummary) -> str:
     """Files and failures, what does not fit being counted. A file without a folder stands in backticks: else nothing would tell
     its name from a word."""
     names = [
         name if "/" in name else f"`{name}`"
-        for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed)
+        for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed_files)
     ]
-    failures = list(dict.fromkeys(f"{_short(one.line)} failed" for one in held.ran if failed(one)))
-    files = _fitting("changed ", names, " files", _DONE_LIMIT - (40 if failures else 0))
+    failures = list(
+        dict.fromkeys(
+            f"{_shorten_command(one.line)} failed" for one in held.commands if has_failed(one)
+        )
+    )
+    files = _join_within_limit(
+        "changed ", names, " files", _MAX_ACTIVITY_CHARS - (40 if failures else 0)
+    )
     return " · ".join(
         part
         for part in (
             files,
-            _fitting("", failures, " commands failed", _DONE_LIMIT - len(files) - 3),
+            _join_within_limit(
+                "", failures, " commands failed", _MAX_ACTIVITY_CHARS - len(files) - 3
+            ),
         )
         if part
     )
 
 
-def _fitting(head: str, names: list[str], otherwise: str, limit: int) -> str:
+def _join_within_limit(head: str, names: list[str], otherwise: str, limit: int) -> str:
     """The first of the names, as many as fit, and how many there are beside these; `otherwise` says it where none fits."""
     shown, length = 0, len(head)
     for place, name in enumerate(names, start=1):
@@ -219,71 +241,72 @@ def _fitting(head: str, names: list[str], otherwise: str, limit: int) -> str:
     )
 
 
-def _short(command: str) -> str:
+def _shorten_command(command: str) -> str:
     line = " ".join(
         command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -").split()
     )
     return line if len(line) <= 40 else f"{line[:39].rstrip()}…"
 
 
-def _place_of(note: Note, event_id: str) -> int:
+def _insertion_line(note: Note, event_id: str) -> int:
     """The body line before which an event's line belongs: they stand in the order of their ids on every clone."""
     lines = note.body.splitlines()
-    start = _heading(lines) or 0
+    start = _find_events_heading(lines) or 0
     after = 0
     for number, line in enumerate(lines[start:], start=start):
-        if found := _FOLDED.fullmatch(line):
+        if found := _ANY_EVENT_LINE_RE.fullmatch(line):
             if found[1].decode() > event_id:
                 return number
             after = number + 1
-        elif not after and line.rstrip() == HEADING.encode():
+        elif not after and line.rstrip() == EVENTS_HEADING.encode():
             after = number + 2
     return after or len(lines)
 
 
-def _heading(lines: list[bytes]) -> int | None:
+def _find_events_heading(lines: list[bytes]) -> int | None:
     """The line of the heading above the events; None when a person has taken it out."""
     return next(
-        (number for number, line in enumerate(lines) if line.rstrip() == HEADING.encode()), None
+        (number for number, line in enumerate(lines) if line.rstrip() == EVENTS_HEADING.encode()),
+        None,
     )
 
 
-def _timed(note: Note, event: Event) -> Note:
+def _with_start_and_end(note: Note, event: Event) -> Note:
     """The note with its `started` and `ended`: the times of the first start and, once it is done, of the last end."""
-    if event.type not in (START, END):
+    if event.type not in (START_TYPE, END_TYPE):
         return note
-    told = list(turns(note))
-    starts = [turn.id for turn in told if turn.type == START]
-    ends = [turn.id for turn in told if turn.type == END]
-    ended = events.time_of(max(ends)) if ends and status_of(told) == "done" else ""
+    told = list(event_lines(note))
+    starts = [turn.id for turn in told if turn.type == START_TYPE]
+    ends = [turn.id for turn in told if turn.type == END_TYPE]
+    ended = events.time_of_id(max(ends)) if ends and status_of(told) == "done" else ""
     for key, value in (
-        ("started", events.time_of(min(starts)) if starts else note.get("started")),
+        ("started", events.time_of_id(min(starts)) if starts else note.get("started")),
         ("ended", ended),
         ("closed", ""),
     ):
-        note = _placed(note, key, value)
+        note = _with_field_in_order(note, key, value)
     return note
 
 
-def _standing(note: Note, event: Event, before: str) -> Note:
+def _with_status(note: Note, event: Event, before: str) -> Note:
     """The note with the status that its events give it. One that a person has set stays, until the session is started or
     ended again; one that was closed for want of an end is open again when it goes on."""
     held = note.get("status")
     if goes_on := bool(note.get("closed")) and event.at > note.get("ended"):
         note = with_fields(note, {"ended": "", "closed": ""})
-    after = status_of(turns(note))
+    after = status_of(event_lines(note))
     theirs = held not in ("open", "done") or (
-        held != before and not goes_on and event.type not in (START, END)
+        held != before and not goes_on and event.type not in (START_TYPE, END_TYPE)
     )
     return note if theirs or held == after else with_fields(note, {"status": after})
 
 
-def _summarised(note: Note, event: Event) -> Note:
+def _with_summary(note: Note, event: Event) -> Note:
     """The note with the summary of this event where it is the latest end: in the place of the earlier one, but below a
     line where somebody has changed that."""
     wanted = (
-        list(_summary_lines(event.text.partition(turn_summary.MARK)[0]))
-        if event.type == END
+        list(_iter_summary_lines(event.text.partition(turn_summary.ACTIVITY_MARK)[0]))
+        if event.type == END_TYPE
         else []
     )
     if not wanted:
@@ -295,16 +318,17 @@ def _summarised(note: Note, event: Event) -> Note:
     ]
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
-    end = _heading(lines)
+    end = _find_events_heading(lines)
     if end is None:
         end = next(
-            (number for number, line in enumerate(lines) if _LINE.fullmatch(line)), len(lines)
+            (number for number, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line)),
+            len(lines),
         )
     place, mark = next(
         (
             (number, found)
             for number in reversed(range(end))
-            if (found := _MARK.fullmatch(lines[number]))
+            if (found := _SUMMARY_MARK_RE.fullmatch(lines[number]))
         ),
         (end, None),
     )
@@ -312,40 +336,42 @@ def _summarised(note: Note, event: Event) -> Note:
         return note
     start = max(0, place - int(mark[2])) if mark else place
     if mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode():
-        lines[start : place + 1] = _encoded(note, marked)
+        lines[start : place + 1] = _encode_lines(note, marked)
     else:
         above = (
-            texts[texts.index(SUMMARY, 0, place) + 1 : place] if SUMMARY in texts[:place] else None
+            texts[texts.index(SUMMARY_HEADING, 0, place) + 1 : place]
+            if SUMMARY_HEADING in texts[:place]
+            else None
         )
         head = (
-            [SUMMARY, ""]
+            [SUMMARY_HEADING, ""]
             if above is None
             else ["", "---", ""]
             if any(line.strip() for line in above)
             else []
         )
         below = [""] if place == end else []
-        lines[place : place + bool(mark)] = _encoded(note, [*head, *marked, *below])
+        lines[place : place + bool(mark)] = _encode_lines(note, [*head, *marked, *below])
     return note._replace(body=b"".join(lines))
 
 
-def _encoded(note: Note, lines: Iterable[str]) -> list[bytes]:
+def _encode_lines(note: Note, lines: Iterable[str]) -> list[bytes]:
     return [f"{line}{note.eol}".encode("utf-8", "surrogatepass") for line in lines]
 
 
-def _summary_lines(text: str) -> Iterator[str]:
+def _iter_summary_lines(text: str) -> Iterator[str]:
     """The text of an end as it stands in the note: headings of its own below `## Summary`, nothing that reads like the
     heading of the events. None when nobody summed up."""
     if text.strip().startswith(NO_SUMMARY):
         return
     fence = ""
     for line in text.strip("\n").rstrip().splitlines():
-        found = _FENCE.match(line)
+        found = _FENCE_RE.match(line)
         if found and not fence:
             fence = found[1]
         elif found and found[1].startswith(fence) and not line.strip(" `~"):
             fence = ""
-        if line.rstrip() in (HEADING, SUMMARY) and fence:
+        if line.rstrip() in (EVENTS_HEADING, SUMMARY_HEADING) and fence:
             yield f" {line}"
         elif not fence and line.startswith(("# ", "## ")):
             yield f"###{line.lstrip('#')}"
@@ -353,7 +379,7 @@ def _summary_lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _placed(note: Note, key: str, value: yaml_writer.Value) -> Note:
+def _with_field_in_order(note: Note, key: str, value: yaml_writer.YamlValue) -> Note:
     """The note with a field, a new one before those that come after it in the order of fields."""
     if key in note.fields or not value:
         return (
@@ -361,13 +387,13 @@ def _placed(note: Note, key: str, value: yaml_writer.Value) -> Note:
             if key in note.fields and note.fields[key] != value
             else note
         )
-    later = "|".join(_ORDER[_ORDER.index(key) + 1 :])
-    found = re.search(rf"^(?:{later})[ \t]*:".encode(), note.block, re.MULTILINE)
+    later = "|".join(_FIELD_ORDER[_FIELD_ORDER.index(key) + 1 :])
+    found = re.search(rf"^(?:{later})[ \t]*:".encode(), note.frontmatter, re.MULTILINE)
     if not found:
         return with_fields(note, {key: value})
-    written = "".join(line + note.eol for line in yaml_writer.field(key, value)).encode()
-    block = note.block[: found.start()] + written + note.block[found.start() :]
-    changed = notes.read(notes.write(note._replace(block=block)))
+    written = "".join(line + note.eol for line in yaml_writer.field_lines(key, value)).encode()
+    block = note.frontmatter[: found.start()] + written + note.frontmatter[found.start() :]
+    changed = notes.read(notes.write(note._replace(frontmatter=block)))
     others = {name: held for name, held in changed.fields.items() if name != key}
     return (
         changed

@@ -11,89 +11,95 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from cortex.core.model.caller import Progress
-from cortex.core.model.note_summary import Card, card_of
+from cortex.core.model.caller import ProgressCallback
+from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.note_summary import NoteSummary, summarize_note
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.status import MAX_NOTE_BYTES
-from cortex.index.catalogue import Catalogue, Damaged
+from cortex.index.catalogue import Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot
 from cortex.index.refresh import (
     FORMAT,
-    INDEX,
-    STAMPS,
-    STATE,
-    State,
-    parse,
+    INDEX_FOLDER,
+    STAMPS_FILE,
+    STATE_FILE,
+    IndexState,
+    compute_seal,
+    decode_stamps,
+    encode_stamps,
+    file_stamp,
+    load_valid_state,
     read_stamps,
-    render,
-    scan,
-    seal,
-    sealed_state,
-    stamp_of,
-    write,
+    scan_notes,
+    write_file,
 )
 from cortex.vault import files, settings
-from cortex.vault.git import checkout, git
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.state import store
 
 Document: TypeAlias = "dict[str, object]"
-_WORTH_TWO = 400  # notes; below, a second process costs more than it saves
+_MIN_PARALLEL_NOTES = 400  # notes; below, a second process costs more than it saves
 
 
-def bring_up_to_date(
-    root: str, folder: str, progress: Progress, *, rebuild: bool, words: bool, cores: int
+def reindex(
+    root: str, folder: str, progress: ProgressCallback, *, rebuild: bool, words: bool, cores: int
 ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
     """Bring what lies in `folder` up to the notes as they are; answers how it was found (updated, built), what lies
     in the vault, and what is wrong with its settings and repository. Without `words`, an index that is there stays behind."""
-    return _Update(root, folder, progress, cores).run(rebuild=rebuild, words=words)
+    return _Reindexing(root, folder, progress, cores).run(rebuild=rebuild, words=words)
 
 
-class _Update:
+class _Reindexing:
     """One bringing up to date, by the process that holds the lock."""
 
-    def __init__(self, root: str, folder: str, progress: Progress, cores: int) -> None:
+    def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
         self.cores = cores
-        self.unread: set[str] = (
+        self.unreadable: set[str] = (
             set()
         )  # notes that could not be read: they are tried again at the next look
         self.root = root
         self.folder = folder
-        self.index = os.path.join(folder, INDEX)
+        self.index_folder = os.path.join(folder, INDEX_FOLDER)
         self.progress = progress
 
     def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-        state = None if rebuild else sealed_state(self.folder)
+        state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
         noted = list(wanted.problems)
-        ignored = state.ignored if state else self._ignored(noted)
-        seen = scan(self.root, wanted.exclude, ignored)
-        held = parse(read_stamps(self.folder)) if state else {}
-        if state and (seen.rules != state.rules or seen.stamps.keys() - held.keys()):
-            ignored = self._ignored(noted)
+        ignored = state.ignored if state else self._list_git_ignored(noted)
+        seen = scan_notes(self.root, wanted.exclude, ignored)
+        held = decode_stamps(read_stamps(self.folder)) if state else {}
+        if state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys()):
+            ignored = self._list_git_ignored(noted)
             if ignored != state.ignored:
-                seen = scan(self.root, wanted.exclude, ignored)
+                seen = scan_notes(self.root, wanted.exclude, ignored)
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
             # From here until the new seal is written, what lies in the cache is in between: a crash means a rebuild.
-            os.unlink(os.path.join(self.folder, STATE))
-            self._change(seen.stamps, held, words=words)
+            os.unlink(os.path.join(self.folder, STATE_FILE))
+            self._apply_changes(seen.stamps, held, words=words)
         else:
-            self._build(seen.stamps)
+            self._rebuild(seen.stamps)
         problems = tuple(noted)
-        write(
-            self.folder, STAMPS, render(seen._replace(racy=seen.racy | self.unread), for_later=True)
+        write_file(
+            self.folder,
+            STAMPS_FILE,
+            encode_stamps(seen._replace(racy=seen.racy | self.unreadable), for_later=True),
         )
-        toml = stamp_of(os.path.join(self.root, "cortex.toml"))
-        fresh = State(toml, wanted.exclude, seen.rules, ignored, problems, seal(self.folder))
-        write(self.folder, STATE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode())
+        toml = file_stamp(os.path.join(self.root, "cortex.toml"))
+        fresh = IndexState(
+            toml, wanted.exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
+        )
+        write_file(
+            self.folder, STATE_FILE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
+        )
         return ("updated" if state else "built"), seen, problems
 
-    def _ignored(self, noted: list[Problem]) -> tuple[str, ...]:
-        if not checkout.in_repository(self.root):
+    def _list_git_ignored(self, noted: list[Problem]) -> tuple[str, ...]:
+        if not checkout.is_in_repository(self.root):
             return ()
         try:
-            return tuple(sorted(git.ignored(self.root)))
+            return tuple(sorted(git_cli.list_ignored(self.root)))
         except CortexError as error:
             noted.append(
                 Problem(
@@ -104,140 +110,154 @@ class _Update:
             )
             return ()
 
-    def _build(self, stamps: dict[str, str]) -> None:
+    def _rebuild(self, stamps: dict[str, str]) -> None:
         """Everything anew."""
         # Whoosh costs 30 ms; `show` and `normalize` need none when nothing has changed.
-        from cortex.index.engines.whoosh.index import SCHEMA  # noqa: PLC0415
-        from cortex.index.engines.whoosh.segment import BuildFailed, build, build_parallel  # noqa: PLC0415
+        from cortex.index.engines.whoosh.segment import (  # noqa: PLC0415
+            BuildFailed,
+            build_index,
+            build_index_parallel,
+        )
+        from cortex.index.engines.whoosh.whoosh_index import SCHEMA  # noqa: PLC0415
 
         with suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.folder, STATE))
-        store.remove(self.index)
+            os.unlink(os.path.join(self.folder, STATE_FILE))
+        store.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
-        reading = partial(_read_document, self.root, stamps, numbers)
+        reading = partial(_read_note, self.root, stamps, numbers)
         with Catalogue.create(self.folder) as catalogue:
             done = 0
 
-            def noted(path: str, read: _Read) -> None:
+            def noted(path: str, read: _IndexedNote) -> None:
                 nonlocal done
                 done += 1
-                if not read.hash:
-                    self.unread.add(path)
-                catalogue.put(*read, number=numbers[path])
+                if not read.content_hash:
+                    self.unreadable.add(path)
+                catalogue.put_note(*read, number=numbers[path])
                 self.progress("indexing", done, len(paths))
 
-            if self.cores > 1 and len(paths) >= _WORTH_TWO:
+            if self.cores > 1 and len(paths) >= _MIN_PARALLEL_NOTES:
                 try:
-                    build_parallel(self.index, SCHEMA, paths, reading, noted, procs=self.cores)
+                    build_index_parallel(
+                        self.index_folder, SCHEMA, paths, reading, noted, procs=self.cores
+                    )
                 except BuildFailed as error:  # a process was killed, for want of memory perhaps
-                    raise Damaged(str(error)) from error
+                    raise IndexDamaged(str(error)) from error
             else:
-                build(self.index, SCHEMA, _each(paths, reading, noted))
+                build_index(self.index_folder, SCHEMA, _read_documents(paths, reading, noted))
             catalogue.commit()
 
-    def _change(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
+    def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
         """Only what differs from the last look. A note whose bytes are the same costs its reading, no more; one of which the
         index knows everything by another path, or from before an edit, takes over the number that is free now."""
         gone = held.keys() - stamps.keys()
         touched = [path for path, stamp in stamps.items() if held.get(path) != stamp]
         with Catalogue(self.folder, writable=True) as catalogue:
-            changed: list[_Read] = []
+            changed: list[_IndexedNote] = []
             for count, path in enumerate(touched, start=1):
-                known = catalogue.hash_of(path)
-                card, content_hash = load(
+                known = catalogue.number_and_hash(path)
+                card, content_hash = load_summary(
                     self.root, path, stamps[path], known[1] if known else None
                 )
                 if not content_hash:
-                    self.unread.add(path)
+                    self.unreadable.add(path)
                 if card is not None:
                     changed.append(
-                        _Read(card if words else card._replace(body=""), content_hash, told(card))
+                        _IndexedNote(
+                            card if words else card._replace(body=""),
+                            content_hash,
+                            index_digest(card),
+                        )
                     )
                 elif path in held:
-                    catalogue.touch(path, _seconds(held[path]), _seconds(stamps[path]))
+                    catalogue.update_date(
+                        path, _mtime_seconds(held[path]), _mtime_seconds(stamps[path])
+                    )
                 self.progress("indexing", count, len(touched))
             # All that go let their numbers go before any comes: files may have swapped their names.
             free: defaultdict[bytes, list[int]] = defaultdict(list)
-            for path in (*gone, *(read.card.path for read in changed)):
-                if dropped := catalogue.drop(path):
+            for path in (*gone, *(read.summary.path for read in changed)):
+                if dropped := catalogue.delete_note(path):
                     free[dropped[1]].append(dropped[0])
-            cards: dict[int, Card] = {}
+            cards: dict[int, NoteSummary] = {}
             for read in changed:
-                if numbers := free.get(read.told):
-                    catalogue.put(*read, number=numbers.pop())
+                if numbers := free.get(read.index_digest):
+                    catalogue.put_note(*read, number=numbers.pop())
                 else:
-                    number = catalogue.put(*read)
-                    catalogue.to_tell(number)
-                    cards[number] = read.card
+                    number = catalogue.put_note(*read)
+                    catalogue.queue_addition(number)
+                    cards[number] = read.summary
             for numbers in free.values():
                 for number in numbers:
-                    catalogue.to_forget(number)
-            if words and catalogue.is_untold():
-                from cortex.index.engines.whoosh import index  # noqa: PLC0415  as above
+                    catalogue.queue_removal(number)
+            if words and catalogue.has_backlog():
+                from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  as above
 
-                dropped_numbers, added = catalogue.untold()
-                index.change(
-                    self.index, dropped_numbers, self._documents(catalogue, added, cards, stamps)
+                dropped_numbers, added = catalogue.read_backlog()
+                whoosh_index.update_index(
+                    self.index_folder,
+                    dropped_numbers,
+                    self._backlog_documents(catalogue, added, cards, stamps),
                 )
-                catalogue.all_told()
+                catalogue.clear_backlog()
             catalogue.commit()
 
-    def _documents(
+    def _backlog_documents(
         self,
         catalogue: Catalogue,
         added: list[tuple[int, str]],
-        cards: dict[int, Card],
+        cards: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
         """What the index is told of notes; those that an earlier look has read are read again."""
         for number, path in added:
-            card: Card | None = cards.get(number)
+            card: NoteSummary | None = cards.get(number)
             if card is None:
-                card, content_hash = load(self.root, path, stamps[path])
+                card, content_hash = load_summary(self.root, path, stamps[path])
                 assert card is not None  # as below
                 if not content_hash:
-                    self.unread.add(path)
+                    self.unreadable.add(path)
                 # It may have changed since the scan: then the catalogue has to say what the index says.
-                catalogue.put(card, content_hash, told(card), number=number)
-            yield document(number, card)
+                catalogue.put_note(card, content_hash, index_digest(card), number=number)
+            yield make_document(number, card)
 
 
-class _Read(NamedTuple):
+class _IndexedNote(NamedTuple):
     """A note as it was read: for the catalogue, so its text may be left out."""
 
-    card: Card
-    hash: bytes  # of its bytes; empty when it could not be read
-    told: bytes
+    summary: NoteSummary
+    content_hash: bytes  # of its bytes; empty when it could not be read
+    index_digest: bytes
 
 
-def document(number: int, card: Card) -> Document:
+def make_document(number: int, card: NoteSummary) -> Document:
     """What the index is told of a note."""
     return {
         "number": str(number),
         "column": number,
         "tier": str(card.tier),
-        "head": _head(card),
+        "head": _head_text(card),
         "body": card.body,
     }
 
 
-def told(card: Card) -> bytes:
+def index_digest(card: NoteSummary) -> bytes:
     """A digest of what the index is told of a note, but for its number."""
-    head = _head(card).encode("utf-8", "surrogatepass")
+    head = _head_text(card).encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(b"%d %d\n%b" % (card.tier, len(head), head), digest_size=16)
     digest.update(card.body.encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
-def _head(card: Card) -> str:
+def _head_text(card: NoteSummary) -> str:
     return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
 
 
-def _each(
+def _read_documents(
     paths: list[str],
-    reading: Callable[[str], tuple[Document, _Read]],
-    noted: Callable[[str, _Read], None],
+    reading: Callable[[str], tuple[Document, _IndexedNote]],
+    noted: Callable[[str, _IndexedNote], None],
 ) -> Iterator[Document]:
     """The documents of the paths, read one after the other, each noted before the index has it."""
     for path in paths:
@@ -246,28 +266,30 @@ def _each(
         yield known
 
 
-def _read_document(
+def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
-) -> tuple[Document, _Read]:
+) -> tuple[Document, _IndexedNote]:
     """A note for the index, and for the catalogue its card without the text: what a building process sends back."""
-    card, content_hash = load(root, path, stamps[path])
+    card, content_hash = load_summary(root, path, stamps[path])
     assert card is not None  # only a known hash gives none
-    return document(numbers[path], card), _Read(card._replace(body=""), content_hash, told(card))
+    return make_document(numbers[path], card), _IndexedNote(
+        card._replace(body=""), content_hash, index_digest(card)
+    )
 
 
-def load(
+def load_summary(
     root: str, path: str, stamp: str, known_hash: bytes | None = None
-) -> tuple[Card | None, bytes]:
+) -> tuple[NoteSummary | None, bytes]:
     """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
     be read gives a card that says so."""
-    mtime = _seconds(stamp)
+    mtime = _mtime_seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
     except (OSError, CortexError) as error:
         if known_hash == b"":
             return None, b""  # it could not be read the last time either
         reason = error.message if isinstance(error, CortexError) else error.strerror or str(error)
-        card = card_of(path, b"", mtime)
+        card = summarize_note(path, b"", mtime)
         return card._replace(
             problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)
         ), b""
@@ -275,14 +297,14 @@ def load(
     if content_hash == known_hash:
         return None, content_hash
     if len(data) <= MAX_NOTE_BYTES:
-        return card_of(path, data, mtime), content_hash
+        return summarize_note(path, data, mtime), content_hash
     whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-    card = card_of(path, whole_lines, mtime)
+    card = summarize_note(path, whole_lines, mtime)
     problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")
     return card._replace(problems=(*card.problems, problem)), content_hash
 
 
-def _seconds(stamp: str) -> int:
+def _mtime_seconds(stamp: str) -> int:
     """The modification time that a stamp begins with, in seconds; 0 in a stamp that is none."""
     nanoseconds = stamp.partition(".")[0]
     return int(nanoseconds) // 1_000_000_000 if nanoseconds.isdecimal() else 0

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, Invalid, NotFound
-from cortex.core.text.shell_command import quoted
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout
 
-_FLAGS = (
+_HARDENING_FLAGS = (
     "-c", "safe.bareRepository=explicit",
     "-c", "core.fsmonitor=false",
     "-c", "protocol.ext.allow=never",
@@ -29,10 +29,10 @@ _FLAGS = (
     "-c", "core.quotePath=false",
     "-c", "submodule.recurse=false",
 )  # fmt: skip
-_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+_NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
 # Housekeeping belongs to a quiet moment; only who asks for it by name gets it.
-_NO_HOUSEKEEPING = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_HOUSEKEEPING = ("gc", "maintenance")
+_NO_MAINTENANCE_FLAGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_MAINTENANCE_COMMANDS = ("gc", "maintenance")
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -42,59 +42,65 @@ _ENVIRONMENT = {
 }
 # Variables by which an outer git (a hook, `git rebase --exec`) would point us at another repository, and those that
 # contradict literal path names. What a person configures by environment (GIT_CONFIG_COUNT, GIT_SSH_COMMAND) stays.
-_FOREIGN = frozenset({
+_DROPPED_VARIABLES = frozenset({
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
     "GIT_QUARANTINE_PATH", "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
     "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 })  # fmt: skip
-_TALKATIVE = {
+_REMOTE_COMMAND_FLAGS = {
     "fetch": ("--progress", "--no-recurse-submodules"),
     "push": ("--progress", "--no-recurse-submodules"),
 }
-SILENCE = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_GRACE = 1.0  # seconds between asking git to end, when it removes its locks, and ending it
-_TICK = (
+SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
+_TERMINATE_SECONDS = (
+    1.0  # seconds between asking git to end, when it removes its locks, and ending it
+)
+_POLL_SECONDS = (
     0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
 )
-_REASON = re.compile(
+_REASON_RE = re.compile(
     r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
 )
-_DUBIOUS = re.compile(r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE)
-_QUOTED = re.compile(r"'(/[^']+)'")
-_OWN_FAULT = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
-_DENIED = "permission was denied"
+_DUBIOUS_OWNERSHIP_RE = re.compile(
+    r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE
+)
+_QUOTED_PATH_RE = re.compile(r"'(/[^']+)'")
+_LOCAL_ERROR_RE = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
+_PERMISSION_DENIED = "permission was denied"
 # What git says, in the words of the C library where it hands these on: pattern, our words, the next command.
-_REFUSALS = (
+_SYSTEM_ERRORS = (
     (re.compile(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
     (re.compile(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
     (re.compile(r": Read-only file system$"), "the file system is read-only", "findmnt -T {0} shows how it is mounted; run the command again when it can be written"),
-    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
+    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _PERMISSION_DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
     (re.compile(r": File too large$"), "a file would be larger than this process may write", "ulimit -f shows the limit"),
     (re.compile(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
     (re.compile(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
 )  # fmt: skip
-_NO_REF = re.compile(r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$")
+_INVALID_REF_RE = re.compile(
+    r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
+)
 
 
-class Ran(NamedTuple):
+class GitResult(NamedTuple):
     """What became of a command of git."""
 
     code: int  # below zero: the signal that ended it
-    output: bytes
-    complaint: str  # what it wrote to stderr
+    stdout: bytes
+    stderr: str  # what it wrote to stderr
 
     @property
     def reason(self) -> str:
         """The line that says why it failed."""
-        lines = [line.strip() for line in self.complaint.splitlines() if line.strip()]
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         return next(
-            (line for line in lines if _REASON.match(line)),
+            (line for line in lines if _REASON_RE.match(line)),
             lines[0] if lines else f"exit code {self.code}",
         )
 
 
-class _Overdue(Exception):
+class _DeadlineExceeded(Exception):
     """The deadline has passed."""
 
 
@@ -103,13 +109,13 @@ def run(
 ) -> bytes:
     """What `git ARGUMENTS` prints when run in `directory`. `CortexError` when there is no git, it fails, or it takes
     longer than `timeout` seconds; then it and its children are ended."""
-    ran = attempt(directory, arguments, timeout=timeout, stdin=stdin)
+    ran = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
     if ran.code:
-        raise failure(_verb(arguments), ran, directory)
-    return ran.output
+        raise command_error(_subcommand(arguments), ran, directory)
+    return ran.stdout
 
 
-def attempt(
+def run_unchecked(
     directory: str,
     arguments: Sequence[str],
     *,
@@ -117,11 +123,11 @@ def attempt(
     stdin: bytes = b"",
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
-) -> Ran:
+) -> GitResult:
     """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
     to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
     try:
-        return _ran(
+        return _run_process(
             directory,
             ("-c", "core.sshCommand=ssh"),
             arguments,
@@ -130,16 +136,20 @@ def attempt(
             hooks=hooks,
             extra=extra,
         )
-    except _Overdue:
+    except _DeadlineExceeded:
         raise CortexError(
-            f"git {_verb(arguments)} took longer than {timeout:g} seconds and was ended",
+            f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended",
             "run the command again",
         ) from None
 
 
-def talk(
-    directory: str, arguments: Sequence[str], *, silence: float = SILENCE, hooks: bool = False
-) -> Ran:
+def run_remote(
+    directory: str,
+    arguments: Sequence[str],
+    *,
+    silence: float = SILENCE_SECONDS,
+    hooks: bool = False,
+) -> GitResult:
     """Run a command that talks to a remote (fetch, push, ls-remote). It may take as long as it likes while something
     arrives; after `silence` seconds of nothing it is ended, with its children, and a `CortexError` says so."""
     with suppress(ValueError):
@@ -147,15 +157,15 @@ def talk(
     verb, *rest = arguments
     ssh = ("-c", f"core.sshCommand={_ssh_command(directory)}")
     try:
-        return _ran(
+        return _run_process(
             directory,
             ssh,
-            [verb, *_TALKATIVE.get(verb, ()), *rest],
+            [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest],
             silence,
             hooks=hooks,
             renew=True,
         )
-    except _Overdue:
+    except _DeadlineExceeded:
         raise CortexError(
             f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
             "everything local is safe; run the command again when the network is back, "
@@ -163,43 +173,46 @@ def talk(
         ) from None
 
 
-def failure(
-    verb: str, ran: Ran, directory: str, hint: str = "git status shows the state of the repository"
+def command_error(
+    verb: str,
+    ran: GitResult,
+    directory: str,
+    hint: str = "git status shows the state of the repository",
 ) -> CortexError:
     """The error for a git that failed: what the disk or its permissions refused, or else what git says, with `hint`."""
-    return refused_by_disk(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
+    return system_error(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
 
 
-def refused_by_disk(ran: Ran, directory: str) -> CortexError | None:
+def system_error(ran: GitResult, directory: str) -> CortexError | None:
     """The error for a git that the operating system refused something: no room, a quota, a read-only file system, no permission.
     None when something else was in the way. What a remote says of its own disk does not count."""
-    for text in ran.complaint.splitlines() if ran.code else ():
-        if not _OWN_FAULT.match(text):
+    for text in ran.stderr.splitlines() if ran.code else ():
+        if not _LOCAL_ERROR_RE.match(text):
             continue
-        for fault, what, hint in _REFUSALS:
+        for fault, what, hint in _SYSTEM_ERRORS:
             if fault.search(text):
-                path = _QUOTED.search(text)
+                path = _QUOTED_PATH_RE.search(text)
                 where = os.path.dirname(path[1]) if path else directory
-                of_group = what == _DENIED and files.is_shared(directory)
+                of_group = what == _PERMISSION_DENIED and files.is_group_shared(directory)
                 advice = (
                     "cortex doctor says what the group may not use, and what mends that"
                     if of_group
-                    else hint.format(quoted(where))
+                    else hint.format(shell_quote(where))
                 )
                 return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
 
-def way_out(path: str) -> str:
+def fault_hint(path: str) -> str:
     """What to do about a `checkout.fault`."""
     if os.path.basename(path) == ".git":
-        return f"rm {quoted(path)} && echo {quoted(f'gitdir: {os.path.realpath(path)}')} > {quoted(path)}"
+        return f"rm {shell_quote(path)} && echo {shell_quote(f'gitdir: {os.path.realpath(path)}')} > {shell_quote(path)}"
     if f"{os.sep}.git{os.sep}" in path:  # most of what lies there git cannot do without
         return "cortex doctor --fix"
-    return f"put a file in its place, or rm {quoted(path)}"
+    return f"put a file in its place, or rm {shell_quote(path)}"
 
 
-def ignored(root: str) -> frozenset[str]:
+def list_ignored(root: str) -> frozenset[str]:
     """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
     ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
     listed = run(
@@ -211,43 +224,43 @@ def ignored(root: str) -> frozenset[str]:
     return frozenset() if "./" in names else names
 
 
-def ref_name(name: str) -> str:
+def check_ref_name(name: str) -> str:
     """The name of a branch or remote, when it is one: never an option, never an expression. `Invalid` otherwise."""
-    if not name or _NO_REF.search(name):
-        raise Invalid(
+    if not name or _INVALID_REF_RE.search(name):
+        raise InvalidInputError(
             f"{name!r} is no name of a branch or remote",
             "git branch --all and git remote show the names",
         )
     return name
 
 
-def commit_id(directory: str, revision: str) -> str:
+def resolve_commit(directory: str, revision: str) -> str:
     """The full id of the commit that a person's `revision` names. `NotFound` when there is none."""
-    ran = attempt(
+    ran = run_unchecked(
         directory,
         ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
     )
-    found = ran.output.decode("ascii", "replace").split()
+    found = ran.stdout.decode("ascii", "replace").split()
     if ran.code or not found:
-        raise NotFound(f"there is no commit {revision!r}", "git log shows the commits")
+        raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
     return found[-1]
 
 
-def head(directory: str) -> str:
+def head_commit(directory: str) -> str:
     """The full id of the commit that `HEAD` names; empty before the first one."""
     return (
-        attempt(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
-        .output.decode("ascii", "replace")
+        run_unchecked(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
+        .stdout.decode("ascii", "replace")
         .strip()
     )
 
 
 def has_commit(directory: str) -> bool:
     """Whether there is a commit that `HEAD` names."""
-    return bool(head(directory))
+    return bool(head_commit(directory))
 
 
-def _verb(arguments: Sequence[str]) -> str:
+def _subcommand(arguments: Sequence[str]) -> str:
     """The command among what follows `git`: what stands behind the settings before it."""
     rest = iter(arguments)
     for word in rest:
@@ -259,10 +272,10 @@ def _verb(arguments: Sequence[str]) -> str:
 
 def _ssh_command(directory: str) -> str:
     """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
-    asked = _ran(
+    asked = _run_process(
         directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0
     )
-    fields = [os.fsdecode(field) for field in asked.output.split(b"\0")]
+    fields = [os.fsdecode(field) for field in asked.stdout.split(b"\0")]
     own = [
         value
         for scope, value in zip(fields[::2], fields[1::2], strict=False)
@@ -271,7 +284,7 @@ def _ssh_command(directory: str) -> str:
     return own[-1] if own else "ssh"
 
 
-def _ran(
+def _run_process(
     directory: str,
     flags: Sequence[str],
     arguments: Sequence[str],
@@ -281,31 +294,31 @@ def _ran(
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
     renew: bool = False,
-) -> Ran:
-    path, why = checkout.fault(directory)
+) -> GitResult:
+    path, why = checkout.find_fault(directory)
     if path:
-        raise CortexError(f"{path} {why}", way_out(path))
+        raise CortexError(f"{path} {why}", fault_hint(path))
     environment = {
-        key: value for key, value in os.environ.items() if key not in _FOREIGN
+        key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES
     } | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
-        arguments, stdin = _literal(arguments, stdin)
+        arguments, stdin = _mark_literal(arguments, stdin)
     else:
         environment["GIT_LITERAL_PATHSPECS"] = "1"
-        flags = (*_NO_HOOKS, *flags)
-    if _verb(arguments) not in _HOUSEKEEPING:
-        flags = (*_NO_HOUSEKEEPING, *flags)
-    process = _start(
+        flags = (*_NO_HOOKS_FLAGS, *flags)
+    if _subcommand(arguments) not in _MAINTENANCE_COMMANDS:
+        flags = (*_NO_MAINTENANCE_FLAGS, *flags)
+    process = _spawn(
         directory,
-        ["git", *_FLAGS, *flags, *arguments],
+        ["git", *_HARDENING_FLAGS, *flags, *arguments],
         environment | dict(extra or {}),
         piped=bool(stdin),
     )
     try:
-        output, complaint = _converse(process, stdin, seconds, renew=renew)
+        output, complaint = _communicate(process, stdin, seconds, renew=renew)
     except BaseException:
-        _end(process)
+        _terminate(process)
         raise
     finally:
         for pipe in (process.stdin, process.stdout, process.stderr):
@@ -317,15 +330,15 @@ def _ran(
         line.rstrip("\r").rpartition("\r")[2]
         for line in complaint.decode("utf-8", "replace").split("\n")
     )
-    if process.returncode and (distrusted := _DUBIOUS.search(shown)):
+    if process.returncode and (distrusted := _DUBIOUS_OWNERSHIP_RE.search(shown)):
         raise CortexError(
             f"{distrusted[1]} belongs to another user, so git refuses it",
-            f"git config --global --add safe.directory {quoted(distrusted[1])}",
+            f"git config --global --add safe.directory {shell_quote(distrusted[1])}",
         )
-    return Ran(process.returncode, output, shown)
+    return GitResult(process.returncode, output, shown)
 
 
-def _literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], bytes]:
+def _mark_literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], bytes]:
     """The same paths, each of them marked as a name and no pattern."""
     if "--pathspec-from-file=-" in arguments:
         if "--pathspec-file-nul" not in arguments:
@@ -339,7 +352,7 @@ def _literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], byt
     return [*arguments[:at], *(f":(literal){path}" for path in arguments[at:])], stdin
 
 
-def _start(
+def _spawn(
     directory: str, command: list[str], environment: Mapping[str, str], *, piped: bool
 ) -> subprocess.Popen[bytes]:
     try:
@@ -352,11 +365,11 @@ def _start(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            umask=files.umask() & ~0o070 if files.is_shared(directory) else -1,
+            umask=files.current_umask() & ~0o070 if files.is_group_shared(directory) else -1,
         )
     except OSError as error:
         if not os.path.isdir(directory):
-            raise NotFound(
+            raise NotFoundError(
                 f"there is no folder {directory}", "give a folder that exists"
             ) from error
         if isinstance(error, FileNotFoundError):
@@ -367,10 +380,12 @@ def _start(
             f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all"
         ) from error
     except ValueError as error:  # a NUL in a name
-        raise Invalid("a name with a NUL byte is none", "give the name as git shows it") from error
+        raise InvalidInputError(
+            "a name with a NUL byte is none", "give the name as git shows it"
+        ) from error
 
 
-def _converse(
+def _communicate(
     process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
 ) -> tuple[bytes, bytes]:
     """Feed and read git until it has ended; raise `_Overdue` when that takes longer than `seconds`, counted from the
@@ -393,10 +408,12 @@ def _converse(
                 process.poll() is not None
             )  # asked before looking: what it wrote is in the pipes by then
             readable = False
-            for key, _ in waiting.select(0 if ended else _TICK) if waiting.get_map() else ():
+            for key, _ in (
+                waiting.select(0 if ended else _POLL_SECONDS) if waiting.get_map() else ()
+            ):
                 if key.fd not in held:
                     assert process.stdin is not None
-                    view = _feed(process.stdin.fileno(), view)
+                    view = _write_some(process.stdin.fileno(), view)
                     if not view:
                         waiting.unregister(key.fd)
                         process.stdin.close()
@@ -407,13 +424,13 @@ def _converse(
                     waiting.unregister(key.fd)
             if readable:
                 deadline = time.monotonic() + seconds if renew else deadline
-            elif ended or (not waiting.get_map() and _ends(process, deadline)):
+            elif ended or (not waiting.get_map() and _ends_before(process, deadline)):
                 return b"".join(output), b"".join(complaint)
             if time.monotonic() >= deadline:
-                raise _Overdue
+                raise _DeadlineExceeded
 
 
-def _ends(process: subprocess.Popen[bytes], deadline: float) -> bool:
+def _ends_before(process: subprocess.Popen[bytes], deadline: float) -> bool:
     """Whether git, which has closed its pipes, ends before the deadline."""
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
@@ -422,7 +439,7 @@ def _ends(process: subprocess.Popen[bytes], deadline: float) -> bool:
     return True
 
 
-def _feed(fd: int, view: memoryview) -> memoryview:
+def _write_some(fd: int, view: memoryview) -> memoryview:
     try:
         return view[os.write(fd, view[: 1 << 16]) :]
     except BlockingIOError:
@@ -431,19 +448,19 @@ def _feed(fd: int, view: memoryview) -> memoryview:
         return view[:0]
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """End git and all its children. First politely, so that it takes its locks away. It is reaped last: until then
     nobody else can have its number, and the second signal cannot reach a stranger."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGTERM)
-        _until_closed(process, time.monotonic() + _GRACE)
+        _wait_for_pipes(process, time.monotonic() + _TERMINATE_SECONDS)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _until_closed(process: subprocess.Popen[bytes], deadline: float) -> None:
+def _wait_for_pipes(process: subprocess.Popen[bytes], deadline: float) -> None:
     """Wait until everybody has let go of git's pipes, at most until the deadline."""
     with selectors.DefaultSelector() as waiting:
         for pipe in (process.stdout, process.stderr):

@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.topic import segment
-from cortex.core.text.strings import digest, one_line, short_hash
+from cortex.core.model.topics import topic_segment
+from cortex.core.text.strings import one_line, short_hash, text_digest
 
 TITLE_LIMIT = 60
-_LEAST_SIGNS, _LEAST_WORDS = 20, 4
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
-_LEARNINGS = re.compile(
+_MIN_CHARS, _MIN_WORDS = 20, 4
+_HEADING_RE = re.compile(r" {0,3}#{1,6}[ \t]")
+_LEARNINGS_HEADING_RE = re.compile(
     r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*",
     re.IGNORECASE,
 )
-_HEADED = re.compile(
+_ANY_LEARNINGS_RE = re.compile(
     r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE
 )  # without which there is no such heading
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
-_IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
-_WIKILINK = re.compile(r"\[\[(?:[^\[\]|\n]{0,400}\|)?([^\[\]|\n]{0,400})\]\]")
-_MARK = re.compile(r"\*\*|__|~~|`|(?<!\w)[*_](?=\w)|(?<=[\w.,;:!?])[*_](?!\w)")
+_FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LIST_ITEM_RE = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
+_IMAGE_OR_LINK_RE = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
+_WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|\n]{0,400}\|)?([^\[\]|\n]{0,400})\]\]")
+_EMPHASIS_RE = re.compile(r"\*\*|__|~~|`|(?<!\w)[*_](?=\w)|(?<=[\w.,;:!?])[*_](?!\w)")
 
 
 class Learning(NamedTuple):
@@ -33,58 +33,60 @@ class Learning(NamedTuple):
     topic: str
 
 
-def learnings(text: str) -> tuple[Learning, ...]:
+def find_learnings(text: str) -> tuple[Learning, ...]:
     """What the last such section of a text says was learned: its numbered items, else its bullets; each once."""
-    if not _HEADED.search(text):
+    if not _ANY_LEARNINGS_RE.search(text):
         return ()
-    numbered, bullets = _items(_section(text))
+    numbered, bullets = _split_items(_learnings_section(text))
     found: dict[str, Learning] = {}
     topics: set[str] = set()
     for item in numbered or bullets:
-        said = plain(item)
-        if len(said) < _LEAST_SIGNS or len(said.split()) < _LEAST_WORDS or digest(said) in found:
+        said = strip_markdown(item)
+        if len(said) < _MIN_CHARS or len(said.split()) < _MIN_WORDS or text_digest(said) in found:
             continue
         title = said[:TITLE_LIMIT].rstrip()
-        topic = f"learning/{segment(title)}"
+        topic = f"learning/{topic_segment(title)}"
         if len(said) > TITLE_LIMIT or topic in topics:  # other things may begin alike
             topic = f"{topic}-{short_hash(said.casefold())}"
         topics.add(topic)
-        found[digest(said)] = Learning(title, said, topic)
+        found[text_digest(said)] = Learning(title, said, topic)
     return tuple(found.values())
 
 
-def plain(markdown: str) -> str:
+def strip_markdown(markdown: str) -> str:
     """A line of markdown as it reads, without its marks."""
-    return one_line(_MARK.sub("", _WIKILINK.sub(r"\1", _IMAGE_OR_LINK.sub(r"\1", markdown))))
+    return one_line(
+        _EMPHASIS_RE.sub("", _WIKILINK_RE.sub(r"\1", _IMAGE_OR_LINK_RE.sub(r"\1", markdown)))
+    )
 
 
-def _section(text: str) -> list[str]:
+def _learnings_section(text: str) -> list[str]:
     """The lines below the last heading for learnings, up to the next heading; code is left out."""
     section: list[str] = []
     inside = False
     fence = ""
     for line in text.splitlines():
-        if mark := _FENCE.match(line):
+        if mark := _FENCE_RE.match(line):
             if not fence:
                 fence = mark[1]
             elif mark[1].startswith(fence) and not line.strip(" \t`~"):
                 fence = ""
         elif not fence:
-            if _HEADING.match(line):
-                if inside := _LEARNINGS.fullmatch(line) is not None:
+            if _HEADING_RE.match(line):
+                if inside := _LEARNINGS_HEADING_RE.fullmatch(line) is not None:
                     section = []
             elif inside:
                 section.append(line)
     return section
 
 
-def _items(lines: list[str]) -> tuple[list[str], list[str]]:
+def _split_items(lines: list[str]) -> tuple[list[str], list[str]]:
     """The numbered items and the bullets at the left; what follows an item without a blank line is of it."""
     numbered: list[list[str]] = []
     bullets: list[list[str]] = []
     current: list[list[str]] | None = None
     for line in lines:
-        if item := _ITEM.fullmatch(line):
+        if item := _LIST_ITEM_RE.fullmatch(line):
             current = numbered if item[2] else bullets
             current.append([item[3]])
         elif not line.strip():
@@ -92,7 +94,7 @@ def _items(lines: list[str]) -> tuple[list[str], list[str]]:
         elif (
             current is not None
             and line.startswith((" ", "\t"))
-            and not _ITEM.fullmatch(line.lstrip())
+            and not _LIST_ITEM_RE.fullmatch(line.lstrip())
         ):
             current[-1].append(line.strip())
         else:

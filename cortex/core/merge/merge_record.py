@@ -10,45 +10,57 @@ import re
 from typing import NamedTuple, TypeVar
 
 from cortex.core.merge import fields
-from cortex.core.merge.body import Style, Text, TextMerge, marker_lines, merge_text
-from cortex.core.merge.fields import Block, Ledger, Sides
-from cortex.core.merge.times import moment
-from cortex.core.model.problem import Invalid
-from cortex.core.model.status import UTF16_MARKS
+from cortex.core.merge.body import (
+    MarkerStyle,
+    MergedBody,
+    MergeFile,
+    conflict_marker_lines,
+    merge_body,
+)
+from cortex.core.merge.fields import FrontmatterBlock, MergeLog, SidePrecedence
+from cortex.core.merge.times import time_sort_key
+from cortex.core.model.note_status import UTF16_BOMS
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.yaml_lines import MAX_BYTES, MAX_LINES, Parts, chunks, split
+from cortex.core.notes.yaml_lines import (
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_LINES,
+    NoteParts,
+    split_fields,
+    split_note,
+)
 
 BOM = b"\xef\xbb\xbf"
-_MIXED = b"?"
-_SUMMARY = b"<!-- summary "
+_MIXED_LINE_ENDS = b"?"
+_SUMMARY_MARK = b"<!-- summary "
 T = TypeVar("T")
 
 
-class Merged(NamedTuple):
+class MergedRecord(NamedTuple):
     """The outcome of a merge."""
 
     data: bytes
-    clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
+    is_clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
-    other: bytes | None = (
+    other_note: bytes | None = (
         None  # the versions are of two notes: `data` is the one whose path this is, this is the other
     )
 
 
-class _Latest(NamedTuple):
+class _TopicWinner(NamedTuple):
     """Of two sides that both saved a topic anew, the one whose text stands."""
 
     side: str  # newer, older: by `updated`, which need not be the order of the events; both when their text is of one event
     event: str
-    other: str  # the event whose text does not stand
+    losing_event: str  # the event whose text does not stand
 
 
-class _Side(NamedTuple):
+class _RecordSide(NamedTuple):
     """One version of the note, its line ends and byte order mark set aside."""
 
-    parts: Parts
-    block: str
-    chunks: Block | None  # None when lines do not tell where a key begins
+    parts: NoteParts
+    frontmatter: str
+    fields: FrontmatterBlock | None  # None when lines do not tell where a key begins
     id: str
     type: str
     updated: str
@@ -59,89 +71,89 @@ def merge_record(
     base: bytes,
     ours: bytes,
     theirs: bytes,
-    text_merge: TextMerge,
+    text_merge: MergeFile,
     marker_size: int = 7,
     *,
     name: str = "",
-) -> Merged:
+) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
     took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
     `Invalid` for what is no text with lines."""
     if theirs in (ours, base):
-        return Merged(ours, clean=True, decisions=())
+        return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:
-        return Merged(theirs, clean=True, decisions=())
+        return MergedRecord(theirs, is_clean=True, decisions=())
     files = (base, ours, theirs)
-    if any(b"\0" in data or data.startswith(UTF16_MARKS) for data in files):
-        raise Invalid(
+    if any(b"\0" in data or data.startswith(UTF16_BOMS) for data in files):
+        raise InvalidInputError(
             "a binary file, or one in UTF-16, cannot be merged by lines",
             "take one side: git checkout --ours or --theirs, then git add",
         )
-    bom = BOM if _three(*(data.startswith(BOM) for data in files)) else b""
-    parts = [_split(data.removeprefix(BOM)) for data in files]
-    head_eol, heads = _line_ends([b"".join(part[:3]) for part in parts])
-    body_eol, bodies = _line_ends([part.body for part in parts])
-    was, one, two = (_side(head, body) for head, body in zip(heads, bodies, strict=True))
+    bom = BOM if _pick_changed(*(data.startswith(BOM) for data in files)) else b""
+    parts = [_split_large_note(data.removeprefix(BOM)) for data in files]
+    head_eol, heads = _unify_line_ends([b"".join(part[:3]) for part in parts])
+    body_eol, bodies = _unify_line_ends([part.body for part in parts])
+    was, one, two = (_read_side(head, body) for head, body in zip(heads, bodies, strict=True))
     if not was.id == one.id == two.id:
         if (
             one.id == two.id != "" and was.id
         ):  # base is another note, and both sides have put this one in its place
             return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
-        stays, goes = _two_notes(
+        stays, goes = _separate_notes(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
         )
         if goes is not None:
-            what = f"{_named(stays)} and {_named(goes)} are two notes: the first stays here, the next cortex command brings back the second"
-            return Merged(stays, clean=True, decisions=(what,), other=goes)
+            what = f"{_describe_note(stays)} and {_describe_note(goes)} are two notes: the first stays here, the next cortex command brings back the second"
+            return MergedRecord(stays, is_clean=True, decisions=(what,), other_note=goes)
     newer, older = sorted(
-        (one, two), key=lambda side: (moment(side.updated), side.parts), reverse=True
+        (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
-    strictly = moment(newer.updated)[:2] > moment(older.updated)[:2]
-    latest = _latest(was, newer, older)
-    ledger = Ledger(
-        Sides(
+    strictly = time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2]
+    latest = _topic_winner(was, newer, older)
+    ledger = MergeLog(
+        SidePrecedence(
             newer.updated,
             older.updated,
             strictly,
-            session="session" in (one.type, two.type),
-            latest=latest.side if latest else "",
+            is_session="session" in (one.type, two.type),
+            topic_winner=latest.side if latest else "",
         )
     )
 
-    labels = _label(newer), _label(older)
+    labels = _side_label(newer), _side_label(older)
     if (
         labels[0] == labels[1]
     ):  # whose is whose cannot be told without a side; that they are two can
         labels = labels[0] + b", one version", labels[1] + b", the other"
-    style = Style(*labels, marker_size)
+    style = MarkerStyle(*labels, marker_size)
     if latest and latest.side != "both":
-        text = Text((newer if latest.side == "newer" else older).parts.body, 0)
+        text = MergedBody((newer if latest.side == "newer" else older).parts.body, 0)
         lost = (older if latest.side == "newer" else newer).parts.body
         if lost not in (text.data, was.parts.body):
             ledger.decisions.append(
-                f"text: kept that of {latest.event}, not that of {latest.other}: both sides saved the topic {newer.topic!r}"
+                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
             )
     else:
         texts = (was.parts.body, newer.parts.body, older.parts.body)
-        if ledger.sides.session and all(_SUMMARY in body for body in texts[1:]):
-            from cortex.core.merge.session_summary import with_one_summary  # noqa: PLC0415  few merges are of a session that ended twice
+        if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in texts[1:]):
+            from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
 
-            texts = with_one_summary(*texts)
-        text = merge_text(*texts, text_merge, style, added=not base)
-    marked = _marked(text, was.parts.body, ledger)
-    head = _frontmatter(was, newer, older, ledger)
+            texts = keep_latest_summary(*texts)
+        text = merge_body(*texts, text_merge, style, added=not base)
+    marked = _record_body_conflicts(text, was.parts.body, ledger)
+    head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
     ids = (was.id, newer.id, older.id)
-    name = _three(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
+    name = _pick_changed(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
     history = f"; cortex history {name} shows both" if name else ""
     decisions = tuple(
         f"{line}{history if ', not ' in line or ': left out ' in line else ''}"
         for line in ledger.decisions
     )
-    return Merged(bom + data, not ledger.conflicts and not marked, decisions)
+    return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
 
 
-def _two_notes(
+def _separate_notes(
     ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
 ) -> tuple[bytes, bytes | None]:
     """Of two versions that are not one note, that whose file this is and the other; None for the other where they are one
@@ -158,28 +170,28 @@ def _two_notes(
         return (theirs, ours) if was == one else (ours, theirs)
     return (
         (ours, theirs)
-        if _precedence(one, ours, name) < _precedence(two, theirs, name)
+        if _owner_sort_key(one, ours, name) < _owner_sort_key(two, theirs, name)
         else (theirs, ours)
     )
 
 
-def _precedence(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
+def _owner_sort_key(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
     """Sorts first whose file it is by its name, whichever side it is on."""
     return id_ != name, not id_, id_, data
 
 
-def _named(data: bytes) -> str:
-    head = _split(data.removeprefix(BOM))
-    return _side(b"".join(head[:3]), b"").id or "a note without an id"
+def _describe_note(data: bytes) -> str:
+    head = _split_large_note(data.removeprefix(BOM))
+    return _read_side(b"".join(head[:3]), b"").id or "a note without an id"
 
 
-def _side(head: bytes, body: bytes) -> _Side:
-    parts = _split(head)._replace(body=body)
-    block = parts.block.decode("utf-8", "surrogateescape")
-    found = chunks(block)
+def _read_side(head: bytes, body: bytes) -> _RecordSide:
+    parts = _split_large_note(head)._replace(body=body)
+    block = parts.frontmatter.decode("utf-8", "surrogateescape")
+    found = split_fields(block)
 
     def text(key: str) -> str:
-        value = yaml_subset.read(key, found[key].text) if found and key in found else None
+        value = yaml_subset.parse_value(key, found[key].text) if found and key in found else None
         return value.text if value and value.kind == "scalar" else ""
 
     # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
@@ -194,7 +206,7 @@ def _side(head: bytes, body: bytes) -> _Side:
             "",
         )
     )
-    return _Side(
+    return _RecordSide(
         parts,
         block,
         found,
@@ -205,31 +217,31 @@ def _side(head: bytes, body: bytes) -> _Side:
     )
 
 
-def _latest(was: _Side, newer: _Side, older: _Side) -> _Latest | None:
+def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
     """Whose text stands of a record with a topic that was saved anew on both sides: that of the greatest event, as in
     `core/normalize/topic_upsert.py`. None where that was not so."""
     if not (newer.topic and older.topic):
         return None
-    before, one, two = (_events(side) for side in (was, newer, older))
+    before, one, two = (_provenance_events(side) for side in (was, newer, older))
     if not (one - before and two - before):
         return None
-    from cortex.core.model.event import latest  # noqa: PLC0415  few merges are of a topic that two have saved
+    from cortex.core.model.event import latest_event_id  # noqa: PLC0415  few merges are of a topic that two have saved
 
-    first, second = latest(one), latest(two)
+    first, second = latest_event_id(one), latest_event_id(two)
     if first == second:  # what came in late on both sides changed no text
-        return _Latest("both", first, second)
+        return _TopicWinner("both", first, second)
     side, event, other = max(
         ("newer", first, second), ("older", second, first), key=lambda row: row[1]
     )
-    return _Latest(side, event, other)
+    return _TopicWinner(side, event, other)
 
 
-def _events(side: _Side) -> set[str]:
+def _provenance_events(side: _RecordSide) -> set[str]:
     """The ids of the events that a note names as where it came from."""
-    held = side.chunks.get("provenance") if side.chunks else None
-    block = yaml_subset.read("provenance", held.text) if held else None
+    held = side.fields.get("provenance") if side.fields else None
+    block = yaml_subset.parse_value("provenance", held.text) if held else None
     named = block.entries.get("events") if block and block.kind == "map" else None
-    events = yaml_subset.read("events", named.text) if named else None
+    events = yaml_subset.parse_value("events", named.text) if named else None
     return (
         {item.node for item in events.items if isinstance(item.node, str)}
         if events and events.kind == "list"
@@ -237,106 +249,111 @@ def _events(side: _Side) -> set[str]:
     )
 
 
-def _frontmatter(
-    was: _Side, newer: _Side, older: _Side, ledger: Ledger
+def _merge_frontmatter(
+    was: _RecordSide, newer: _RecordSide, older: _RecordSide, ledger: MergeLog
 ) -> tuple[bytes, bytes, bytes]:
     """The opening fence, the block and the closing fence of the result."""
-    with_one = [side for side in (newer, older) if side.parts.opening]
+    with_one = [side for side in (newer, older) if side.parts.opening_fence]
     if not with_one:
         return b"", b"", b""
     if len(with_one) == 1:
-        if was.parts.opening:
+        if was.parts.opening_fence:
             ledger.decisions.append("frontmatter: kept, though one side has none")
-        block = with_one[0].block
-    elif was.chunks is None or newer.chunks is None or older.chunks is None:
-        block = _whole(was, newer, older, ledger)
+        block = with_one[0].frontmatter
+    elif was.fields is None or newer.fields is None or older.fields is None:
+        block = _choose_whole_block(was, newer, older, ledger)
     else:
-        block = _joined(fields.merge_blocks(was.chunks, newer.chunks, older.chunks, ledger))
-        if _too_large(block):
-            block = _whole(was, newer, older, ledger)
-    entries = chunks(block)
+        block = _join_fields(fields.merge_blocks(was.fields, newer.fields, older.fields, ledger))
+        if _is_too_large(block):
+            block = _choose_whole_block(was, newer, older, ledger)
+    entries = split_fields(block)
     if ledger.conflicts and entries is not None:
-        block = _joined(fields.with_conflicts(entries, ledger.conflicts))
-    fences = [(side.parts.opening, side.parts.closing) for side in (was, with_one[0], with_one[-1])]
-    opening, closing = _three(*fences)
+        block = _join_fields(fields.add_conflict_entries(entries, ledger.conflicts))
+    fences = [
+        (side.parts.opening_fence, side.parts.closing_fence)
+        for side in (was, with_one[0], with_one[-1])
+    ]
+    opening, closing = _pick_changed(*fences)
     return opening, block.encode("utf-8", "surrogateescape"), closing
 
 
-def _whole(was: _Side, newer: _Side, older: _Side, ledger: Ledger) -> str:
+def _choose_whole_block(
+    was: _RecordSide, newer: _RecordSide, older: _RecordSide, ledger: MergeLog
+) -> str:
     """One side's block, where no merge by lines is possible: the one that changed; of two, one that can be read."""
-    if newer.block == older.block:
-        return newer.block
-    changed, other = (older, newer) if newer.block == was.block else (newer, older)
-    both = was.block not in (newer.block, older.block)
-    readable = [side for side in (changed, other) if yaml_subset.sound_block(side.block)]
+    if newer.frontmatter == older.frontmatter:
+        return newer.frontmatter
+    changed, other = (older, newer) if newer.frontmatter == was.frontmatter else (newer, older)
+    both = was.frontmatter not in (newer.frontmatter, older.frontmatter)
+    readable = [side for side in (changed, other) if yaml_subset.is_valid_block(side.frontmatter)]
     # Where both can be read, one that lines follow: it can name the conflict.
     kept = next(
-        (side for side in readable if both and side.chunks is not None), (readable or [other])[0]
+        (side for side in readable if both and side.fields is not None), (readable or [other])[0]
     )
     lost = other if kept is changed else changed
     if both or kept is other:
-        ledger.conflict(
-            fields.WHOLE,
+        ledger.log_conflict(
+            fields.WHOLE_FRONTMATTER,
             None,
-            lost.block.strip(),
+            lost.frontmatter.strip(),
             "it cannot be merged by its lines, so one side's was taken whole",
         )
     else:
         ledger.decisions.append("frontmatter: taken whole from the side that changed it")
-    return kept.block
+    return kept.frontmatter
 
 
-def _too_large(block: str) -> bool:
+def _is_too_large(block: str) -> bool:
     """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
     data = block.encode("utf-8", "surrogateescape")
-    if len(data) > MAX_BYTES or data.count(b"\n") > MAX_LINES:
-        from cortex.core.model.event import MOST_NAMED, NAMED  # noqa: PLC0415  hardly any note names so many events
+    if len(data) > MAX_BLOCK_BYTES or data.count(b"\n") > MAX_BLOCK_LINES:
+        from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  hardly any note names so many events
 
-        own = re.sub(NAMED, b"", data)
+        own = re.sub(PROVENANCE_LINE_PATTERN, b"", data)
         if (
-            len(own) > MAX_BYTES
-            or own.count(b"\n") > MAX_LINES
-            or len(data) > MAX_BYTES + MOST_NAMED
+            len(own) > MAX_BLOCK_BYTES
+            or own.count(b"\n") > MAX_BLOCK_LINES
+            or len(data) > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES
         ):
             return True
     return data.count(b"[") + data.count(b"{") > 2000
 
 
-def _split(data: bytes) -> Parts:
+def _split_large_note(data: bytes) -> NoteParts:
     """The parts of a file: those that `split` finds, also where the lines that name its events are more than that reads."""
-    found = split(data)
-    if found.opening or not data.startswith(b"---") or data.count(b"\n") <= MAX_LINES:
+    found = split_note(data)
+    if found.opening_fence or not data.startswith(b"---") or data.count(b"\n") <= MAX_BLOCK_LINES:
         return found
-    from cortex.core.model.event import MOST_NAMED, NAMED  # noqa: PLC0415  as above
+    from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  as above
 
-    lines = data[: 2 * MAX_BYTES + MOST_NAMED].splitlines(keepends=True)
-    named = re.compile(NAMED)
-    found = split(b"".join(line for line in lines if not named.fullmatch(line)))
-    if not found.opening:
-        return split(data)
+    lines = data[: 2 * MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES].splitlines(keepends=True)
+    named = re.compile(PROVENANCE_LINE_PATTERN)
+    found = split_note(b"".join(line for line in lines if not named.fullmatch(line)))
+    if not found.opening_fence:
+        return split_note(data)
     closing = next(
         number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---"
     )
     start, end = len(lines[0]), sum(map(len, lines[:closing]))
     after = end + len(lines[closing])
-    if after - start > MAX_BYTES + MOST_NAMED:
-        return split(data)
-    return Parts(data[:start], data[start:end], data[end:after], data[after:])
+    if after - start > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES:
+        return split_note(data)
+    return NoteParts(data[:start], data[start:end], data[end:after], data[after:])
 
 
-def _joined(block: Block) -> str:
-    return "".join(chunk.lead + chunk.text for chunk in block.values())
+def _join_fields(block: FrontmatterBlock) -> str:
+    return "".join(chunk.comments_above + chunk.text for chunk in block.values())
 
 
-def _marked(text: Text, before: bytes, ledger: Ledger) -> bool:
+def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) -> bool:
     """Whether conflict markers stand in the body that base does not have; then they are recorded."""
-    known = set(marker_lines(before))
-    if not text.conflicts and all(line in known for line in marker_lines(text.data)):
+    known = set(conflict_marker_lines(before))
+    if not text.conflict_count and all(line in known for line in conflict_marker_lines(text.data)):
         return False
-    places = f"{text.conflicts} place{'' if text.conflicts == 1 else 's'}"
+    places = f"{text.conflict_count} place{'' if text.conflict_count == 1 else 's'}"
     why = (
         f"both sides changed the same lines in {places}"
-        if text.conflicts
+        if text.conflict_count
         else "it holds conflict markers already"
     )
     ledger.decisions.append(f"body: {why}; choose the lines to keep and delete the markers")
@@ -344,19 +361,19 @@ def _marked(text: Text, before: bytes, ledger: Ledger) -> bool:
     return True
 
 
-def _label(side: _Side) -> bytes:
+def _side_label(side: _RecordSide) -> bytes:
     """What a marker says of a side: when it was updated, and never whose it is."""
     known = side.updated.isascii() and side.updated.isprintable() and 0 < len(side.updated) <= 40
     return f"updated {side.updated if known else 'at an unknown time'}".encode()
 
 
-def _line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
+def _unify_line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
     """The line end of the result, and the three texts with line feeds alone; texts that mix line ends stay as they are,
     unless one side has tidied them."""
-    was, one, two = (_line_end(data) for data in texts)
+    was, one, two = (_line_end_of(data) for data in texts)
     one, two = one or two, two or one
     chosen = one if two in (one, was) else two if one == was else b"\n"
-    if chosen in (_MIXED, b"") or {was, one, two} <= {b"\n", b""}:
+    if chosen in (_MIXED_LINE_ENDS, b"") or {was, one, two} <= {b"\n", b""}:
         return b"\n", texts
     return chosen, [
         data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
@@ -364,15 +381,15 @@ def _line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
     ]
 
 
-def _line_end(data: bytes) -> bytes:
+def _line_end_of(data: bytes) -> bytes:
     """The one line end that a text uses; empty when it has none."""
     pairs, feeds, returns = data.count(b"\r\n"), data.count(b"\n"), data.count(b"\r")
     if not returns:
         return b"\n" if feeds else b""
     if pairs == feeds == returns:
         return b"\r\n"
-    return _MIXED if feeds else b"\r"
+    return _MIXED_LINE_ENDS if feeds else b"\r"
 
 
-def _three(was: T, one: T, two: T) -> T:
+def _pick_changed(was: T, one: T, two: T) -> T:
     return two if one == was else one

@@ -1,0 +1,55 @@
+"""Put failed events back into the inbox and normalize them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.notes import note as notes
+from cortex.operations.capture.normalize import INBOX_LOCK_TIMEOUT_SECONDS
+from cortex.operations.records.record_lock import record_lock
+from cortex.vault import files, layout
+from cortex.vault.locate import Vault
+
+
+class RetryResult(NamedTuple):
+    """A failed event that is pending again."""
+
+    id: str
+    path: str
+
+
+def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
+    """Move a failed event back into the inbox, without the reason that was put before it.
+
+    event: the event's id
+
+    Example: cortex retry 20261120t164512z-k3f7q2abcd
+    """
+    del caller
+    name = event.removesuffix(".md")
+    source = layout.failed_path(name)
+    with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
+        if not files.exists(vault.root, source):
+            raise NotFoundError(
+                f"there is no failed event {name}", "cortex status lists what failed"
+            )
+        held = files.read(vault.root, source)
+        envelope = notes.read(held)
+        if envelope.get("status") != "failed":
+            raise InvalidInputError(
+                f"{source} does not begin with the reason of a failure",
+                f"move it to {layout.PENDING_FOLDER} by hand",
+            )
+        target = layout.pending_path(name)
+        try:
+            files.create(vault.root, target, envelope.body)
+        except FileExistsError:
+            if files.read(vault.root, target) != envelope.body:
+                raise ConflictError(
+                    f"{target} waits already, with another text",
+                    "cortex normalize, then retry again",
+                ) from None
+        files.remove(vault.root, source)
+    return RetryResult(name, target)

@@ -1,0 +1,136 @@
+"""Put a record out of sight, or off the disk."""
+
+from __future__ import annotations
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import set_inactive_status, with_updated
+from cortex.core.notes.note import Note
+from cortex.core.text.shell_command import cortex_command
+from cortex.index.catalogue import NoteRow
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find import resolve_note
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.records import change_record
+from cortex.operations.records.change_record import RecordChange
+from cortex.operations.records.preserve_text import (
+    find_removal_event,
+    is_text_in_latest_event,
+    preserve_removed_record,
+)
+from cortex.operations.share.heal import try_heal
+from cortex.vault import files
+from cortex.vault.git import checkout, objects
+from cortex.vault.locate import Vault
+
+_MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
+
+
+def delete(
+    vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bool = False
+) -> RecordChange:
+    """Delete a record. Its file stays, with the status `deleted`; it drops out of all answers that do not ask for it.
+
+    `cortex restore ID` brings it back, `cortex show ID` still shows it. Notes that link to it are named. With --hard
+    the file itself goes, if --yes is given too. The events that it came from stay in any case.
+
+    id: the record: its id, the beginning of it, or a path
+    hard: remove the file
+    yes: remove it without asking back
+
+    Example: cortex delete use-sqlite-k3f7q2
+    Example: cortex delete use-sqlite-k3f7q2 --hard --yes
+    """
+    problems = ensure_fresh(vault, caller)
+    row, links, kept = query_index(
+        vault, caller.progress, lambda now: _load_with_backlinks(now, id)
+    )
+    if hard:
+        return _delete_file(vault, caller, row, links, kept, sure=yes)._replace(
+            problems=(*problems, *try_heal(vault, caller))
+        )
+
+    def edit(note: Note) -> Note:
+        if note.get("status").lower() == "deleted":
+            return note
+        return with_updated(
+            set_inactive_status(note, "deleted", {"deleted_at": caller.now}), caller.now
+        )
+
+    if not change_record.edit_note(vault, row.path, edit):
+        return RecordChange(
+            row.id, row.path, "unchanged", "", links=links, problems=tuple(problems)
+        )
+    back = cortex_command("restore", change_record.command_name(row.id, row.path))
+    return RecordChange(
+        row.id,
+        row.path,
+        "deleted",
+        back,
+        links=links,
+        problems=(*problems, *try_heal(vault, caller)),
+    )
+
+
+def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
+    """The record, the paths of current notes that link to it, and the latest event that keeps what it said when it was removed before."""
+    row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
+    sources = now.catalogue.rows_by_number(
+        number
+        for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)
+        if number != row.number
+    )
+    return (
+        row,
+        tuple(sorted(one.path for one in sources.values() if one.tier == 0))[:_MAX_LINKS_NAMED],
+        (find_removal_event(now.catalogue, row.id) or ("", ""))[1],
+    )
+
+
+def _delete_file(
+    vault: Vault, caller: Caller, row: NoteRow, links: tuple[str, ...], kept: str, *, sure: bool
+) -> RecordChange:
+    if busy := checkout.operation_in_progress(vault.root):
+        raise ConflictError(
+            f"git is in the middle of a {busy}", "end it first: git status says how"
+        )
+    data = files.read(vault.root, row.path)
+    in_git = objects.read_committed(vault.root, [row.path]).get(row.path)
+    note = notes.read(data, row.path)
+    comes_back = in_git == data or (
+        (in_git is None or note.get("topic") != "") and is_text_in_latest_event(vault, note)
+    )
+    if kept > max(note.provenance()[0], default=""):  # restore would take that one for the latest
+        comes_back = False
+    session = note.get("type") == "session"  # what its events say together is its text
+    keeps = not (comes_back or session or note.problems)
+    came = len(note.provenance()[0])
+    said = [f"its {came} event{'' if came == 1 else 's'}"] if came else []
+    sources = " and ".join((["git's last commit of it"] if in_git is not None else []) + said)
+    back = cortex_command("restore", change_record.command_name(row.id, row.path))
+    if in_git == data and not keeps:
+        where = "git's last commit has exactly these bytes"
+    elif keeps and sources:
+        where = f"git does not have these bytes; {back} makes it again from {sources}, with this text, which is kept as an event"
+    elif sources and (comes_back or session):
+        where = f"git does not have these bytes; {back} makes it again from {sources}, and no later edit"
+    else:
+        back, where = "", "git does not have these bytes, and no event holds its text"
+    if not sure:
+        raise InvalidInputError(
+            f"--hard removes {row.path}: {where}",
+            cortex_command(
+                "delete", change_record.command_name(row.id, row.path), "--hard", "--yes"
+            ),
+        )
+    if keeps:
+        event = preserve_removed_record(vault, caller, note)
+        where = (
+            where
+            if back
+            else f"nothing makes it again as it was; what it said stays in an event: {cortex_command('show', event)}"
+        )
+    change_record.remove_unchanged(vault, row.path, data)
+    return RecordChange(row.id, row.path, "removed", back, where, links)
