@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.index.refresh import open_index
@@ -76,6 +76,7 @@ def apply(root: Path, edit: tuple[str, ...]) -> None:
 
 
 @given(edits)
+@example([[("write", "a.md", "index")], [("write", "c.md", "zebra index")]])
 @settings(max_examples=40)
 def test_an_index_changed_note_by_note_answers_as_one_built_anew(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -108,6 +108,9 @@ class _IndexSearch:
         self.has_only_negations = bool(asked.terms) and all(piece.negated for piece in asked.terms)
         self.allowed_documents = None if allowed is None else self._document_ids(allowed)
         self.excluded_documents = self._document_ids(without) if without else set()
+        if self.excluded_queries:
+            # Not by Whoosh's AndNot: its matcher lets the first document pass where an excluded one comes before it.
+            self.excluded_documents |= set(searcher.docs_for_query(q.Or(self.excluded_queries)))
 
     def run(self, limit: int, tiers: Sequence[int]) -> tuple[list[ScoredNote], list[str]]:
         found: dict[int, ScoredNote] = {}
@@ -127,8 +130,6 @@ class _IndexSearch:
             asked = q.And(
                 [*self.phrase_queries, *([joined(self.word_queries)] if self.word_queries else [])]
             )
-            if self.excluded_queries:
-                asked = q.AndNot(asked, q.Or(self.excluded_queries))
             for score, document in self._top_documents(asked, tier, limit):
                 number = int(self.number_column[document])
                 found.setdefault(number, ScoredNote(2 * tier + loose, score, number))
