@@ -11,7 +11,7 @@ from cortex.core.notes.invalid_yaml import is_invalid_yaml
 ODD = [
     "tags:\n  [\n    alpha,\n    beta\n  ]\n", "tags: [a,\n  b\n]\n", 'title: "two\n  lines"\n', "title: 'two\n  lines'\n", "title: &here x\n", "text: |2\n    x\n",
     "text: >-\n  see: this\n", "a: 'it''s'\n", 'a: "q \\" q"\n', "a: [\"x]\", 'y}']\n", "a: # nothing\n", "a: x # see: this\n", 'links:\n  - {kind: a, to: "[[b]]"}\n',
-    "nested:\n  one: two\n  list:\n    - x\n", "url: http://x.org/y\n", "at: 10:30\n", "a: {b: c} # d\n", "link: [[Note]]\n", 'a: "x" # y\n', "a: -1\n",
+    "nested:\n  one: two\n  list:\n    - x\n", "url: http://x.org/y\n", "at: 10:30\n", "a: {b: c} # d\n", "link: [[Note]]\n", 'a: "x" # y\n', "a: -1\n", "key:\n  :@\n  }\n",
 ]  # fmt: skip
 BROKEN = [
     "desc: see: this\n", "a: {{title}}\n", "a: @x\n", "a: `x`\n", "a: *x\n", "a: !x y\n", "a:\n\tb: c\n", "a: [x\n", "a: x: \n", 'a: "x\n', "a: 'x\n",

@@ -43,7 +43,13 @@ def is_invalid_yaml(text: str) -> bool:
         for line in below
         for part in (line.removeprefix("- ").strip(), _value_after_colon(line))
     )
-    return not spans and any(_is_invalid_item(line) for line in below)
+    # A line without a key or the mark of an item goes on with the plain scalar above it, whatever it begins with.
+    begins = [
+        line
+        for number, line in enumerate(below)
+        if not number or line.startswith("- ") or _contains_key(line)
+    ]
+    return not spans and any(_is_invalid_item(line) for line in begins)
 
 
 def _is_invalid_item(line: str) -> bool:
