@@ -978,6 +978,27 @@ def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are
     assert "A second line." in a.texts()[X]
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("by", ["sync", "git pull"])
+def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, by) -> None:
+    """The copy came by a revert, as of a commit that moved the note away."""
+    a, b = two
+    remove_and_save_alike(a)
+    a.commits()
+    b.write("Ideas/back.md", (b.root / record_path(X)).read_text())
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    if by == "git pull":
+        b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    b.git("commit", "-qam", "merged", code=None)
+    sync(b.vault, b.caller())
+    b.fix()
+    b.sync()
+    held = b.texts()
+    assert "measured on two machines" in held[X]
+    assert "measured" not in held[Y]
+
+
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(
     two,
 ) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.briefing import pages
@@ -147,6 +147,7 @@ class MergeDamage(NamedTuple):
     data: bytes  # what it should say
     wrong_paths: frozenset[str]  # other paths at which it must not stand
     duplicate_paths: str = ""  # of one that stands twice: these paths
+    has_copy: bool = False  # a side had it in a second file, which is there still
 
 
 class _NoteFile(NamedTuple):
@@ -315,9 +316,7 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
                 MergeDamage(WRONG_EVENT, id_, decision.path, decision.data, decision.removed_paths)
             )
     for key, (base, ours, theirs, now) in sorted(by_id.items()):
-        if (
-            max(map(len, (base, ours, theirs))) <= 1
-        ):  # else a copy with the same id stood there before: doctor names it
+        if max(map(len, (base, ours, theirs))) <= 1:
             versions = _NoteVersions(
                 *(files[0] if files else None for files in (base, ours, theirs))
             )
@@ -339,6 +338,8 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
                         now[0].data,
                     )
                 )
+        else:
+            found += _find_lost_copies(key, (base, ours, theirs), now)
     gone = [stray for stray in found if stray.kind == LOST]
     found += [
         stray
@@ -346,6 +347,21 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
         if any(is_mixed_in(one, stray, sides.base, made) for one in gone)
     ]
     return found + _find_personal_note_damage(sides, result)
+
+
+def _find_lost_copies(
+    key: str, sides: Sequence[Sequence[_NoteFile]], now: Sequence[_NoteFile]
+) -> Iterator[MergeDamage]:
+    """Of a note that a side has in two files, which doctor names: a file that one side edited and the other deleted, if
+    what was added in it stands in no file of the note now."""
+    before, *changed = ({file.path: file.data for file in files} for files in sides)
+    here = {file.path: frozenset(file.data.splitlines()) for file in now}
+    for one, other in (changed, changed[::-1]):
+        for path in sorted(before.keys() & one.keys() - other.keys() - here.keys()):
+            added = set(one[path].splitlines()) - set(before[path].splitlines())
+            if added and not any(added <= lines for lines in here.values()):
+                id_ = key.partition("\0")[0]
+                yield MergeDamage(LOST, id_, path, one[path], frozenset(), has_copy=True)
 
 
 def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) -> bool:

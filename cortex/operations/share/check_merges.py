@@ -210,7 +210,9 @@ def _repair_damage(
         return _restore_own_text(vault.root, wrong)
     if stray.kind == WRONG_EVENT:
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
-    return (None if there else _restore_lost_note(vault.root, wrong)), None
+    if there and not stray.has_copy:
+        return None, None
+    return _restore_lost_note(vault.root, wrong), None
 
 
 def _restore_own_text(
