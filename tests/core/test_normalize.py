@@ -313,6 +313,17 @@ def test_what_a_save_supersedes_is_superseded_by_the_record_that_is_there() -> N
     )  # what is set aside is nobody's twin
 
 
+def test_a_text_saved_again_without_its_topic_is_one_record_in_one_pass_too() -> None:
+    known = ExistingRecords()
+    first = saving("text", "aaaaaaaaaa", topic="decision/store", project="shop", scope="project")
+    (change,) = changes_for_event(first, known)
+    known.register_change(change, first)
+    (again,) = changes_for_event(
+        saving("text", "cccccccccc", project="shop", record=change.type), known
+    )
+    assert isinstance(again, AddProvenance)
+
+
 def compose_of(one: Event) -> bytes:
     (change,) = changes_for_event(one, ExistingRecords())
     assert isinstance(change, CreateNote)

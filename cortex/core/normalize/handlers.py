@@ -368,6 +368,7 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
             record.created,
             key,
             record,
+            record.title,
         )
     if record.id in known.path_by_id:
         return AddProvenance(
