@@ -277,17 +277,14 @@ class Catalogue:
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
         """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
-        for held in self._db.execute(
-            f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}",
-            [_encode_text(one) if isinstance(one, str) else one for one in values],
-        ):
+        for held in self.select(f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}", values):
             yield _note_row(held)
 
     def metadata_rows(
         self, where: str = "1", values: Sequence[object] = ()
     ) -> Iterator[NoteMetadata]:
         """As `rows`, with what decides how much a note matters. About 8 µs a note."""
-        for held in self._db.execute(f"SELECT {_METADATA_COLUMNS} FROM note WHERE {where}", values):
+        for held in self.select(f"SELECT {_METADATA_COLUMNS} FROM note WHERE {where}", values):
             path, tags, pinned = (
                 os.fsdecode(held[1]),
                 tuple(held[11].split("\n")) if held[11] else (),
@@ -298,7 +295,7 @@ class Catalogue:
             )
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """The answer to an SQL query over the tables, for projections; never a user's text."""
+        """The rows of an SQL query. `query` is never a user's text; `values` may be any text."""
         return self._db.execute(
             query, [_encode_text(one) if isinstance(one, str) else one for one in values]
         )

@@ -620,3 +620,9 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
     git(vault.root, "add", "daily.md")
     heal(vault, caller)
     assert plan.read_text().index("## Done") < plan.read_text().index("call-abcdef")
+
+
+@pytest.mark.parametrize("asked", ["path:\udcffx", "branch:\udcffx", "\udcffx", "tag:\udcffx"])
+def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
+    assert recall(held, caller, asked).records == ()
+    assert recall(held, caller, asked, scope="recent").records == ()
