@@ -269,7 +269,7 @@ def _iter_sentences(text: str) -> Iterator[str]:
 
 
 def _may_claim(paragraph: str) -> bool:
-    """False where no sentence of the paragraph can pass the first look that `claim_of` takes at each: most paragraphs say nothing
+    """False where no sentence of the paragraph can pass the first look that `extract_claims` takes at each: most paragraphs say nothing
     of files and packages, and to take one apart costs five times as much as this."""
     if "/" in paragraph or _INNER_DOT_RE.search(paragraph) is not None:
         return True

@@ -85,7 +85,7 @@ def install_hooks(
     cuts: Sequence[tuple[int, int]] = (),
 ) -> EditedSettings:
     """Put in what is missing, replace ours that differ where they stand, take out ours that are not wanted any more.
-    `cuts` are those of an earlier time, when the text is still as it was left. `Invalid` where there is no room for them."""
+    `cuts` are those of an earlier time, when the text is still as it was left. `InvalidInputError` where there is no room for them."""
     now = EditedSettings(text, tuple(cuts), (), ())
     now = _remove_unwanted(now, {want.event for want in wants})
     root = jsonc.parse(now.text)

@@ -32,7 +32,7 @@ class InstallRecord(NamedTuple):
     cuts: tuple[tuple[int, int], ...]
     absent: bool  # there was no file before
     folders: tuple[str, ...]  # made for it, outermost first
-    made: tuple[str, ...] | None  # as in `Wired`; None when not known
+    made: tuple[str, ...] | None  # as in `EditedSettings`; None when not known
 
 
 class SettingsChange(NamedTuple):
@@ -52,7 +52,7 @@ class SettingsChange(NamedTuple):
 
 
 def resolve_path(path: str, inside: Sequence[str]) -> str:
-    """Where a settings file really lies. `Invalid` when a link leads it out of the folders in which it may be."""
+    """Where a settings file really lies. `InvalidInputError` when a link leads it out of the folders in which it may be."""
     real = os.path.realpath(path)
     if not any(
         os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder)
@@ -80,7 +80,7 @@ def read(real: str) -> bytes | None:
 
 
 def parse(path: str, data: bytes | None) -> jsonc.JsonNode | None:
-    """What the file says. `Invalid` names it with line and column."""
+    """What the file says. `InvalidInputError` names it with line and column."""
     try:
         return jsonc.parse((data or b"").decode(*_ENCODING))
     except InvalidInputError as error:
@@ -163,7 +163,7 @@ def plan_removal(
 
 
 def apply_change(change: SettingsChange) -> None:
-    """Do it: atomically, with the file's mode, through no link. `Conflict` when the file has changed meanwhile. What is to be
+    """Do it: atomically, with the file's mode, through no link. `ConflictError` when the file has changed meanwhile. What is to be
     remembered is on disk first: one who is killed between the two has a record of a file that is not there, which counts for nothing."""
     with lock(os.path.join(_records_folder(), "lock"), "settings"):
         held = _read_record(change.real_path)

@@ -33,7 +33,7 @@ _REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
 
 class TranscriptReader:
-    """The state of reading one transcript. Its attributes are those of `piece.Reader`."""
+    """The state of reading one transcript. Its attributes are those of `piece.ReaderProtocol`."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.branch = self.first_time = self.last_time = self.title = (

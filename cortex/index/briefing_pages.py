@@ -148,7 +148,7 @@ def compare_pages(
     root: str, wanted: dict[str, bytes], there: Iterable[str]
 ) -> list[PageDifference]:
     """What has to be written or removed so that the briefings are as `wanted`. `there` are the notes that lie in the
-    vault; what a person has put among the briefings stays. `Invalid` when the folder itself is a link."""
+    vault; what a person has put among the briefings stays. `InvalidInputError` when the folder itself is a link."""
     files.list_names(root, BRIEFINGS_FOLDER)
     found = []
     for path in sorted(

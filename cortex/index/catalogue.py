@@ -276,7 +276,7 @@ class Catalogue:
         )
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition over the columns of `Row` holds. `where` is never a user's text."""
+        """The notes for which an SQL condition over the columns of `NoteRow` holds. `where` is never a user's text."""
         for held in self.select(f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}", values):
             yield _note_row(held)
 

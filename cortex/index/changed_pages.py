@@ -1,4 +1,4 @@
-"""The lines of a few changed notes, put into the briefings that hold them: what `briefings` gives, without a look at all notes."""
+"""The lines of a few changed notes, put into the briefings that hold them: what `briefing_pages` gives, without a look at all notes."""
 
 from __future__ import annotations
 

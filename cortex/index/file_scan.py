@@ -124,7 +124,7 @@ def scan_vault(root: str, skip: ScanFilter, now_ns: int) -> Snapshot:
                     continue
                 changed_ns = status.st_ctime_ns
                 stamps[path] = (
-                    f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"  # `_stamp`; a call takes as long again
+                    f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"  # `_format_stamp`; a call takes as long again
                 )
                 if changed_ns > lately_ns and _is_racy(changed_ns, now_ns):
                     racy.append(path)

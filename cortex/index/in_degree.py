@@ -15,7 +15,7 @@ _MAX_CACHE_BYTES = 1 << 28  # bytes
 
 
 def in_degree(catalogue: Catalogue) -> dict[int, int]:
-    """As `Links.in_degree`, counted once for each state of the catalogue."""
+    """Number of notes that link to each note, by note number; counted once for each state of the catalogue."""
     path = os.path.join(catalogue.folder, _CACHE_FILE)
     stamp = file_stamp(os.path.join(catalogue.folder, FILE_NAME)).encode()
     with suppress(OSError, ValueError):  # not counted yet, or not by this program

@@ -65,7 +65,7 @@ def report_missing_targets(
 def problems_of_report(
     known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
 ) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MOST_NAMED` and one that counts the rest. `removed` says of a
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the rest. `removed` says of a
     key how its file went."""
     groups, named = known.groups, known.groups[:MAX_PROBLEMS]
     problems = [

@@ -28,7 +28,7 @@ class Declaration(NamedTuple):
     description: str
     parameters: tuple[Parameter, ...]
     examples: tuple[str, ...]
-    supplied: tuple[str, ...]  # which of `SUPPLIED` it takes
+    supplied: tuple[str, ...]  # which of `SUPPLIED_PARAMETERS` it takes
 
 
 def declaration_of(function: Callable[..., object]) -> Declaration:

@@ -65,7 +65,7 @@ class OpenFolder(NamedTuple):
 
 
 def checked_parts(path: str) -> list[str]:
-    """The components of a vault-relative path; `Invalid` when it could leave the vault or reach into `.git`."""
+    """The components of a vault-relative path; `InvalidInputError` when it could leave the vault or reach into `.git`."""
     parts = path.split("/")
     for part in parts:
         folded = (part if part.isascii() else _without_hfs_ignored(part)).casefold().rstrip(". ")
@@ -123,7 +123,7 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Put `data` in the place of a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
+    """Put `data` in the place of a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:
@@ -149,7 +149,7 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
 
 def move(root: str, source: str, target: str) -> None:
     """Move a file without ever being without it: link it into its new folder, sync that, then unlink the old name.
-    A crash between leaves both names, and moving again finishes. `Conflict` when another file has the name."""
+    A crash between leaves both names, and moving again finishes. `ConflictError` when another file has the name."""
     source_parent, source_name = _split_checked(source)
     target_parent, target_name = _split_checked(target)
     with (
@@ -403,7 +403,7 @@ def write_all(fd: int, data: bytes) -> None:
 def open_regular(
     path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False
 ) -> int:
-    """Open a file and return its descriptor. Raises `Invalid` for a link (unless `follow`), a pipe, a socket, a device or a
+    """Open a file and return its descriptor. Raises `InvalidInputError` for a link (unless `follow`), a pipe, a socket, a device or a
     folder, and never waits for the other end of a pipe. `at` is the folder that `path` is relative to."""
     try:
         fd = os.open(
@@ -432,7 +432,7 @@ def open_regular(
 
 def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
     """At most `most` bytes of a file that lies beside or around a vault (git's own files, `.cortex-project`), from its end with `end`.
-    Nothing when there is none, and when it may not be read: see `fault_of`. `follow` is for a person's own settings, which may be a link
+    Nothing when there is none, and when it may not be read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link
     to a file of theirs."""
     try:
         fd = open_regular(path, follow=follow)
@@ -464,7 +464,7 @@ def list_folder(folder: str) -> list[str]:
 
 
 def why_unreadable(path: str, *, follow: bool = False) -> str:
-    """Why `read_small` does not read what lies there; empty when it does, and when nothing does."""
+    """Why `read_bounded` does not read what lies there; empty when it does, and when nothing does."""
     try:
         fd = open_regular(path, follow=follow)
     except (FileNotFoundError, NotADirectoryError):

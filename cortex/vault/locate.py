@@ -44,7 +44,7 @@ class Vault(NamedTuple):
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards, else the nearest
-    `vault/cortex.toml` upwards, else the user's default. Raises `NotFound` when there is none."""
+    `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError` when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
             return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
@@ -92,7 +92,7 @@ def default_vault_fault() -> str:
 
 def find_personal_vault(vault: Vault) -> Vault | None:
     """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
-    and when it cannot be used; `personal_problem` says why. Raises nothing."""
+    and when it cannot be used; `personal_vault_problem` says why. Raises nothing."""
     root = _personal_root(vault)
     return (
         Vault(root, default_root=vault.default_root) if root and not _personal_fault(root) else None

@@ -15,7 +15,7 @@ from cortex.vault import files
 @contextmanager
 def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> Iterator[None]:
     """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait` seconds, then
-    raises `Conflict`; `Invalid` when something else than a file lies there. The file stays behind on purpose: deleting it would let two holders in."""
+    raises `ConflictError`; `InvalidInputError` when something else than a file lies there. The file stays behind on purpose: deleting it would let two holders in."""
     fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         if os.fstat(fd).st_uid == os.geteuid():

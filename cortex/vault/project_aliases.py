@@ -21,7 +21,7 @@ _INLINE_TABLE_RE = re.compile(r"(?:projects[ \t]*\.[ \t]*)?aliases[ \t]*=[ \t]*\
 
 
 def read_all(root: str) -> dict[str, str]:
-    """The aliases as they are written, one step each. Raises `Invalid` when the settings cannot be read."""
+    """The aliases as they are written, one step each. Raises `InvalidInputError` when the settings cannot be read."""
     table = _aliases_table(_read_settings(root)[1])
     return {old: new for old, new in table.items() if isinstance(new, str)}
 

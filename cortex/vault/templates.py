@@ -17,7 +17,7 @@ _NAME_RE = re.compile(r"(?:agent/)?[a-z][a-z.-]{0,30}")
 
 
 def read_template(name: str) -> str:
-    """The text of a template; `NotFound` when there is none of that name."""
+    """The text of a template; `NotFoundError` when there is none of that name."""
     for folder in _SEARCH_FOLDERS:
         path = os.path.join(folder, name)
         if _NAME_RE.fullmatch(name) and os.path.isfile(path):

@@ -25,7 +25,7 @@ _MACOS_FOLDERS = {
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
+    """The user's `cache_folder`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
     home = os.path.expanduser("~")
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
@@ -37,7 +37,7 @@ def user_folder(kind: str) -> str:
 
 
 def ensure_vault_folder(kind: str, root: str) -> str:
-    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `Invalid`
+    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `InvalidInputError`
     when it is not ours alone: what lies there (an index full of pickles) is trusted."""
     path = vault_folder_path(kind, root)
     os.makedirs(path, mode=0o700, exist_ok=True)
@@ -64,7 +64,7 @@ def _sha256(data: bytes) -> str:
 
 
 def check_private(path: str) -> None:
-    """Raise `Invalid` unless `path` is a real folder of this user that nobody else can write or look into."""
+    """Raise `InvalidInputError` unless `path` is a real folder of this user that nobody else can write or look into."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise InvalidInputError(

@@ -73,7 +73,7 @@ def _is_recent_deletion(root: str, path: str, now: float) -> bool:
 
 
 def _is_unfinished(root: str, path: str, now: float) -> bool:
-    """Whether somebody seems to be writing the file. `Invalid` when it has to be mended before it is committed."""
+    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended before it is committed."""
     status = os.lstat(os.path.join(root, path))
     if _is_recent(status, now):
         return True
@@ -86,7 +86,7 @@ def _is_unfinished(root: str, path: str, now: float) -> bool:
 
 
 def check_complete(path: str, data: bytes) -> None:
-    """Raise `Invalid` unless a note reads as if somebody had finished writing it. Markers that git left in its text
+    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers that git left in its text
     are looked for where commits are made."""
     if len(data) == _MAX_READ_BYTES:
         data = data[: data.rfind(b"\n") + 1]

@@ -65,7 +65,7 @@ class FileWatcher:
         threading.excepthook = self._on_thread_error
 
     def start(self) -> None:
-        """Begin to watch; raises `Blind` where that does not work."""
+        """Begin to watch; raises `EventsUnavailable` where that does not work."""
         if kind := event_support.remote_file_system(self.root):
             raise EventsUnavailable(
                 f"a file system of the kind {kind} does not tell what others change"
@@ -81,7 +81,7 @@ class FileWatcher:
         self.update_watches()
 
     def update_watches(self) -> None:
-        """Watch the folders there are now, and those no more that went away. Raises `Blind` when watches run out."""
+        """Watch the folders there are now, and those no more that went away. Raises `EventsUnavailable` when watches run out."""
         if self._stale:
             self.stop()
             self._stale = False

@@ -41,7 +41,7 @@ class WatcherLock(NamedTuple):
 
 
 def acquire(vault: Vault, now: str) -> WatcherLock:
-    """Become the watcher of the vault; `Conflict` names the one there is."""
+    """Become the watcher of the vault; `ConflictError` names the one there is."""
     path = os.path.join(vault.state_folder(), _FILE_NAME)
     fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + _WAIT_SECONDS

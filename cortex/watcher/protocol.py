@@ -87,7 +87,7 @@ def exchange(
     root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
 ) -> list[bytes] | None:
     """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
-    does not answer whole within `whole_answer`. `Invalid` when the folder of its socket is not ours alone."""
+    does not answer whole within `whole_answer`. `InvalidInputError` when the folder of its socket is not ours alone."""
     try:
         import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
     except ImportError:  # another Python

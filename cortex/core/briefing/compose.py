@@ -149,7 +149,7 @@ def compose_within_characters(
 def compose_briefing(
     parts: Sequence[BriefingPart], head: BriefingHead, budget: int
 ) -> FittedBriefing:
-    """The briefing of these parts; empty when they hold nothing. `Invalid` for a budget out of bounds."""
+    """The briefing of these parts; empty when they hold nothing. `InvalidInputError` for a budget out of bounds."""
     if not MIN_BUDGET_TOKENS <= budget <= MAX_BUDGET_TOKENS:
         raise InvalidInputError(
             f"a budget of {budget} tokens cannot be kept",

@@ -37,7 +37,7 @@ _OTHER_LABEL_RE = re.compile(
     r"(?:\*\*|__|#{1,6}\s{1,4})[^*_#\n]{1,60}?(?:[.:](?:\*\*|__)?|(?:\*\*|__)[.:]?)\s{1,4}"
 )
 _HEADING_RE = re.compile(r" {0,3}#{1,6}\s")
-_LABEL_WORDS = ("what", "why", "because", "reason", "rationale")  # of `_LABEL`
+_LABEL_WORDS = ("what", "why", "because", "reason", "rationale")  # of `_LABEL_RE`
 # What can stand behind it: a mark, or the end of the line, since a heading gets its colon later.
 _LABEL_END_RE = re.compile(
     r"[.:*_#]|[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\Z)"
@@ -102,7 +102,7 @@ def body_excerpt(title: str, body: str) -> str:
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
-    room = 4 * (WHAT_CHARACTERS + WHY_CHARACTERS)  # characters that `harmless` looks at
+    room = 4 * (WHAT_CHARACTERS + WHY_CHARACTERS)  # characters that `sanitize_line` looks at
     last = _last_label_line(body)
     # What stands behind the last label counts only until there is enough of it, and then no more is read.
     for line, paragraph in _iter_paragraphs(body):

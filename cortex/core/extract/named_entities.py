@@ -102,7 +102,7 @@ class Entity(NamedTuple):
 
 def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tuple[Entity, ...]:
     """What a note's text, which begins on line `first_line` of its file, mentions: each thing once, in order; at most
-    `MOST`."""
+    `MAX_ENTITIES`."""
     text = body[:_MAX_TEXT_CHARS]
     prose, code = _split_prose_and_code(text)
     spans: dict[str, None] = {}

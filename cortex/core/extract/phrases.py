@@ -16,7 +16,7 @@ HEDGED_CONFIDENCE = (
     0.3  # of what is asked, wished, denied or told of others; seed 002's for "decided to read"
 )
 LIST_ITEM_CONFIDENCE = 0.75  # of an item below a heading such as `Key decisions`
-PARAGRAPH_CONFIDENCE = 0.7  # of the paragraph below a heading such as `Decision`
+PARAGRAPH_CONFIDENCE = 0.7  # of the paragraph below a heading such as `DecisionItem`
 
 # type and confidence -> the words before a colon or a dash.
 _MARKER_TABLE = {

@@ -117,7 +117,7 @@ _PERCENT_ESCAPES_RE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def may_have_markup(text: str) -> bool:
-    """Whether `text` can hold anything that `Inline` reports: a cheap look before the careful one."""
+    """Whether `text` can hold anything that `InlineParser` reports: a cheap look before the careful one."""
     return "[" in text or "#" in text or "<" in text or "^" in text or "::" in text
 
 

@@ -14,7 +14,7 @@ _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):
-    """A line of the file, its number, and its text with the matches between `MARK` and `UNMARK`."""
+    """A line of the file, its number, and its text with the matches between `MATCH_START` and `MATCH_END`."""
 
     line: int
     text: str

@@ -652,7 +652,7 @@ def _merge_versions(
 
 def _choose_path(id_: str, base: _NoteFile | None, ours: _NoteFile, theirs: _NoteFile) -> str:
     """Where a note lies that both sides have: where the side that moved it put it. Where both moved it, or added it in two
-    places, see `standing_path`."""
+    places, see `preferred_path`."""
     if ours.path == theirs.path:
         return ours.path
     if base and base.path in (ours.path, theirs.path):

@@ -381,7 +381,7 @@ def _merge_both_changed(of: _FieldVersions, newer: str, older: str, ledger: Merg
     ):
         kept = (
             newer if one.text == "done" else older
-        )  # a session that was held stays held: see `normalize.amend`
+        )  # a session that was held stays held: see `normalize.amend_note`
     lost = older if kept == newer else newer
     time = ledger.precedence.newer_time if kept == newer else ledger.precedence.older_time
     ledger.log_choice(

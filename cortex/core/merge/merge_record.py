@@ -78,7 +78,7 @@ def merge_record(
 ) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
     took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
-    `Invalid` for what is no text with lines."""
+    `InvalidInputError` for what is no text with lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:

@@ -142,7 +142,7 @@ def event_path(id_: str) -> str:
 
 
 def validate(event: Event) -> None:
-    """Raise `Invalid` when the event may not be written."""
+    """Raise `InvalidInputError` when the event may not be written."""
     if event.type not in EVENT_TYPES:
         raise InvalidInputError(
             f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}"

@@ -81,7 +81,7 @@ def default_scope(project: str) -> str:
 
 
 def parse_confidence(text: str) -> str:
-    """A confidence as it is kept; empty for none. `Invalid` when it is no number from 0 to 1."""
+    """A confidence as it is kept; empty for none. `InvalidInputError` when it is no number from 0 to 1."""
     try:
         value = float(text) if text else 0.0
     except ValueError:
@@ -95,7 +95,7 @@ def parse_confidence(text: str) -> str:
 
 
 def parse_priority(text: str) -> str:
-    """A priority as it is kept; empty for none. `Invalid` when it is no whole number from 1 to 10."""
+    """A priority as it is kept; empty for none. `InvalidInputError` when it is no whole number from 1 to 10."""
     if text and not (
         text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
     ):

@@ -49,9 +49,9 @@ _MAX_TARGET_CHARS = 400  # characters of a target
 
 class Edge(NamedTuple):
     """A way from a note to another. `key` is the last part of the target's path as names are compared, by which it is
-    looked up; which note is meant, `Bearers` decides."""
+    looked up; which note is meant, `NameResolver` decides."""
 
-    kind: str  # of `KINDS` or an inverse of one, a kind that a person invented, or `LINK`
+    kind: str  # of `KINDS` or an inverse of one, a kind that a person invented, or `LINK_KIND`
     target: str  # as the note has it, without brackets, anchor and alias; with its `.md` only where it is a markdown link's
     key: str
     line: int  # of the file; 0 when it cannot be told

@@ -151,7 +151,7 @@ def excerpt(text: str, limit: int) -> str:
 
 
 def compose_summary(parts: dict[str, str]) -> str:
-    """A summary in markdown from its parts (the keys of `PARTS`); empty parts are left out."""
+    """A summary in markdown from its parts (the keys of `SUMMARY_PARTS`); empty parts are left out."""
     texts = {
         **parts,
         "files": "\n".join(

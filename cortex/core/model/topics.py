@@ -50,7 +50,7 @@ _TOPIC_HINT = "a topic looks like decision/storage or bug/login-loop"
 
 
 def normalize_topic(topic: str) -> str:
-    """The topic as it is kept and compared: lower case, blanks as `-`. `Invalid` when it can be none."""
+    """The topic as it is kept and compared: lower case, blanks as `-`. `InvalidInputError` when it can be none."""
     key = one_line(unicodedata.normalize("NFC", topic)).replace(" ", "-").lower()
     shown = f"{key[:40]}…" if len(key) > 40 else key
     if not key:

@@ -69,7 +69,7 @@ _SENTENCE_END_RE = re.compile(r"[.!?](?=\s)")
 
 
 def parse_event(data: bytes, where: str) -> Event:
-    """The event in a file of the inbox, whose stem must be its id. Raises `Invalid` with the reason it can't be used."""
+    """The event in a file of the inbox, whose stem must be its id. Raises `InvalidInputError` with the reason it can't be used."""
     note = notes.read_strict(data, where)
     id_ = where.rpartition("/")[2].removesuffix(".md")
     if not note.opening_fence:
@@ -131,7 +131,7 @@ def changes_for_event(
 
 
 def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded) -> bytes:
-    """The bytes of an existing note after a change. `Invalid` when a person's edit left it unreadable."""
+    """The bytes of an existing note after a change. `InvalidInputError` when a person's edit left it unreadable."""
     note = notes.read_strict(data, change.path)
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:

@@ -53,8 +53,8 @@ class UpsertResult(NamedTuple):
 def upsert_record(
     data: bytes, change: UpsertTopic, said: ReadRecords, *, instead: bool = False
 ) -> UpsertResult:
-    """A topic's record after one more event. `Invalid` when a person's edit left it unreadable. `instead` when it is to hold
-    `instead` of all that holds in its place (see `replaced`)."""
+    """A topic's record after one more event. `InvalidInputError` when a person's edit left it unreadable. `instead` when it is to hold
+    `instead` of all that holds in its place (see `has_current_replacement`)."""
     note = notes.read_strict(data, change.path)
     before, _ = note.provenance()
     event = change.event

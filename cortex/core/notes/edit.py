@@ -72,7 +72,7 @@ def with_updated(note: Note, now: str) -> Note:
 
 
 def list_relations(note: Note) -> list[dict[str, str]]:
-    """The relations as they stand. `Invalid` where a hand has written them in a form that an edit would lose."""
+    """The relations as they stand. `InvalidInputError` where a hand has written them in a form that an edit would lose."""
     held = note.fields.get("relations")
     found: list[dict[str, str]] = []
     for one in held if isinstance(held, list) else [] if held is None else [held]:

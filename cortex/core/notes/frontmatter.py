@@ -55,7 +55,7 @@ _HANDLER = _FrontmatterHandler()
 
 def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     """The fields of a frontmatter block (without its fences) and the complaints about it as (line, message).
-    Raises `Unreadable` when nothing can be had from it."""
+    Raises `FrontmatterError` when nothing can be had from it."""
     problems: list[tuple[int, str]] = []
     if hashed := _HASH_TAGS_RE.search(block):
         line = block.count("\n", 0, hashed.start()) + 1

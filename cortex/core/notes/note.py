@@ -118,7 +118,7 @@ def write(note: Note) -> bytes:
 
 
 def read_strict(data: bytes, where: str) -> Note:
-    """A note that is about to be used or edited by its fields: raises `Invalid` with its first problem."""
+    """A note that is about to be used or edited by its fields: raises `InvalidInputError` with its first problem."""
     note = read(data, where)
     if note.problems:
         problem = note.problems[0]

@@ -48,7 +48,7 @@ class Query(NamedTuple):
 
 
 def parse(text: str, now: str) -> Query:
-    """Read a query; `now` (ISO, with zone) is what `7d` counts back from. Raises `Invalid` for a date that is none
+    """Read a query; `now` (ISO, with zone) is what `7d` counts back from. Raises `InvalidInputError` for a date that is none
     and for a query in which there is nothing to look for. Unknown `key:value` pairs are words like others."""
     pieces: list[QueryTerm] = []
     filters: list[QueryFilter] = []

@@ -20,7 +20,7 @@ PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = (
     1.0,
     0.35,
     0.8,
-)  # weights by where a word stands; `ASKING` is of words that ask for anything: they count beside others only
+)  # weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count beside others only
 NAME_WEIGHT = 1.5  # of a file name or an identifier, beside where it stands
 _MAX_ERROR_LINES = 5  # lines with the message of an error that weigh like prose
 _MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = (

@@ -44,7 +44,7 @@ TokenSet = frozenset[str]
 
 def token_set(text: str) -> TokenSet:
     """The words that a text is compared by: of three letters and more, case aside, without English stop words, at most
-    `MOST_TOKENS`. Of scripts without blanks, pairs of characters."""
+    `MAX_TOKENS`. Of scripts without blanks, pairs of characters."""
     lowered = text.casefold()
     words = dict.fromkeys(
         _ASCII_WORD_RE.findall(lowered) if lowered.isascii() else _iter_words(lowered)

@@ -1,6 +1,6 @@
 """Secrets in a text become `[REDACTED:kind]` before the text is written anywhere.
 
-The shapes are those the vendors publish (`shapes`). A shape that cannot be told from prose (a password, 40 base64
+The shapes are those the vendors publish (`secret_patterns`). A shape that cannot be told from prose (a password, 40 base64
 characters) is taken only with its name beside it. Where a doubt remains, more is hidden rather than less.
 
 Two rules make the cost linear and a second pass a no-op:

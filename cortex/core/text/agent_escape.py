@@ -1,6 +1,6 @@
 """Text for agents: a note's text can neither open nor close a frame of an agent host or a model's chat format.
 
-Everything that Cortex hands to an agent goes through `neutral`. It changes one sign of what looks like framing (`<` to
+Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one sign of what looks like framing (`<` to
 `&lt;`, `[` to `&#91;`) or quotes a line that looks like a speaker's turn, and leaves all else as it is. `re` is loaded only for a
 text that may hold a frame; a hook is on this path.
 """

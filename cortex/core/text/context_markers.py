@@ -40,7 +40,7 @@ def wrap(kind: str, text: str) -> str:
 
 def strip_injected(text: str) -> str:
     """The text without the blocks that Cortex put there, each with its marks, and without lines that were copied out of one. A
-    block that was cut off counts to the end of the text when its mark is the one that `framed` writes; a mark that somebody
+    block that was cut off counts to the end of the text when its mark is the one that `wrap` writes; a mark that somebody
     merely mentions stays. Linear."""
     if "ortex-" in text or "ORTEX-" in text:
         text = _strip_blocks(text, _TAG_PATTERN, (_NOTE_ATTRIBUTE,))

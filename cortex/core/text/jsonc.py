@@ -51,7 +51,7 @@ class Splice(NamedTuple):
 
 
 def parse(text: str) -> JsonNode | None:
-    """The one value of a text; None where there are only blanks and comments. `Invalid` names line and column."""
+    """The one value of a text; None where there are only blanks and comments. `InvalidInputError` names line and column."""
     at = _skip_blanks_and_comments(text, len(BOM) if text.startswith(BOM) else 0)
     if at == len(text):
         return None
@@ -128,7 +128,7 @@ def splice_to_replace(text: str, node: JsonNode, value: object) -> Splice:
 
 
 def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice]:
-    """Take one entry out, with the comma that is then one too many: what `appended` has put there goes without a trace,
+    """Take one entry out, with the comma that is then one too many: what `splices_to_append` has put there goes without a trace,
     but for an entry that was the only one, whose container is left with nothing inside."""
     entry = container.entries[index]
     end, first = entry.value.end, container.start + 1

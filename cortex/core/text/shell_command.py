@@ -30,7 +30,7 @@ def shell_quote(word: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Whether `visible` would show another text: format and control characters, and the selectors of the tag plane."""
+    """Whether `escape` would show another text: format and control characters, and the selectors of the tag plane."""
     return not char.isprintable() or "\U000e0000" <= char <= "\U000e0fff"
 
 

@@ -79,7 +79,7 @@ def fold_accents(text: str) -> str:
 
 
 def split_chunks(text: str) -> list[str]:
-    """The runs of the text that `analyse` takes one at a time: words with their inner joints, as written."""
+    """The runs of the text that `tokenize_chunk` takes one at a time: words with their inner joints, as written."""
     if text.isascii():
         return _ASCII_CHUNK_RE.findall(text)
     return re.findall(_CHUNK_PATTERN, normalize("NFC", text))

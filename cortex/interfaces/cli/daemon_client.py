@@ -67,7 +67,7 @@ def send_command(
     root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _COMMAND_SECONDS
 ) -> CommandReply | None:
     """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
-    time or not whole, or it is of another version. `Invalid` when its folder is not ours alone.
+    time or not whole, or it is of another version. `InvalidInputError` when its folder is not ours alone.
 
     The asker's own default vault goes with the question: the watcher may run in another environment."""
     try:

@@ -20,7 +20,7 @@ _WHITESPACE = " \t\n\r"
 
 
 def read_bounded(fd: int, seconds: float) -> bytes:
-    """All that comes, at most `MOST` bytes, within so many seconds. Raises nothing."""
+    """All that comes, at most `MAX_BYTES` bytes, within so many seconds. Raises nothing."""
     deadline = time.monotonic() + seconds
     parts: list[bytes] = []
     size = 0

@@ -165,7 +165,7 @@ def _parse_arguments(words: list[str]) -> tuple[str, str]:
 
 
 def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
-    """Raise `_Overtime` then, and a moment later end the process however things are."""
+    """Raise `_HookTimeout` then, and a moment later end the process however things are."""
     try:
         import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415  what `signal` is made of: its enumerations cost a millisecond
     except ImportError:  # another Python

@@ -29,7 +29,7 @@ def ask_model(
 
     It runs without a shell, in a process group of its own that is ended with it, and with CORTEX_HOOK set, so that no hook
     of an agent that it starts captures anything. A command that fails, takes longer than `patience`, answers more than
-    `MOST_ANSWERED` bytes or no JSON array is a `CortexError`; nothing is lost then, and it can be asked again.
+    `MAX_ANSWER_BYTES` bytes or no JSON array is a `CortexError`; nothing is lost then, and it can be asked again.
     """
     try:
         words = shlex.split(command)

@@ -101,7 +101,7 @@ def new_event_id(caller: Caller) -> str:
 
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
-    """The acknowledgement of an earlier attempt under this id; `Conflict` when it captured something else."""
+    """The acknowledgement of an earlier attempt under this id; `ConflictError` when it captured something else."""
     for path in (
         layout.pending_path(event.id),
         events.event_path(event.id),

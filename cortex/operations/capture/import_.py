@@ -520,7 +520,7 @@ def _split_text(text: str) -> Iterator[str]:
 
 
 def _parse_since(since: str, now: str) -> str:
-    """The moment that `since` names, empty for none. `Invalid` when it names none."""
+    """The moment that `since` names, empty for none. `InvalidInputError` when it names none."""
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415
 
     if not since:

@@ -308,7 +308,7 @@ def _raw_content(data: bytes) -> bytes:
 
 
 def _check_readable(data: bytes, path: str) -> None:
-    """Raise `Invalid` when a note would be no note any more: whoever wrote it so would refuse it from then on."""
+    """Raise `InvalidInputError` when a note would be no note any more: whoever wrote it so would refuse it from then on."""
     note = notes.read(data, path)
     if note.problems or not note.opening_fence:
         why = note.problems[0].message if note.problems else "it would have no frontmatter"

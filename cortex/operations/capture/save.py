@@ -135,7 +135,7 @@ def save(
 
 
 def _validated_event(event: Event) -> Event:
-    """The event, made whole; `Invalid` when it cannot be saved."""
+    """The event, made whole; `InvalidInputError` when it cannot be saved."""
     if not event.title:
         raise InvalidInputError(
             "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'

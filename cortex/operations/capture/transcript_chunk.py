@@ -11,9 +11,7 @@ from cortex.vault.state.session_state import SessionCursor, TextFingerprint, tex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_READ_BYTES = (
-    512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `gather`
-)
+MAX_READ_BYTES = 512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `drain_spool`
 _MAX_RECENT_TEXTS = 40  # texts that are known again when a payload tells them late
 
 
@@ -51,7 +49,7 @@ def next_chunk(
     longest: int = 0,
 ) -> TranscriptChunk:
     """The next part. `others` gives the time up to which lines of another session, by its name, were captured as that one's.
-    `afresh`: the message belongs to another turn than what was captured last. A line of more than `MOST_READ` bytes is left where
+    `afresh`: the message belongs to another turn than what was captured last. A line of more than `MAX_READ_BYTES` bytes is left where
     it is, or read up to `longest` bytes where that is given."""
     new, letters, skipped = TurnSummary(), "", 0
     has_transcript = is_readable_transcript(known.host, source.path)
@@ -155,7 +153,7 @@ def _lines_of_session(
 
 
 def _line_time(line: bytes) -> str:
-    """The time of a line, as `piece.time_of`; empty when it has none."""
+    """The time of a transcript line in our form (`normalize_timestamp`); empty if it has none."""
     from cortex.hosts.transcript_item import normalize_timestamp  # noqa: PLC0415  only of lines of another session
     from cortex.hosts.transcript_reader import parse_json_object  # noqa: PLC0415
 

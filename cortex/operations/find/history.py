@@ -31,7 +31,7 @@ _MAX_EVENTS_SEARCHED = (
 )
 _MAX_ORDINAL = 40  # records of one meeting that are tried after the first
 _MAX_TURNS_REREAD = 2000  # events of sessions, about a millisecond each
-_MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it, as in `naming`
+_MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it, as in `resolve_note`
 _EVENT_ID_PREFIX_RE = re.compile(r"\d{8}t[0-9a-z-]*")
 _HASHED_ID_RE = re.compile(r".*-[a-z2-7]{6}")
 

@@ -17,7 +17,7 @@ from cortex.vault.state import access_log
 # Of more records than these only some are ranked: half of them the last changed, half those from which time takes nothing,
 # and those that were used last. About 20 µs a record.
 MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
-_IS_ENDURING_SQL = f"(pinned = 1 OR type IN {tuple(sorted(importance.NON_DECAYING_TYPES))})"  # SQL, as `importance.endures`
+_IS_ENDURING_SQL = f"(pinned = 1 OR type IN {tuple(sorted(importance.NON_DECAYING_TYPES))})"  # SQL, as `importance.is_non_decaying`
 _date_of = attrgetter("date")
 
 
@@ -52,7 +52,7 @@ def signals_where(
     *,
     branch: str = "",
 ) -> dict[int, Signals]:
-    """The signals of the notes for which an SQL condition over `Standing` holds, by number. `branch` is the one that counts as
+    """The signals of the notes for which an SQL condition over `NoteMetadata` holds, by number. `branch` is the one that counts as
     current. `where` is never a user's text."""
     return signals_of_notes(vault, now, now.catalogue.metadata_rows(where, values), branch)
 

@@ -10,7 +10,7 @@ _MAX_SUGGESTIONS = 3  # ids that look like one that there is not
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
-    """The note that `name` means. `NotFound` offers the closest ids, `Conflict` names those it may mean."""
+    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` names those it may mean."""
     rows = find_all(catalogue, name)
     if not rows:
         short = (

@@ -22,7 +22,7 @@ from cortex.vault.state import access_log
 
 MAX_HITS = 1000
 WHOSE_CHOICES = ("project", "personal", "both")
-_ENOUGH_FULL_MATCHES = 5  # notes with all words; from so many on the index looks for none with some of them (`index.TOO_FEW`, whose import costs)
+_ENOUGH_FULL_MATCHES = 5  # notes with all words; from so many on the index looks for none with some of them (`index.MIN_ALL_WORDS_HITS`, whose import costs)
 _IS_DROPPED_SQL = f"status IN ({','.join('?' * len(HIDDEN_STATUSES))})"
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 

@@ -29,7 +29,7 @@ class ShownNote(NamedTuple):
     status: str
     text: str
     problems: tuple[Problem, ...]
-    cut: bool  # the file is longer than `MAX_SHOWN`
+    cut: bool  # the file is longer than `MAX_SHOWN_BYTES`
     vault: str = "project"  # or personal: whose vault it lies in
     file: str = ""  # the note's absolute path
 

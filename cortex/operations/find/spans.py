@@ -22,6 +22,6 @@ def parse_since(text: str, now: str) -> int:
 
 
 def check_number(number: int, most: int, example: str) -> None:
-    """Raise `Invalid` where somebody asks for no notes, or for more than a verb shows."""
+    """Raise `InvalidInputError` where somebody asks for no notes, or for more than a verb shows."""
     if not 1 <= number <= most:
         raise InvalidInputError(f"-n {number} is not between 1 and {most}", example)

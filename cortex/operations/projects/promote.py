@@ -210,7 +210,7 @@ def _plan_copy(
 
 
 def _check_same_text(own: Vault, path: str, id_: str, copy: Note) -> None:
-    """`Conflict` unless the note there is the same one with the same text."""
+    """`ConflictError` unless the note there is the same one with the same text."""
     held = notes.read(files.read(own.root, path), path)
     if held.get("id") != id_:
         raise ConflictError(
@@ -257,7 +257,7 @@ def _personal_copy(held: Note, vault: Vault) -> Note:
 
 
 def _archive_original(copied: Note, now: str, held: Note) -> Note:
-    """The project's record after its knowledge has moved. `Conflict` when it is no longer the one that was copied."""
+    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the one that was copied."""
     if held.get("promoted_to") and held.get("status").lower() == "archived":
         return held
     if notes.write(held) != notes.write(copied):

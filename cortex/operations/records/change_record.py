@@ -78,7 +78,7 @@ def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
 
 
 def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
-    """Remove a file that holds `expected`. `Conflict` when somebody changed it meanwhile."""
+    """Remove a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
     with record_lock(vault):
         _remove_locked(vault, path, expected)
 

@@ -413,7 +413,7 @@ def _set_aside_error(one: NoteMetadata) -> ConflictError:
 
 
 def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
-    """`Conflict` when the record that others are to be merged into does not hold itself: no save makes it current."""
+    """`ConflictError` when the record that others are to be merged into does not hold itself: no save makes it current."""
     for row in now.catalogue.rows("id = ? AND tier = 1 AND status = 'superseded'", (id_,)):
         raise ConflictError(
             f"{id_} is superseded itself",

@@ -183,7 +183,7 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
 def refuse_supersedes_cycle(
     links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
 ) -> None:
-    """Raise `Conflict` when the older one has superseded the newer one, through however many."""
+    """Raise `ConflictError` when the older one has superseded the newer one, through however many."""
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:

@@ -135,7 +135,7 @@ def _parse_request(
     remove_tags: str = "",
     body: str = "",
 ) -> _UpdateRequest:
-    """The options of an update, each as it is kept. `Invalid` when one cannot be."""
+    """The options of an update, each as it is kept. `InvalidInputError` when one cannot be."""
     texts = {
         key: one_line(sanitize_text(value).translate(_CONTROL_CHARS_TO_SPACE))
         if key in _TEXT_FIELDS
@@ -258,7 +258,7 @@ def _value_for_absent(key: str) -> str:
 
 
 def _validate_request(asked: _UpdateRequest) -> _UpdateRequest:
-    """What is asked, in the form in which it is kept. `Invalid` when it cannot be."""
+    """What is asked, in the form in which it is kept. `InvalidInputError` when it cannot be."""
     if asked.status in _COMMANDS_FOR_OTHER_STATUSES:
         raise InvalidInputError(
             f"no update makes a record {asked.status}", _COMMANDS_FOR_OTHER_STATUSES[asked.status]

@@ -1,6 +1,6 @@
 """What a session starts with: the briefing of a project and branch, within a budget, from the cache when nothing has changed.
 
-A hook calls `text_for_hook`, which imports next to nothing while the kept briefing holds.
+A hook calls `briefing_for_hook`, which imports next to nothing while the kept briefing holds.
 """
 
 from __future__ import annotations

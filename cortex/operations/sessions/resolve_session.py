@@ -38,7 +38,7 @@ def find_only_live_session(
 
 
 def find_session(catalogue: Catalogue, name: str) -> NoteRow:
-    """The session with this name, id, or path, or whose name or id alone begins so. `NotFound` offers the closest."""
+    """The session with this name, id, or path, or whose name or id alone begins so. `NotFoundError` offers the closest."""
     held = [
         (str(session_), str(id_), int(number))
         for session_, id_, number in catalogue.select(

@@ -36,8 +36,8 @@ _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
 def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
-    """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `Conflict` for a file in the way
-    that Cortex did not write, `Invalid` for markers that do not match."""
+    """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `ConflictError` for a file in the way
+    that Cortex did not write, `InvalidInputError` for markers that do not match."""
     if way not in TARGETS:
         raise InvalidInputError(
             f"there is no way {way!r} into which a briefing goes",
@@ -62,7 +62,7 @@ def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[s
 
 
 def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
-    """Take away what `deliver` put there, and the folders that are empty then; answers what changed."""
+    """Take away what `write_briefing_files` put there, and the folders that are empty then; answers what changed."""
     root = project_root(vault, cwd)
     changed = []
     for path in (BRIEFING_FILE, MEMORY_FILE):
@@ -85,7 +85,7 @@ def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
 
 
 def project_root(vault: Vault, cwd: str) -> str:
-    """The folder of the project around `cwd`. `Invalid` where that is the vault itself: its notes are read by no host."""
+    """The folder of the project around `cwd`. `InvalidInputError` where that is the vault itself: its notes are read by no host."""
     git = checkout.find_repository(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
@@ -143,7 +143,7 @@ def remove_block(held: bytes) -> bytes | None:
 
 
 def _find_block(held: bytes) -> tuple[int, int] | None:
-    """Where the block begins and ends, its last line end included; marks in fences are an example of one. `Invalid` for a file
+    """Where the block begins and ends, its last line end included; marks in fences are an example of one. `InvalidInputError` for a file
     whose marks do not match, with the line."""
     if held.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in held:
         raise InvalidInputError(f"{AGENTS_FILE} is not UTF-8", "save it as UTF-8")
@@ -225,7 +225,7 @@ def _write_rule_file(root: str, path: str, text: str) -> bool:
 
 
 def _read_file(root: str, path: str) -> bytes | None:
-    """The bytes of a file of the project; None when there is none. `Invalid` for a link, or anything else that is no file."""
+    """The bytes of a file of the project; None when there is none. `InvalidInputError` for a link, or anything else that is no file."""
     try:
         held = files.read(root, path, _MAX_BYTES + 1)
     except NotFoundError:

@@ -3,7 +3,7 @@
 Where a clone has no merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet), git merges the texts of
 two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
 that somebody has picked, rebased or applied from one that is known here, is compared with what its sides say of each note
-(`conflicts.strays`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
+(`conflicts.find_damage`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
 found in another note, or where git took it for renamed, so that nobody was asked. Not seen: what `git stash pop` mixes
 where there are no drivers, since no commit tells of it.
 """

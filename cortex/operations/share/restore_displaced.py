@@ -43,7 +43,7 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
 
 
 def problems(root: str) -> list[Problem]:
-    """What `bring_back` has still to do, for doctor."""
+    """What `restore_displaced` has still to do, for doctor."""
     return [
         Problem(
             os.path.join(".git", displaced.DISPLACED_FOLDER, one.name),

@@ -17,7 +17,7 @@ _MAX_BYTES = 10_000  # bytes of it
 
 
 def briefings_are_stale(vault: Vault) -> bool:
-    """Whether index or HEAD are others than those that `remember` was told last; also after `forget`."""
+    """Whether index or HEAD are others than those that `mark_briefings_built` was told last; also after `forget`."""
     now = git_stamp(vault)
     return (
         store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)

@@ -162,7 +162,7 @@ def find_blocker(root: str) -> tuple[str, str]:
 
 def commit(root: str, paths: Sequence[str], message: str) -> str:
     """Commit exactly these paths as they stand in the work tree; the new commit's id, empty when nothing differed. What
-    must not be committed is left out (see `keep`). `Conflict` when the gate is closed or another git never ends."""
+    must not be committed is left out (see `keep`). `ConflictError` when the gate is closed or another git never ends."""
     wanted = [UncommittedChange(path, "") for path in paths]
     if not all(
         files.exists(root, path) for path in paths
@@ -195,7 +195,7 @@ def commit_during_rebase(root: str) -> CommitResult:
 
 @contextmanager
 def repository_lock(root: str) -> Iterator[None]:
-    """Be the one Cortex that commits to this repository; its linked worktrees are part of it. Waits, then `Conflict`."""
+    """Be the one Cortex that commits to this repository; its linked worktrees are part of it. Waits, then `ConflictError`."""
     place = checkout.find_repository(root)
     if place is None:
         raise ConflictError(*find_blocker(root))
@@ -204,7 +204,7 @@ def repository_lock(root: str) -> Iterator[None]:
 
 
 def retry_while_locked(root: str, attempt: Callable[[], git_cli.GitResult]) -> git_cli.GitResult:
-    """What git answered, asked again while another git holds a lock; `Conflict` when that does not end, and at once when a crash
+    """What git answered, asked again while another git holds a lock; `ConflictError` when that does not end, and at once when a crash
     has left the lock. No lock is ever deleted here: its owner may be alive."""
     deadline = time.monotonic() + LOCK_WAIT_SECONDS
     pause = 0.02

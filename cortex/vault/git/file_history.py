@@ -183,7 +183,7 @@ def _run_log(top: str, arguments: Sequence[str]) -> list[FileCommit]:
 
 
 def _iter_raw_output(top: str, words: Sequence[str]) -> Iterator[FileCommit | FileChange]:
-    """What git says in `_SHAPE`: each commit, and each change behind its commit."""
+    """What git says in `_RAW_FORMAT_FLAGS`: each commit, and each change behind its commit."""
     from cortex.vault.git import git_cli  # noqa: PLC0415  as above
 
     ran = git_cli.run_unchecked(top, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC0"})

@@ -225,7 +225,7 @@ def list_ignored(root: str) -> frozenset[str]:
 
 
 def check_ref_name(name: str) -> str:
-    """The name of a branch or remote, when it is one: never an option, never an expression. `Invalid` otherwise."""
+    """The name of a branch or remote, when it is one: never an option, never an expression. `InvalidInputError` otherwise."""
     if not name or _INVALID_REF_RE.search(name):
         raise InvalidInputError(
             f"{name!r} is no name of a branch or remote",
@@ -235,7 +235,7 @@ def check_ref_name(name: str) -> str:
 
 
 def resolve_commit(directory: str, revision: str) -> str:
-    """The full id of the commit that a person's `revision` names. `NotFound` when there is none."""
+    """The full id of the commit that a person's `revision` names. `NotFoundError` when there is none."""
     ran = run_unchecked(
         directory,
         ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
@@ -388,7 +388,7 @@ def _spawn(
 def _communicate(
     process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
 ) -> tuple[bytes, bytes]:
-    """Feed and read git until it has ended; raise `_Overdue` when that takes longer than `seconds`, counted from the
+    """Feed and read git until it has ended; raise `_DeadlineExceeded` when that takes longer than `seconds`, counted from the
     last byte that came when `renew` is set. A grandchild that keeps a pipe open is not waited for: it may be a
     person's ssh connection that is kept for the next command."""
     assert process.stdout is not None

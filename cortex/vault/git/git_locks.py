@@ -102,7 +102,7 @@ def list_lock_files(place: RepositoryPaths) -> list[str]:
 
 def find_abandoned(place: RepositoryPaths, at: Clock) -> list[GitLock]:
     """The lock files that a crash has left and that nobody can hold: older than the boot or than a day, open in no process.
-    Whether a git is at work here (`git_at_work`) is a question of its own: it may hold a lock that it has closed."""
+    Whether a git is at work here (`find_running_git`) is a question of its own: it may hold a lock that it has closed."""
     return _exclude_open([lock for lock in _inspect_locks(place, at) if lock.is_abandoned])
 
 
@@ -163,7 +163,7 @@ def find_abandoned_if_idle(root: str, at: Clock | None = None) -> list[GitLock]:
 
 
 def check_none_abandoned(root: str, at: Clock | None = None) -> None:
-    """Raise `Conflict` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
+    """Raise `ConflictError` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
     if locks := find_abandoned_if_idle(root, at):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
         raise ConflictError(

@@ -350,7 +350,7 @@ def mark_resolved(root: str, paths: Iterable[str]) -> None:
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
     """The commits that an operation under way merges; None where git does not say, as in `git am`. `how` is what
-    `checkout.under_way` answers, or `stash` for the application of the last stash."""
+    `checkout.operation_in_progress` answers, or `stash` for the application of the last stash."""
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),

@@ -35,7 +35,7 @@ class HookRun(NamedTuple):
 def append(  # noqa: PLR0917  the columns of a line
     vault: Vault, now: str, host: str, event: str, ms: int, problem: str = "", hint: str = ""
 ) -> None:
-    """Append a run. Raises `OSError` or `Invalid` where the log cannot be written."""
+    """Append a run. Raises `OSError` or `InvalidInputError` where the log cannot be written."""
     fields = (
         now,
         host,

@@ -19,7 +19,7 @@ _MAX_BYTES = 64_000  # of one session: about a thousand ids, then it begins anew
 
 
 def read_ids(vault: Vault, session: str) -> frozenset[str]:
-    """What a session was reminded of since it began or was compacted, and `BEGUN`. Never raises."""
+    """What a session was reminded of since it began or was compacted, and `SESSION_BEGUN`. Never raises."""
     try:
         path = _log_path(vault, session)
     except (OSError, CortexError):

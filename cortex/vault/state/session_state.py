@@ -104,8 +104,8 @@ class LockedSession:
         self._saved_cursor, self._vault_identity = cursor, marked
 
     def begin_publish(self, attempt: PublishAttempt) -> None:
-        """Write down what is about to be published. From here on `gather` looks after the session if nobody else does.
-        `Unkept` when that cannot be."""
+        """Write down what is about to be published. From here on `drain_spool` looks after the session if nobody else does.
+        `StateUnavailable` when that cannot be."""
         try:
             self.mark_unread()
             _write_state(
@@ -146,7 +146,7 @@ def session_key(host: str, session: str, agent: str = "") -> str:
 
 @contextmanager
 def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSession]:
-    """Hold a session; `Conflict` when another process does for longer than `wait` seconds, `Unkept` when there is no state.
+    """Hold a session; `ConflictError` when another process does for longer than `wait` seconds, `StateUnavailable` when there is no state.
 
     Never hold two: both may wait for the same lock."""
     begun = False  # an ExitStack would tell the two kinds of errors apart, and load `inspect` from Python 3.15 on: 10 ms
@@ -172,7 +172,7 @@ def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
 
 
 def read_deferred(vault: Vault, key: str) -> SessionCursor:
-    """What `leave` said of a session."""
+    """What `defer_session` said of a session."""
     try:
         table: Any = loads(spool.read_mark(vault.state_folder(), key, spool.UNREAD_SUFFIX))
         return _parse_cursor(table)

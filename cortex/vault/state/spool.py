@@ -67,7 +67,7 @@ def mark_path(state: str, key: str, what: str) -> str:
 
 
 def add_mark(state: str, key: str, what: str, text: str = "") -> None:
-    """Leave a mark of a session, with a text when there is something to say. Raises `OSError`, `Invalid`."""
+    """Leave a mark of a session, with a text when there is something to say. Raises `OSError`, `InvalidInputError`."""
     for attempt in range(_MAX_ATTEMPTS):
         try:
             fd = store.open_private(

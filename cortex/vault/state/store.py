@@ -17,7 +17,7 @@ _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher'
 
 
 def open_private(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a file of this user and return its descriptor; with `os.O_CREAT` it is made, mode 0600. `Invalid` when what lies there is no
+    """Open a file of this user and return its descriptor; with `os.O_CREAT` it is made, mode 0600. `InvalidInputError` when what lies there is no
     regular file, or another user's."""
     fd = files.open_regular(path, flags)
     if os.fstat(fd).st_uid != os.geteuid():
@@ -79,7 +79,7 @@ def sync_folder(path: str) -> None:
 
 
 def ensure_folder(path: str) -> str:
-    """Make a folder in a private one when it is missing; the path. `Invalid` when a link or a file lies there, or another user's folder."""
+    """Make a folder in a private one when it is missing; the path. `InvalidInputError` when a link or a file lies there, or another user's folder."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     user_folders.check_private(path)

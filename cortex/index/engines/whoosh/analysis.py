@@ -1,6 +1,6 @@
 """The words of notes and of queries as Whoosh is given them: the text field, and what finds one word of a query.
 
-`query_forms(text)` gives, for each word of a query, what finds it in a `Prose` field: any of `terms`, or `phrase` as terms in a
+`query_forms(text)` gives, for each word of a query, what finds it in a `ProseField` field: any of `terms`, or `phrase` as terms in a
 row. An empty list means that the text holds only stop words. `phrase_terms` is the row of a quoted phrase. `prefix_forms` is
 the beginning of the terms that a prefix finds, and terms beside them, since prose is stemmed: `decisio*` has to find `decis`.
 """

@@ -1,7 +1,7 @@
 """How the index keeps which note holds which word, and where: Whoosh's codec with postings that are smaller and faster.
 
 Whoosh packs positions as pickles and reads a file for every document's length. Here positions are characters in UTF-8,
-blocks are packed structs, and lengths are read once for each field. Text fields have to be `Prose`.
+blocks are packed structs, and lengths are read once for each field. Text fields have to be `ProseField`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _encode_block(
 
 
 class PostingsMatcher(whoosh3.W3LeafMatcher):
-    """Reads the postings that `Codec` writes; positions only when they are asked for."""
+    """Reads the postings that `CompactCodec` writes; positions only when they are asked for."""
 
     _data: Any  # None until read, as in the class above
     _ids: Any
@@ -132,7 +132,7 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         return found
 
     def read_positions(self) -> dict[int, str]:
-        """Where the term stands in each document from this block on, in the form that `packed` packs."""
+        """Where the term stands in each document from this block on, in the form that `encode_positions` packs."""
         found: dict[int, str] = {}
         while self.is_active():
             self._read_ids()
@@ -150,7 +150,7 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
 
 def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
     """The documents in which terms follow each other, by the postings of each; and where the last one then stands, once
-    for every time, in the form that `packed` packs. A third of the time of Whoosh's spans, and linear in all of it."""
+    for every time, in the form that `encode_positions` packs. A third of the time of Whoosh's spans, and linear in all of it."""
     found = _positions_by_document(postings[0])
     for later in postings[1:]:
         here = _positions_by_document(later)
@@ -231,7 +231,7 @@ class _TermsWriter(whoosh3.W3FieldWriter):
     def add_term_positions(
         self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
     ) -> None:
-        """A term of a `Prose` field with the documents that hold it, where they do, and the lengths of all."""
+        """A term of a `ProseField` field with the documents that hold it, where they do, and the lengths of all."""
         own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
         weights = array("f", [len(at) * self._format.field_boost for at in row])
@@ -293,7 +293,7 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
 
 
 class CompactCodec(whoosh3.W3Codec):
-    """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be `Prose`."""
+    """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be `ProseField`."""
 
     def per_document_reader(
         self, storage: FileStorage, segment: whoosh3.W3Segment

@@ -25,7 +25,7 @@ _MAX_PHRASES = (
 
 
 def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
-    """The notes of the index in `folder` that bear on a prompt, by their numbers, best first, whatever they are. `Damaged` when
+    """The notes of the index in `folder` that bear on a prompt, by their numbers, best first, whatever they are. `IndexDamaged` when
     the index cannot be read."""
     words = prompt_terms(prompt, stem)
     if not any(word.is_informative for word in words):

@@ -63,7 +63,7 @@ def build_index_parallel(
 
     `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it in this process,
     once for every path, in no order. `load` has to be a function of a module or a `partial` of one: where forking is
-    unsafe (`_may_fork`) the processes start afresh and import it. An OSError or a CortexError in
+    unsafe (`_is_fork_safe`) the processes start afresh and import it. An OSError or a CortexError in
     one of them is raised here; any other end of one is `BuildFailed`.
     """
     from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
@@ -142,7 +142,7 @@ def _run_worker(
     *,
     inherited: Iterable[Connection],
 ) -> None:
-    """What a process of `build_parallel` does: sends lists of asides, and at the end its segments or an error. A fork has a copy
+    """What a process of `build_index_parallel` does: sends lists of asides, and at the end its segments or an error. A fork has a copy
     of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
     for receiver in inherited:
         receiver.close()

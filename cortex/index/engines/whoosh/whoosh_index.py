@@ -66,7 +66,7 @@ def search(
 ) -> tuple[list[ScoredNote], list[str]]:
     """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
     terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
-    `Damaged` when the index cannot be read."""
+    `IndexDamaged` when the index cannot be read."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         if not index.doc_count_all() or allowed == set():  # to Whoosh an empty filter is none
@@ -179,7 +179,7 @@ class _IndexSearch:
         return _in_head_and_body(ways)
 
     def _prefix_query(self, piece: QueryTerm) -> Any:
-        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normal`. What a
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normalize_topic`. What a
         note must not hold is no matter of frequency."""
         start, stems = prefix_forms(piece.text)
         most_wanted = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
