@@ -820,6 +820,33 @@ def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_hold
     assert a.git("status", "--short") == ""
 
 
+def test_an_edit_of_a_note_that_one_of_several_bases_alone_has_is_not_mixed_into_another(
+    two,
+) -> None:
+    """Both sides merged the other's commit before one of them deleted the note, which git then takes for renamed."""
+    a, b = two
+    a.record(Y)
+    a.commit("a note")
+    b.add_line("mine.md", "- bread")
+    b.commit("another line")
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    a.remove(record_path(Y))
+    a.record(Z, "Use files, in a way")
+    a.commit("one like it in its place")
+    b.git("merge", "-q", "--no-edit", "theirs")
+    b.add_line(record_path(Y), "measured on two machines")
+    b.commit("an edit")
+    a.git("merge", "-q", "--no-edit", "theirs")
+    a.git("pull", "-q", "--no-rebase", "--no-edit", str(b.root), "main", code=None)
+    a.git("commit", "-qam", "merged", code=None)
+    meet(a, b)
+    for clone in (a, b):
+        texts = clone.texts()
+        assert "measured on two machines" in texts[Y]
+        assert "measured" not in texts[Z]
+
+
 def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(
     two,
 ) -> None:
