@@ -980,6 +980,28 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     assert "A second line." in a.texts()[X]
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_note(
+    two, is_committed
+) -> None:
+    a = two[0]
+    old = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), old)
+    a.commit()
+    a.write(record_path(X), old.replace("status: active", "status: active\npinned: true"))
+    if is_committed:
+        a.commit()
+    a.fix()
+    assert not (a.root / record_path(X)).exists()
+    assert "A second line." in a.texts()[X]
+    assert "pinned: true" in a.texts()[X]
+
+
 def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(
     two,
 ) -> None:
