@@ -464,27 +464,25 @@ def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first
     meet(b, a)
 
 
-def test_what_a_pick_mixed_is_put_right_though_the_pick_was_rebased_before_cortex_saw_it(
+def test_what_a_pick_mixed_is_put_right_though_it_was_picked_again_before_cortex_saw_it(
     two,
 ) -> None:
+    """The mixed text is written here as git writes it."""
     a, b = two
     remove_and_save_alike(a)
-    a.commits()
+    a.git("add", "-A")
+    a.git("commit", "-qm", "one like it in its place", "--date=2026-11-21T09:00:00Z")
+    a.git("push", "-q")
     b.add_line(record_path(X), "measured on two machines")
-    b.add_line("mine.md", "- bread")
     b.commit("an edit")
     b.git("fetch", "-q")
-    b.git("cherry-pick", "origin/main", code=None)
-    b.git("rebase", "-q", "-Xno-renames", "--onto", "origin/main", "HEAD~1", code=None)
-    if b.git("ls-files", "-u"):
-        kept = [
-            line
-            for line in (b.root / record_path(Y)).read_text().splitlines(keepends=True)
-            if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
-        ]
-        b.write(record_path(Y), "".join(kept))
+    for begin in ("HEAD", "origin/main"):
+        b.git("reset", "-q", "--hard", begin)
+        (b.root / record_path(X)).unlink(missing_ok=True)
+        b.record(Y, "Use files, in a way")
+        b.add_line(record_path(Y), "measured on two machines")
         b.git("add", "-A")
-        b.git("rebase", "--continue")
+        b.git("commit", "-q", "-C", "origin/main")
     heal(b.vault, b.caller())
     assert "measured" not in b.texts()[Y]
     meet(b, a)

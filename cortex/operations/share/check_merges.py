@@ -299,11 +299,12 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
     in_history: set[str] = set()
     unseen: set[str] = set()
     found = []
-    for copy in new:  # grows
+    todo = [(copy, "") for copy in new]  # and the copy of it that led there
+    for copy, later in todo:  # grows
         same = [
             one
             for one in known[copy.author_time, copy.author_and_subject]
-            if one.id != copy.id
+            if one.id not in (copy.id, later)
             and one.parent != copy.parent
             and int(one.commit_time) <= int(copy.commit_time)
         ]
@@ -315,7 +316,12 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
                 one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[1:])
             }
             same.sort(key=lambda one: one.id in in_history)  # what a rebase left behind comes first
-            new += [one for one in same[:1] if one.id in unseen - in_history and one not in new]
+            if (
+                not later
+                and same[0].id in unseen - in_history
+                and same[0].commit_time != same[0].author_time  # it is a copy, too
+            ):
+                todo.append((same[0], copy.id))
         found.append((MergeRevisions((same[0].parent,), copy.parent, same[0].id), copy.id))
     return found
 
