@@ -20,9 +20,8 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.text.json_text import loads
 from cortex.core.text.value import NamedTuple
-from cortex.index import file_scan as snapshots
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
-from cortex.index.file_scan import Snapshot, make_scan_filter
+from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import store
@@ -71,8 +70,8 @@ def query_index(
     *,
     words: bool = True,
 ) -> _T:
-    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn out to be damaged where no stamp
-    shows it, they are built anew and `at` is asked once more."""
+    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn
+    out to be damaged where no stamp shows it, they are built anew and `at` is asked once more."""
     try:
         with open_index(vault, progress, words=words) as now:
             return at(now)
@@ -95,48 +94,51 @@ def open_index(
     words: bool = True,
     cores: int = 0,
 ) -> Iterator[IndexSession]:
-    """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date. Without
-    `words` the index may stay behind: what it has still to be told is told at the next look that asks for words."""
+    """Open catalogue and index as the vault is now. Several processes may look at once; one at a time brings things up to date.
+    Without `words` the full-text index may stay behind: it catches up when somebody asks for words."""
     folder = vault.cache_folder()
+    index_folder = os.path.join(folder, INDEX_FOLDER)
     lock_file = os.path.join(folder, "index.lock")
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            state = load_valid_state(folder)
-            if state is not None and state.settings == file_stamp(
-                os.path.join(vault.root, "cortex.toml")
-            ):
-                seen = scan_notes(vault.root, state.exclude, state.ignored)
-                if seen.rule_stamps == state.rules and encode_stamps(seen) == read_stamps(folder):
-                    with Catalogue(folder, writable=False) as catalogue:
-                        if not (words and catalogue.has_backlog()):
-                            yield IndexSession(
-                                catalogue,
-                                os.path.join(folder, INDEX_FOLDER),
-                                seen,
-                                "current",
-                                state.noted,
-                            )
-                            return
+            if (current := _scan_if_current(vault, folder)) is not None:
+                with Catalogue(folder, writable=False) as catalogue:
+                    if not (words and catalogue.has_backlog()):
+                        yield IndexSession(
+                            catalogue, index_folder, current[0], "current", current[1]
+                        )
+                        return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
-        # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
-        from cortex.index.reindex import reindex  # noqa: PLC0415
+        # Reading notes costs 40 ms of imports (YAML above all); most refreshes find nothing changed.
+        from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
         many = cores or _default_cores()
         try:
-            found, seen, noted = reindex(
-                vault.root, folder, progress, rebuild=rebuild, words=words, cores=many
+            found, seen, noted = Reindexing(vault.root, folder, progress, many).run(
+                rebuild=rebuild, words=words
             )
         except (IndexDamaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = reindex(
-                    vault.root, folder, progress, rebuild=True, words=words, cores=1
+                found, seen, noted = Reindexing(vault.root, folder, progress, 1).run(
+                    rebuild=True, words=words
                 )
             except (IndexDamaged, sqlite3.Error) as error:
                 raise CortexError(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
                 ) from error
         with Catalogue(folder, writable=False) as catalogue:
-            yield IndexSession(catalogue, os.path.join(folder, INDEX_FOLDER), seen, found, noted)
+            yield IndexSession(catalogue, index_folder, seen, found, noted)
+
+
+def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
+    """What lies in the vault, and the problems of its settings, if nothing has changed since the last refresh; else None."""
+    state = load_valid_state(folder)
+    if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
+        return None
+    seen = scan_notes(vault.root, state.exclude, state.ignored)
+    if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
+        return None
+    return seen, state.noted
 
 
 @contextmanager
@@ -178,7 +180,7 @@ def _default_cores() -> int:
 def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return snapshots.scan_vault(root, make_scan_filter(ignored, exclude), time.time_ns())
+    return scan_vault(root, exclude, ignored, time.time_ns())
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
@@ -208,11 +210,11 @@ def write_file(folder: str, name: str, data: bytes) -> None:
 
 
 def file_stamp(path: str) -> str:
+    """The stamp of a file; empty when there is none."""
     try:
-        status = os.lstat(path)
+        return stamp_of(os.lstat(path))
     except OSError:
         return ""
-    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
 def compute_seal(folder: str) -> dict[str, str]:

@@ -31,9 +31,7 @@ def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
         # What the settings leave out of search is a note all the same.
         keys = {one.key for one in missing}
         there: dict[str, list[LinkCandidate]] = {}
-        for path in file_scan.scan_vault(
-            root, file_scan.make_scan_filter((), ()), time.time_ns()
-        ).stamps:
+        for path in file_scan.scan_vault(root, (), (), time.time_ns()).stamps:
             if (key := basename_key(path)) in keys:
                 there.setdefault(key, []).append(LinkCandidate(0, path, path))
         bearers = {key: NameResolver(called) for key, called in there.items()}
