@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cortex.core.model.note_status import TIER_TRAIL
@@ -20,6 +20,7 @@ from cortex.index.filters import (
     Order,
     encode_text,
     sql_condition,
+    sql_in,
 )
 
 if TYPE_CHECKING:
@@ -276,6 +277,11 @@ class Catalogue:
     def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For modules of this package."""
         return self._db.execute(query, [_sql_value(one) for one in values])
+
+    def select_in(self, query: str, column: str, values: Collection[object]) -> sqlite3.Cursor:
+        """As `select`, of a query with a `{}` where `column` has to have one of any number of values."""
+        clause, bound = sql_in(column, values)
+        return self.select(query.format(clause), bound)
 
     def problems(self) -> list[Problem]:
         """The problems of all notes, by path."""
