@@ -17,7 +17,7 @@ from cortex.core.briefing.pages import (
     parse_page,
     render_page,
 )
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files
@@ -151,44 +151,24 @@ def compare_pages(
     vault; what a person has put among the briefings stays. `InvalidInputError` when the folder itself is a link."""
     files.list_names(root, BRIEFINGS_FOLDER)
     found = []
-    for path in sorted(
-        {*wanted, *(path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/"))}
-    ):
+    pages = {path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/")}
+    for path in sorted({*wanted, *pages}):
+        expected = wanted.get(path)
         try:
-            held = files.read(root, path)
+            current = files.read(root, path)
         except NotFoundError:
-            held = None
-        except (
-            CortexError,
-            OSError,
-        ) as error:  # a link, or one of another user: it stops no other page
-            why = (
-                str(error)
-                if isinstance(error, CortexError)
-                else f"cannot be read: {error.strerror}"
-            )
-            found.append(
-                PageDifference(
-                    path,
-                    None,
-                    wanted.get(path),
-                    problem=Problem(path, why, "remove it, then cortex heal"),
-                )
-            )
+            current = None
+        except (CortexError, OSError) as error:  # a link, or another user's: it stops no other page
+            prefix = "" if isinstance(error, CortexError) else "cannot be read: "
+            problem = Problem(path, prefix + reason_of(error), "remove it, then cortex heal")
+            found.append(PageDifference(path, None, expected, problem=problem))
             continue
-        if held == wanted.get(path):
+        if current == expected:
             continue
-        told = _parse_header(held) if held is not None else None
-        if path not in wanted and not (told and told.generator_version and told.page):
-            continue
-        found.append(
-            PageDifference(
-                path,
-                held,
-                wanted.get(path),
-                is_newer=told is not None and told.generator_version > GENERATOR_VERSION,
-            )
-        )
+        header = _parse_header(current) if current is not None else None
+        if expected is not None or (header and header.generator_version and header.page):
+            is_newer = header is not None and header.generator_version > GENERATOR_VERSION
+            found.append(PageDifference(path, current, expected, is_newer=is_newer))
     return found
 
 

@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cortex.core.model.problem import Problem
+from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import short_hash
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 
 MAX_PROBLEMS = 100
@@ -67,26 +69,15 @@ def problems_of_report(
 ) -> list[Problem]:
     """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the rest. `removed` says of a
     key how its file went."""
-    groups, named = known.groups, known.groups[:MAX_PROBLEMS]
+    tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
-        _make_problem(
-            edges,
-            *(
-                held.get(edges[0].key, "")
-                for held in (removed, known.event_by_key, known.similar_name_by_key)
-            ),
-        )
-        for edges in named
+        _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
+        for edges in known.groups[:MAX_PROBLEMS]
     ]
-    if more := len(groups) - len(named):
+    if more := len(known.groups) - len(problems):
+        links = f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there"
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(
-            Problem(
-                groups[MAX_PROBLEMS][0].path,
-                f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there",
-                hint,
-            )
-        )
+        problems.append(Problem(known.groups[MAX_PROBLEMS][0].path, links, hint))
     return problems
 
 
@@ -129,13 +120,7 @@ def _most_similar_name(catalogue: Catalogue, key: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  only where something is missing
 
     for begin in (key[: len(key) // 2], key[:3]):
-        asked = "SELECT DISTINCT key FROM name WHERE key >= ? AND key < ? AND rank != 1 LIMIT ?"
-        names = [
-            str(name)
-            for (name,) in catalogue.select(
-                asked, (begin, f"{begin}\U0010ffff", _MAX_COMPARED_NAMES)
-            )
-        ]
+        names = queries.name_keys_from(catalogue, begin, _MAX_COMPARED_NAMES)
         if found := get_close_matches(key[:120], names, 1, _MIN_SIMILARITY):
             return found[0]
     return ""
@@ -146,13 +131,12 @@ def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
     its event, or of its topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
-    if not wanted:
-        return found
-    asked = "SELECT id, type, project, scope, topic FROM note WHERE tier = 2 AND type != 'briefing' ORDER BY id"
-    for id_, type_, project, scope, topic in catalogue.select(asked):
-        if topic and (made := topic_record_id(project, scope, topic)) in wanted.values():
-            found[made] = id_
-        for ordinal in range(_MAX_ORDINALS_BY_TYPE.get(type_, 1)):
-            if key := wanted.get(short_hash(f"{id_}/{ordinal}")):
-                found[key] = id_
+    for event in queries.event_origins(catalogue) if wanted else ():
+        scope = event.scope or default_scope(event.project)
+        made = topic_record_id(event.project, scope, event.topic) if event.topic else ""
+        if made in wanted.values():
+            found.setdefault(made, event.id)
+        for ordinal in range(_MAX_ORDINALS_BY_TYPE.get(event.type, 1)):
+            if key := wanted.get(short_hash(f"{event.id}/{ordinal}")):
+                found.setdefault(key, event.id)
     return found

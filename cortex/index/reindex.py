@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.note_summary import NoteSummary, summarize_note
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.index.catalogue import Catalogue
 from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
@@ -247,11 +247,8 @@ def load_summary(
     except (OSError, CortexError) as error:
         if known_hash == b"":
             return None, b""  # it could not be read the last time either
-        reason = error.message if isinstance(error, CortexError) else error.strerror or str(error)
-        card = summarize_note(path, b"", mtime)
-        return card._replace(
-            problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)
-        ), b""
+        problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
+        return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
     content_hash = hashlib.blake2b(data, digest_size=16).digest()
     if content_hash == known_hash:
         return None, content_hash

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
@@ -15,11 +15,8 @@ from cortex.vault.layout import RECORDS_FOLDER, SETTINGS_FILE
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
 _MAX_READ_BYTES = 4 * 1024 * 1024
-_NOTE_FOLDERS = (
-    "events/",
-    f"{RECORDS_FOLDER}/",
-    "sessions/",
-)  # notes of ours: without an id they are not whole
+# Notes of ours: without an id they are not whole.
+_NOTE_FOLDERS = ("events/", f"{RECORDS_FOLDER}/", "sessions/")
 
 
 class CommitCandidates(NamedTuple):
@@ -43,25 +40,19 @@ def classify_changes(
 ) -> CommitCandidates:
     """Look at every changed file as it lies there at `now` (seconds since the epoch)."""
     ready: list[UncommittedChange] = []
-    young: list[UncommittedChange] = []
-    held: list[Problem] = []
+    recent: list[UncommittedChange] = []
+    blocked: list[Problem] = []
     for change in changed:
+        check = _is_recent_deletion if change.kind == "D" else _is_unfinished
         try:
-            fresh = (
-                _is_recent_deletion(root, change.path, now)
-                if change.kind == "D"
-                else _is_unfinished(root, change.path, now)
-            )
+            is_recent = check(root, change.path, now)
         except FileNotFoundError:
-            fresh = True  # gone since git looked
-        except CortexError as error:
-            held.append(Problem(change.path, error.message, error.hint))
+            is_recent = True  # gone since git looked
+        except (CortexError, OSError) as error:
+            blocked.append(problem_of(change.path, error))
             continue
-        except OSError as error:
-            held.append(Problem(change.path, error.strerror or str(error), "check its permissions"))
-            continue
-        (young if fresh else ready).append(change)
-    return CommitCandidates(tuple(ready), tuple(young), tuple(held))
+        (recent if is_recent else ready).append(change)
+    return CommitCandidates(tuple(ready), tuple(recent), tuple(blocked))
 
 
 def _is_recent_deletion(root: str, path: str, now: float) -> bool:
