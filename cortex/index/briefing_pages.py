@@ -76,11 +76,10 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             elsewhere.append(row)
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
-    outside = {
-        os.fsdecode(path): os.fsdecode(path)
-        for _, path in ticks
-        if not path.startswith(_SHARED_FOLDERS)
-    }  # no record's id
+    unshared_ticks = [
+        os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED_FOLDERS)
+    ]
+    outside = dict(zip(unshared_ticks, unshared_ticks, strict=True))  # no record's id
     outside |= {
         os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED_FOLDERS)
     }
@@ -91,9 +90,8 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             held = found.setdefault((kind, project, branch), {})
             first = held.pop(id_, None)
             both = [(path, ItemLine(id_, section, place, text)), *([first] if first else [])]
-            for number, (where, line) in enumerate(
-                sorted(both)
-            ):  # of two notes with one id the first by path keeps it here
+            # Of two notes with one id the first by path keeps it here.
+            for number, (where, line) in enumerate(sorted(both)):
                 key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
                 held[key] = where, line._replace(id=key)
     return {

@@ -18,10 +18,8 @@ from cortex.core.model.note_summary import summarize_note
 from cortex.core.model.problem import NotFoundError
 from cortex.vault import files
 
-_SHARED_FOLDERS = (
-    "records/",
-    "sessions/",
-)  # what lies elsewhere may be known to this clone alone, and then has no lines
+# What lies elsewhere may be known to this clone alone, and then has no lines.
+_SHARED_FOLDERS = ("records/", "sessions/")
 
 BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 

@@ -91,9 +91,8 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
         also = f", and links to it on line {', '.join(links)}" if links else ""
         said = f"says {', '.join(kinds)} {target}{also}; there is no such note"
     else:
-        name = (
-            first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
-        )  # as a link in markdown has it
+        # As a link in markdown has it.
+        name = first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
         said = f"links to {name}, and there is no such note"
     known = [
         f"its file was removed {removed}" if removed else "",

@@ -52,14 +52,12 @@ class FileWatcher:
         self._on_change = notice
         self._handler = _EventForwarder(self)
         self._observer: BaseObserver | None = None
-        self._watches: dict[
-            str, tuple[ObservedWatch, int]
-        ] = {}  # top folder -> its watch and inode; "" is the root
+        # Top folder -> its watch and inode; "" is the root.
+        self._watches: dict[str, tuple[ObservedWatch, int]] = {}
         self._fault_count = 0
         self._stale = False
-        warnings.filterwarnings(
-            "ignore", category=RuntimeWarning, module=r"watchdog\."
-        )  # "callback already exists"
+        # "callback already exists"
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         log = logging.getLogger("watchdog")
         log.handlers, log.propagate = [_LostEventHandler(notice)], False
         threading.excepthook = self._on_thread_error
@@ -67,17 +65,14 @@ class FileWatcher:
     def start(self) -> None:
         """Begin to watch; raises `EventsUnavailable` where that does not work."""
         if kind := event_support.remote_file_system(self.root):
-            raise EventsUnavailable(
-                f"a file system of the kind {kind} does not tell what others change"
-            )
+            why = f"a file system of the kind {kind} does not tell what others change"
+            raise EventsUnavailable(why)
         try:
             self._observer = Observer()
             self._observer.start()
         except OSError as error:
-            raise EventsUnavailable(
-                event_support.describe_limit(error.errno or 0)
-                or f"watching failed: {error.strerror}"
-            ) from error
+            why = event_support.describe_limit(error.errno or 0)
+            raise EventsUnavailable(why or f"watching failed: {error.strerror}") from error
         self.update_watches()
 
     def update_watches(self) -> None:
@@ -128,13 +123,9 @@ class FileWatcher:
         """The folders to watch with their inodes."""
         found = {"": os.stat(self.root).st_ino}
         with os.scandir(self.root) as entries:
-            found.update(
-                {
-                    one.name: one.inode()
-                    for one in entries
-                    if one.name[0] != "." and one.is_dir(follow_symlinks=False)
-                }
-            )
+            for one in entries:
+                if one.name[0] != "." and one.is_dir(follow_symlinks=False):
+                    found[one.name] = one.inode()
         return found
 
     def _add_watch(self, observer: BaseObserver, name: str, inode: int) -> None:

@@ -15,13 +15,8 @@ from cortex.watcher import protocol
 # Answers the fields of a request, or None when the asker should do without.
 Respond = Callable[[list[bytes]], "list[bytes] | None"]
 
-_MAX_CONNECTIONS = (
-    8  # connections; who comes when all are taken is sent away, and answers by itself
-)
-_REQUEST_TIMEOUT_SECONDS, _ANSWER_TIMEOUT_SECONDS = (
-    5.0,
-    5.0,
-)  # seconds in which all of it has to come, or to be taken
+_MAX_CONNECTIONS = 8  # who comes when all are taken is sent away, and answers by itself
+_REQUEST_TIMEOUT_SECONDS = _ANSWER_TIMEOUT_SECONDS = 5.0  # for all of it to come, or to be taken
 
 
 class SocketServer:
@@ -84,10 +79,9 @@ class SocketServer:
             if not _is_same_user(link) or not self._slots.acquire(blocking=False):
                 link.close()
                 continue
+            thread = Thread(target=self._serve_connection, args=(link,), name="answer", daemon=True)
             try:
-                Thread(
-                    target=self._serve_connection, args=(link,), name="answer", daemon=True
-                ).start()
+                thread.start()
             except RuntimeError:  # no more threads
                 self._slots.release()
                 link.close()

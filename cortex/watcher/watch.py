@@ -166,33 +166,28 @@ def _query_status(vault: Vault) -> WatchResult:
         return WatchResult(
             running=False, refused=True, text="no watcher runs: cortex watch starts one"
         )
-    fields = protocol.exchange(
-        vault.root, [protocol.STATE], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
-    )
-    now = (
-        watch_status.decode(fields[1])
-        if fields and len(fields) == 2 and fields[0] == protocol.DONE
-        else None
-    )
+    fields = _exchange(vault, protocol.STATE)
+    is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
+    now = watch_status.decode(fields[1]) if fields and is_whole else None
     if now is None:
-        return WatchResult(
-            running=True,
-            refused=False,
-            text=f"process {runs.pid} watches since {runs.since}, but does not say how it stands; it may be reading a large vault for the first time",
+        text = (
+            f"process {runs.pid} watches since {runs.since}, but does not say how it stands;"
+            " it may be reading a large vault for the first time"
         )
+        return WatchResult(running=True, refused=False, text=text)
     return WatchResult(running=True, refused=False, text="", standing=now)
+
+
+def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
+    seconds = _REQUEST_TIMEOUT_SECONDS
+    return protocol.exchange(vault.root, [kind], seconds, seconds)
 
 
 def _stop_watcher(vault: Vault) -> WatchResult:
     runs = pidlock.running_watcher(vault)
     if runs is None:
         return WatchResult(running=False, refused=True, text="no watcher runs")
-    if (
-        protocol.exchange(
-            vault.root, [protocol.STOP], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
-        )
-        is None
-    ):
+    if _exchange(vault, protocol.STOP) is None:
         _terminate(vault, runs)
     deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
     while (now := pidlock.running_watcher(vault)) is not None and now == runs:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -163,30 +163,35 @@ def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
 
 
 def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
-    if isinstance(postings, matching.FilterMatcher) and isinstance(postings.child, PostingsMatcher):
-        found, filtered, exclude = postings.child.read_positions(), postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
-        return {number: at for number, at in found.items() if (number in filtered) != exclude}
-    if isinstance(postings, PostingsMatcher):
-        return postings.read_positions()
+    inner, is_live = _unwrap(postings)
+    if isinstance(inner, PostingsMatcher):
+        found = inner.read_positions()
+        return {number: at for number, at in found.items() if is_live(number)} if is_live else found
     found = {}
     while postings.is_active():
-        found[postings.id()] = "".join(
-            [chr(position + 1) for position in postings.value_as("positions")]
-        )
+        positions = [chr(position + 1) for position in postings.value_as("positions")]
+        found[postings.id()] = "".join(positions)
         postings.next()
     return found
 
 
+def _unwrap(
+    postings: matching.Matcher,
+) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
+    """The postings below a filter, and what tells whether a document passes it; None without one."""
+    if not isinstance(postings, matching.FilterMatcher):
+        return postings, None
+    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
+    return postings.child, lambda document: (document in filtered) != exclude
+
+
 def read_document_ids(postings: matching.Matcher) -> set[int]:
     """The documents of a term's postings, read a block at a time: positions and weights stay on disk."""
-    inner = postings.child if isinstance(postings, matching.FilterMatcher) else postings
+    inner, is_live = _unwrap(postings)
     if not isinstance(inner, PostingsMatcher):
         return set(postings.all_ids())
     found = inner.read_document_ids()
-    if inner is postings:
-        return found
-    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
-    return {document for document in found if (document in filtered) != exclude}
+    return set(filter(is_live, found)) if is_live else found
 
 
 class _NextCharacterTable(dict[int, int]):

@@ -146,10 +146,9 @@ def _run_worker(
     of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
     for receiver in inherited:
         receiver.close()
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all; the one that waits ends the others,
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
+    # Ctrl-C reaches all; the one that waits ends the others, whatever it does itself when it is told to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = os.getppid()
 
     def documents() -> Iterator[Document]:
@@ -205,9 +204,8 @@ def write_segments(
     """Segments of the documents, which no table of contents names yet."""
     made: list[whoosh3.W3Segment] = []
     part, thresholds = None, gc.get_threshold()
-    gc.set_threshold(
-        *thresholds[:2], 1_000_000
-    )  # lists only grow: searching all for garbage takes a sixth of the time
+    # Lists only grow: searching all for garbage takes a sixth of the time.
+    gc.set_threshold(*thresholds[:2], 1_000_000)
     try:
         for document in documents:
             part = part or _SegmentWriter(FileStorage(folder), schema)
