@@ -421,6 +421,11 @@ def test_what_a_broken_payload_tells_is_kept(data, text):
     assert read_stdin.parse_json(data).get("last_assistant_message") == text
 
 
+def test_a_cut_text_without_a_blank_says_nothing() -> None:
+    """It may be the first half of a secret."""
+    assert read_stdin.parse_json(b'{"prompt": "ghp_abcdef') == {"prompt": ""}
+
+
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
     text = "Decision: keep it. " + "many words here " * 3_300_000
     started = os.times().children_user
