@@ -39,8 +39,9 @@ class PageDifference(NamedTuple):
 
 
 def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
-    """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
-    so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
+    """Every page by its path, of a vault in which the notes `there` lie. A project that has any
+    line has all its pages, so that a page which becomes empty is changed and not deleted: git calls
+    no merge driver for a deletion."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
         for page, item in _existing_lines(
@@ -61,7 +62,8 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
-    """The lines of all notes that are shared. This is one loop over as many lines as there are records, and more."""
+    """The lines of all notes that are shared. This is one loop over as many lines as there are
+    records, and more."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
     ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.briefing_lines()
@@ -106,8 +108,9 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
 
 
 def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
-    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths. Nobody else has them, so a line
-    of theirs would come and go with every clone that heals. A record that was just moved out is known by its old place."""
+    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths.
+    Nobody else has them, so a line of theirs would come and go with every clone that heals. A
+    record that was just moved out is known by its old place."""
     if not elsewhere or not checkout.is_in_repository(root):
         return set()
     known = {
@@ -128,7 +131,8 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
 def _existing_lines(
     root: str, ids: set[str], there: Iterable[str]
 ) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines that the pages hold of these notes now: who cannot read a note must not take its lines away."""
+    """The lines that the pages hold of these notes now: who cannot read a note must not take its
+    lines away."""
     for path in there:
         if path.startswith(f"{BRIEFINGS_FOLDER}/"):
             try:
@@ -145,8 +149,9 @@ def _existing_lines(
 def compare_pages(
     root: str, wanted: dict[str, bytes], there: Iterable[str]
 ) -> list[PageDifference]:
-    """What has to be written or removed so that the briefings are as `wanted`. `there` are the notes that lie in the
-    vault; what a person has put among the briefings stays. `InvalidInputError` when the folder itself is a link."""
+    """What has to be written or removed so that the briefings are as `wanted`. `there` are the
+    notes that lie in the vault; what a person has put among the briefings stays.
+    `InvalidInputError` when the folder itself is a link."""
     files.list_names(root, BRIEFINGS_FOLDER)
     found = []
     pages = {path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/")}
@@ -171,7 +176,8 @@ def compare_pages(
 
 
 def is_page(root: str, path: str) -> bool:
-    """Whether a page lies there, or nothing does; what a person has put among the briefings is none."""
+    """Whether a page lies there, or nothing does; what a person has put among the briefings is
+    none."""
     try:
         told = _parse_header(files.read(root, path, _HEADER_BYTES))
     except NotFoundError:

@@ -1,6 +1,8 @@
-"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no Whoosh.
+"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no
+Whoosh.
 
-It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh` rebuilds it.
+It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh`
+rebuilds it.
 """
 
 from __future__ import annotations
@@ -153,8 +155,8 @@ class Catalogue:
     def put_note(
         self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
     ) -> int:
-        """Add a note or replace the one of its path. `index_digest` is of what the index is told of it. Returns its number: a
-        new one, which no note ever had, unless it is given."""
+        """Add a note or replace the one of its path. `index_digest` is of what the index is told of
+        it. Returns its number: a new one, which no note ever had, unless it is given."""
         self.delete_note(note.path)
         row = {name: getattr(note, name) for name in NoteRow._fields[2:-2]}
         given = self.select(
@@ -177,7 +179,8 @@ class Catalogue:
         return given
 
     def delete_note(self, path: str) -> tuple[int, bytes] | None:
-        """Forget a note. Returns the number it had and the digest of what the index was told of it."""
+        """Forget a note. Returns the number it had and the digest of what the index was told of
+        it."""
         query = "SELECT number, index_digest FROM note WHERE path = ?"
         found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
         if found:
@@ -199,7 +202,8 @@ class Catalogue:
         return self.select("SELECT 1 FROM backlog LIMIT 1").fetchone() is not None
 
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
-        """The numbers to delete from the full-text index; number and path of the notes to add to it."""
+        """The numbers to delete from the full-text index; number and path of the notes to add to
+        it."""
         removed = self.select("SELECT number FROM backlog WHERE gone ORDER BY number")
         added = self.select(
             "SELECT number, path FROM backlog JOIN note USING (number) WHERE NOT gone ORDER BY number"
@@ -248,7 +252,8 @@ class Catalogue:
         return int(count)
 
     def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
-        """How many notes of a filter have each value of a column, the most frequent first, then by value."""
+        """How many notes of a filter have each value of a column, the most frequent first, then by
+        value."""
         assert column in NoteRow._fields
         where, values = sql_condition(wanted)
         query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
@@ -266,7 +271,8 @@ class Catalogue:
         return self.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=list(ids)))
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition holds. `where` is never a user's text. For modules of this package."""
+        """The notes for which an SQL condition holds. `where` is never a user's text. For modules
+        of this package."""
         query = f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}"
         for number, path, *plain, pinned, tags, events in self.select(query, values):
             lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
@@ -275,11 +281,13 @@ class Catalogue:
     metadata_rows = rows  # until the callers have a filter
 
     def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For modules of this package."""
+        """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For
+        modules of this package."""
         return self._db.execute(query, [_sql_value(one) for one in values])
 
     def select_in(self, query: str, column: str, values: Collection[object]) -> sqlite3.Cursor:
-        """As `select`, of a query with a `{}` where `column` has to have one of any number of values."""
+        """As `select`, of a query with a `{}` where `column` has to have one of any number of
+        values."""
         clause, bound = sql_in(column, values)
         return self.select(query.format(clause), bound)
 
@@ -289,8 +297,8 @@ class Catalogue:
         return [Problem(*row) for row in self.select(query)]
 
     def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
-        """Every line of every briefing, in no order: kind, project and branch of its page, its id, section, order and text, and
-        the path of the note that it comes from."""
+        """Every line of every briefing, in no order: kind, project and branch of its page, its id,
+        section, order and text, and the path of the note that it comes from."""
         return self.select(
             "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)"
         )

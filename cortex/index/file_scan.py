@@ -1,4 +1,5 @@
-"""What lies in a vault right now, by a stat of every note: the truth that catalogue and index are brought up to."""
+"""What lies in a vault right now, by a stat of every note: the truth that catalogue and index are
+brought up to."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and 
 
 
 class Snapshot(NamedTuple):
-    """The notes of a vault with the stamp of each (mtime, ctime, size, inode), and what was passed over."""
+    """The notes of a vault with the stamp of each (mtime, ctime, size, inode), and what was passed
+    over."""
 
     stamps: dict[str, str]
     # Notes whose stamp cannot be trusted yet: they are read again at the next refresh.
@@ -36,8 +38,9 @@ class Snapshot(NamedTuple):
 def scan_vault(
     root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int
 ) -> Snapshot:
-    """Scan the vault. Dot-folders, links, what the patterns `exclude` match and what is `ignored` (as git names it: folders
-    end with a slash) are passed over; a link or a special file that is named like a note becomes a problem. Reads no file."""
+    """Scan the vault. Dot-folders, links, what the patterns `exclude` match and what is `ignored`
+    (as git names it: folders end with a slash) are passed over; a link or a special file that is
+    named like a note becomes a problem. Reads no file."""
     scan = _Scan(root, exclude, frozenset(ignored), now_ns)
     folders = [""]
     while folders:
@@ -154,8 +157,9 @@ def stamp_of(status: os.stat_result) -> str:
 
 
 def _outer_rule_stamps(root: str) -> list[str]:
-    """The stamps of what decides, outside the vault, whether git ignores a note: the rules of the repository around it,
-    the user's own, and the index, since git ignores no note that it tracks."""
+    """The stamps of what decides, outside the vault, whether git ignores a note: the rules of the
+    repository around it, the user's own, and the index, since git ignores no note that it
+    tracks."""
     around = checkout.find_repository(root)
     if around is None:
         return []

@@ -1,4 +1,5 @@
-"""`NoteFilter`: which notes a query of the catalogue is about, as one SQL condition; and the orders that lists have."""
+"""`NoteFilter`: which notes a query of the catalogue is about, as one SQL condition; and the orders
+that lists have."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ ORDER_SQL: dict[Order, str] = {
 
 
 class NoteFilter(NamedTuple):
-    """Conditions on a note that must all hold. None, "" and False ask for nothing; an empty collection matches no note."""
+    """Conditions on a note that must all hold. None, "" and False ask for nothing; an empty
+    collection matches no note."""
 
     tiers: Collection[int] | None = None
     numbers: Collection[int] | None = None
@@ -139,7 +141,8 @@ def sql_in(column: str, chosen: Collection[object]) -> tuple[str, list[object]]:
 
 
 def query_condition(query: Query) -> tuple[str, list[object]]:
-    """A condition for the filters of a search, and its values; `("1", [])` when it filters nothing."""
+    """A condition for the filters of a search, and its values; `("1", [])` when it filters
+    nothing."""
     clauses: list[str] = []
     values: list[object] = []
     for one in query.filters:
@@ -172,7 +175,8 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
 
 
 def encode_text(text: str) -> str:
-    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become visible escapes."""
+    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become
+    visible escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

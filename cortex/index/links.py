@@ -1,7 +1,8 @@
-"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when somebody asks.
+"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when
+somebody asks.
 
-An edge is kept as its note says it. What its target means depends on all other notes, so that is decided here, for the
-notes that are asked about and no more.
+An edge is kept as its note says it. What its target means depends on all other notes, so that is
+decided here, for the notes that are asked about and no more.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class LinkGraph:
         self._called_by_number: dict[int, LinkCandidate] = {}
 
     def resolve(self, key: str, from_number: int = 0) -> int | None:
-        """The number of the note that a name means in the note `from_number`; None when there is none."""
+        """The number of the note that a name means in the note `from_number`; None when there is
+        none."""
         self._load_names([key])
         self._load_notes([from_number])
         return self._resolve_loaded(key, from_number)
@@ -91,8 +93,8 @@ class LinkGraph:
         return found
 
     def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
-        """Every edge that touches one of these notes, each once, turned into the direction of its kind; those that notes
-        say of themselves are left out."""
+        """Every edge that touches one of these notes, each once, turned into the direction of its
+        kind; those that notes say of themselves are left out."""
         wanted = frozenset(kinds)
         found: dict[GraphEdge, None] = {}
         outs, backs = self.outgoing_by_note(numbers), self.incoming_by_note(numbers)
@@ -139,8 +141,9 @@ class LinkGraph:
         return found
 
     def list_missing_targets(self) -> list[MissingTarget]:
-        """Edges to no note, by path and line: relations of any note, and the links of current ones that have an id, in markdown
-        where they lead to a place within the vault. In people's own notes a link to a note that is not there yet is no mistake."""
+        """Edges to no note, by path and line: relations of any note, and the links of current ones
+        that have an id, in markdown where they lead to a place within the vault. In people's own
+        notes a link to a note that is not there yet is no mistake."""
         held = self._catalogue.select(
             "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
             f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
@@ -205,7 +208,8 @@ def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
 
 
 def _is_within_vault(one: MissingTarget) -> bool:
-    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside it, Cortex does not see."""
+    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside
+    it, Cortex does not see."""
     if one.kind != LINK_KIND or not one.target.lower().endswith(".md"):
         return True
     place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))

@@ -1,4 +1,5 @@
-"""What is known of a target that is not there: the name that was meant, the event that it came from, when it went."""
+"""What is known of a target that is not there: the name that was meant, the event that it came
+from, when it went."""
 
 from __future__ import annotations
 
@@ -67,8 +68,8 @@ def report_missing_targets(
 def problems_of_report(
     known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
 ) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the rest. `removed` says of a
-    key how its file went."""
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the
+    rest. `removed` says of a key how its file went."""
     tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
         _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
@@ -126,8 +127,8 @@ def _most_similar_name(catalogue: Catalogue, key: str) -> str:
 
 
 def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
-    """The events that records came from whose ids are known and that are gone, of several the last: an id ends in a hash of
-    its event, or of its topic."""
+    """The events that records came from whose ids are known and that are gone, of several the last:
+    an id ends in a hash of its event, or of its topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
     for event in queries.event_origins(catalogue) if wanted else ():

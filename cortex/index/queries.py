@@ -32,7 +32,8 @@ _END = "\U0010ffff"  # behind every other character
 
 
 def duplicate_ids(catalogue: Catalogue) -> dict[str, list[NoteRow]]:
-    """The notes that share an id, events left out, by id and path. A note without one has its path for an id."""
+    """The notes that share an id, events left out, by id and path. A note without one has its path
+    for an id."""
     found: dict[str, list[NoteRow]] = {}
     shared = "SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1"
     for row in catalogue.rows(f"tier < 2 AND id IN ({shared}) ORDER BY id, path"):
@@ -41,7 +42,8 @@ def duplicate_ids(catalogue: Catalogue) -> dict[str, list[NoteRow]]:
 
 
 def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, str, str]]:
-    """Current records of a topic that has another one: path, id, the first record's id, and the topic, by path."""
+    """Current records of a topic that has another one: path, id, the first record's id, and the
+    topic, by path."""
     query = (
         "SELECT path, id, first, topic FROM note JOIN (SELECT project, scope, topic, min(id) AS first FROM note"
         f" WHERE topic != '' AND tier = 0 AND {HAS_ID_SQL} GROUP BY 1, 2, 3 HAVING count(DISTINCT id) > 1)"
@@ -51,7 +53,8 @@ def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, s
 
 
 def misdated_notes(catalogue: Catalogue, latest: int, limit: int) -> list[NoteRow]:
-    """Notes that say a time after `latest` (seconds since the epoch), and records that say one that is none, by path."""
+    """Notes that say a time after `latest` (seconds since the epoch), and records that say one that
+    is none, by path."""
     clauses = [
         f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
         f" OR ({HAS_ID_SQL} AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
@@ -108,7 +111,8 @@ def count_topics(catalogue: Catalogue) -> int:
 
 
 def count_started_sessions(catalogue: Catalogue) -> int:
-    """How many sessions have ended or had somebody at them; of one that was only ever compacted nobody knows yet."""
+    """How many sessions have ended or had somebody at them; of one that was only ever compacted
+    nobody knows yet."""
     started = "SELECT session FROM note WHERE type IN ('session_start', 'prompt')"
     where = f"tier < 2 AND type = 'session' AND (status != 'open' OR session IN ({started}))"
     return int(next(catalogue.select(f"SELECT count(*) FROM note WHERE {where}"))[0])
@@ -120,8 +124,8 @@ def count_started_sessions(catalogue: Catalogue) -> int:
 def neighbours_in_time(
     catalogue: Catalogue, row: NoteRow, limit: int, project: str | None = None
 ) -> tuple[list[NoteRow], list[NoteRow]]:
-    """The notes made before one and those made after it, of a project or (None) of all, each nearest `limit`, oldest first.
-    Those of one moment stand in the order of their ids."""
+    """The notes made before one and those made after it, of a project or (None) of all, each
+    nearest `limit`, oldest first. Those of one moment stand in the order of their ids."""
     where, values = sql_condition(
         KNOWLEDGE._replace(projects=None if project is None else (project,))
     )
@@ -140,7 +144,8 @@ def neighbours_in_time(
 
 
 def known_ids(catalogue: Catalogue, limit: int) -> list[str]:
-    """Ids of notes, events left out, that are short enough to be compared with what somebody typed."""
+    """Ids of notes, events left out, that are short enough to be compared with what somebody
+    typed."""
     query = "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT ?"
     return [id_ for (id_,) in catalogue.select(query, (limit,))]
 
@@ -180,7 +185,8 @@ def removal_event(catalogue: Catalogue, suffix: str) -> tuple[str, str] | None:
 
 
 def event_ids_since(catalogue: Catalogue, first: str) -> set[str]:
-    """The ids from `first` on of events that lie in `events/`: one in the inbox has made no record yet."""
+    """The ids from `first` on of events that lie in `events/`: one in the inbox has made no record
+    yet."""
     query = "SELECT id FROM note WHERE id BETWEEN ? AND ':' AND CAST(path AS TEXT) LIKE 'events/%'"
     return {id_ for (id_,) in catalogue.select(query, (first,))}
 
@@ -202,8 +208,9 @@ def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tup
 
 
 def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The current records of a project with these names, and those that stand in every project's briefing. As tuples, for ten
-    thousand of them are sorted: number, id, type, status, branch, last said, pinned, confidence, priority, due, is of the project."""
+    """The current records of a project with these names, and those that stand in every project's
+    briefing. As tuples, for ten thousand of them are sorted: number, id, type, status, branch, last
+    said, pinned, confidence, priority, due, is of the project."""
     clause, values = sql_in("project", names)
     everywhere = (
         "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
@@ -217,8 +224,8 @@ def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tupl
 
 
 def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int) -> list[str]:
-    """The paths of the notes that could change a project's briefing when somebody edits them: the last changed of the
-    project, set aside ones too, and those that stand in every project's."""
+    """The paths of the notes that could change a project's briefing when somebody edits them: the
+    last changed of the project, set aside ones too, and those that stand in every project's."""
     clause, values = sql_in("project", names)
     # `+date`: by its index SQLite would fetch the notes one by one, which takes twice as long as to read them all and sort.
     query = (
@@ -231,7 +238,8 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
 def notes_naming_files_of(
     catalogue: Catalogue, sessions: Sequence[int], max_events: int
 ) -> frozenset[int]:
-    """The notes that name a file which these sessions name, in their notes or in the last events of theirs."""
+    """The notes that name a file which these sessions name, in their notes or in the last events of
+    theirs."""
     numbers = ",".join(map(str, sessions))
     names = f"SELECT session FROM note WHERE number IN ({numbers})"
     of_sessions = (
@@ -251,7 +259,8 @@ def notes_naming_files_of(
 def edges_of_kinds(
     catalogue: Catalogue, kinds: Collection[str], wanted: NoteFilter
 ) -> list[tuple[int, str, str]]:
-    """The edges of these kinds that notes of a filter say, as they are written: number, kind and target, by number."""
+    """The edges of these kinds that notes of a filter say, as they are written: number, kind and
+    target, by number."""
     kind, values = sql_in("kind", kinds)
     where, more = sql_condition(wanted)
     notes = f"number IN (SELECT number FROM note WHERE {where})"
@@ -302,8 +311,9 @@ def entities_of(
 def mentions_of(
     catalogue: Catalogue, name: str, folded: str, kind: str = ""
 ) -> list[tuple[int, str, str, str]]:
-    """Where a thing is named: number of the note, kind, name and key. `name` finds a symbol, with or without `()`; `folded`
-    finds any other thing by its whole key, of a file, url or package by its last parts too, of a version without its `v`."""
+    """Where a thing is named: number of the note, kind, name and key. `name` finds a symbol, with
+    or without `()`; `folded` finds any other thing by its whole key, of a file, url or package by
+    its last parts too, of a version without its `v`."""
     last_parts = "%/" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     query = (
         "SELECT number, kind, name, key FROM entity WHERE ((kind != 'symbol' AND (key = ?"
@@ -323,7 +333,8 @@ def entity_counts(catalogue: Catalogue, keys: Collection[str]) -> dict[tuple[str
 
 
 def most_mentioned(catalogue: Catalogue, kind: str = "") -> list[tuple[str, str, int]]:
-    """Every thing that current notes name: kind, name and number of notes, the most mentioned first."""
+    """Every thing that current notes name: kind, name and number of notes, the most mentioned
+    first."""
     query = (
         "SELECT kind, min(name), count(*) AS notes FROM entity JOIN note USING (number) WHERE tier = 0"
         " AND (? = '' OR kind = ?) GROUP BY kind, entity.key ORDER BY notes DESC, kind, entity.key"

@@ -1,8 +1,9 @@
 """Bring catalogue and index up to the notes as they are now, then let somebody look at them.
 
-Both lie in the user's cache, sealed by `state.json`: the stamp of every file they consist of. Any other stamp means
-that somebody, or a crash, has touched them; then they are built anew. No daemon is needed: a scan of the notes'
-stamps tells what has changed since the last look, and comes before every answer.
+Both lie in the user's cache, sealed by `state.json`: the stamp of every file they consist of. Any
+other stamp means that somebody, or a crash, has touched them; then they are built anew. No daemon
+is needed: a scan of the notes' stamps tells what has changed since the last look, and comes before
+every answer.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def query_index(
     *,
     words: bool = True,
 ) -> _T:
-    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn
-    out to be damaged where no stamp shows it, they are built anew and `at` is asked once more."""
+    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone.
+    Should catalogue or index turn out to be damaged where no stamp shows it, they are built anew
+    and `at` is asked once more."""
     try:
         with open_index(vault, progress, words=words) as now:
             return at(now)
@@ -94,8 +96,9 @@ def open_index(
     words: bool = True,
     cores: int = 0,
 ) -> Iterator[IndexSession]:
-    """Open catalogue and index as the vault is now. Several processes may look at once; one at a time brings things up to date.
-    Without `words` the full-text index may stay behind: it catches up when somebody asks for words."""
+    """Open catalogue and index as the vault is now. Several processes may look at once; one at a
+    time brings things up to date. Without `words` the full-text index may stay behind: it catches
+    up when somebody asks for words."""
     folder = vault.cache_folder()
     index_folder = os.path.join(folder, INDEX_FOLDER)
     lock_file = os.path.join(folder, "index.lock")
@@ -131,7 +134,8 @@ def open_index(
 
 
 def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
-    """What lies in the vault, and the problems of its settings, if nothing has changed since the last refresh; else None."""
+    """What lies in the vault, and the problems of its settings, if nothing has changed since the
+    last refresh; else None."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
@@ -143,8 +147,9 @@ def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem
 
 @contextmanager
 def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | None]:
-    """Catalogue and full-text folder as the last refresh left them, under its shared lock. None when they must be refreshed first,
-    or when somebody has kept them locked for `wait` seconds. Raises `IndexDamaged` inside for what cannot be read."""
+    """Catalogue and full-text folder as the last refresh left them, under its shared lock. None
+    when they must be refreshed first, or when somebody has kept them locked for `wait` seconds.
+    Raises `IndexDamaged` inside for what cannot be read."""
     folder = vault.cache_folder()
     with ExitStack() as held:
         try:
@@ -170,8 +175,8 @@ def state_path(vault: Vault) -> str:
 
 
 def _default_cores() -> int:
-    """How many processes a build may use. Among other threads, as in the watcher, it stays in this one: a process that is
-    started there and dies at once would be waited for without end."""
+    """How many processes a build may use. Among other threads, as in the watcher, it stays in this
+    one: a process that is started there and dies at once would be waited for without end."""
     threading = sys.modules.get("threading")
     alone = threading is None or threading.active_count() == 1
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
@@ -184,7 +189,8 @@ def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) ->
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
-    """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any scan will give."""
+    """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any
+    scan will give."""
     if for_later and seen.racy:
         kept = (
             (path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp)
@@ -227,7 +233,8 @@ def compute_seal(folder: str) -> dict[str, str]:
 
 
 def load_valid_state(folder: str) -> IndexState | None:
-    """The state of the last look when every file is as it was left then; None when anything must be built anew."""
+    """The state of the last look when every file is as it was left then; None when anything must be
+    built anew."""
     try:
         # `json` takes 2 ms to load.
         table: Any = loads(store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES))

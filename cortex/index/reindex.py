@@ -1,4 +1,5 @@
-"""Read the notes that have changed into catalogue and index: one process at a time, under the lock of `refresh`."""
+"""Read the notes that have changed into catalogue and index: one process at a time, under the lock
+of `refresh`."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ from cortex.vault.state import store
 
 
 class Reindexing:
-    """One bringing up to date of what lies in a cache folder, by the process that holds the lock."""
+    """One bringing up to date of what lies in a cache folder, by the process that holds the
+    lock."""
 
     def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
         self.root = root
@@ -52,8 +54,9 @@ class Reindexing:
         self.unreadable: set[str] = set()
 
     def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-        """Read what has changed. Returns how it was found (updated, built), what lies in the vault, and what is wrong with its
-        settings and repository. Without `words`, a full-text index that is there stays behind."""
+        """Read what has changed. Returns how it was found (updated, built), what lies in the vault,
+        and what is wrong with its settings and repository. Without `words`, a full-text index that
+        is there stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
         noted = list(wanted.problems)
@@ -123,8 +126,9 @@ class Reindexing:
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
-        """Only what differs from the last refresh. A note whose bytes are the same costs its reading, no more; one of which the
-        index knows everything by another path, or from before an edit, takes over the number that is free now."""
+        """Only what differs from the last refresh. A note whose bytes are the same costs its
+        reading, no more; one of which the index knows everything by another path, or from before an
+        edit, takes over the number that is free now."""
         with Catalogue(self.folder, writable=True) as catalogue:
             changed = self._read_changed(catalogue, stamps, held, words=words)
             # All that go let their numbers go before any comes: files may have swapped their names.
@@ -178,7 +182,8 @@ class Reindexing:
         read_now: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
-        """What the engine is told of queued notes; those that an earlier refresh has read are read again."""
+        """What the engine is told of queued notes; those that an earlier refresh has read are read
+        again."""
         for number, path in queued:
             note: NoteSummary | None = read_now.get(number)
             if note is None:
@@ -230,7 +235,8 @@ def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) ->
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
 ) -> tuple[Document, _IndexedNote]:
-    """A note for the engine, and for the catalogue without its text: what a building process sends back."""
+    """A note for the engine, and for the catalogue without its text: what a building process sends
+    back."""
     note, content_hash = load_summary(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
     return make_document(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
@@ -239,8 +245,8 @@ def _read_note(
 def load_summary(
     root: str, path: str, stamp: str, known_hash: bytes | None = None
 ) -> tuple[NoteSummary | None, bytes]:
-    """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
-    be read gives a card that says so."""
+    """A note's card and the hash of what was read of it; no card when the hash is the known one. A
+    file that cannot be read gives a card that says so."""
     mtime = _mtime_seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)

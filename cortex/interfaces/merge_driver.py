@@ -1,8 +1,9 @@
 """The merge drivers that git runs: `python -I -S merge_driver.py briefing|record %O %A %B %L %P`.
 
-Run as a file, with the standard library alone. Python compiles this file at each run, so it is short. Exit codes of
-`record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's shell fallback takes over). `briefing`
-always ends with 0: a briefing that could not be merged is healed later, and no merge is held up by one.
+Run as a file, with the standard library alone. Python compiles this file at each run, so it is
+short. Exit codes of `record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's
+shell fallback takes over). `briefing` always ends with 0: a briefing that could not be merged is
+healed later, and no merge is held up by one.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def _read(name: str) -> bytes:
 
 
 def _write(name: str, data: bytes, before: bytes) -> None:
-    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback to work on."""
+    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback
+    to work on."""
     with open(name, "r+b", buffering=0) as file:
         try:
             _overwrite(file, data)

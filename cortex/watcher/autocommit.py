@@ -1,4 +1,5 @@
-"""What the watcher commits by itself: only files that somebody has finished writing, and only while git has time."""
+"""What the watcher commits by itself: only files that somebody has finished writing, and only while
+git has time."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _NOTE_FOLDERS = ("events/", f"{RECORDS_FOLDER}/", "sessions/")
 
 
 class CommitCandidates(NamedTuple):
-    """The changes of a vault: what can be committed, what is still being written, what has to be mended first."""
+    """The changes of a vault: what can be committed, what is still being written, what has to be
+    mended first."""
 
     ready: tuple[UncommittedChange, ...]
     recent: tuple[UncommittedChange, ...]
@@ -28,7 +30,8 @@ class CommitCandidates(NamedTuple):
 
 
 def is_enabled(root: str) -> bool:
-    """Whether the watcher commits here: as the vault's settings say, else where the vault is a repository of its own."""
+    """Whether the watcher commits here: as the vault's settings say, else where the vault is a
+    repository of its own."""
     if (around := checkout.find_repository(root)) is None:
         return False
     chosen = settings.load(root).autocommit
@@ -56,7 +59,8 @@ def classify_changes(
 
 
 def _is_recent_deletion(root: str, path: str, now: float) -> bool:
-    """A deletion counts when its folder is settled: some editors save by deleting and writing anew."""
+    """A deletion counts when its folder is settled: some editors save by deleting and writing
+    anew."""
     try:
         return _is_recent(os.stat(os.path.join(root, os.path.dirname(path))), now)
     except FileNotFoundError:
@@ -64,7 +68,8 @@ def _is_recent_deletion(root: str, path: str, now: float) -> bool:
 
 
 def _is_unfinished(root: str, path: str, now: float) -> bool:
-    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended before it is committed."""
+    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended
+    before it is committed."""
     status = os.lstat(os.path.join(root, path))
     if _is_recent(status, now):
         return True
@@ -77,8 +82,8 @@ def _is_unfinished(root: str, path: str, now: float) -> bool:
 
 
 def check_complete(path: str, data: bytes) -> None:
-    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers that git left in its text
-    are looked for where commits are made."""
+    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers
+    that git left in its text are looked for where commits are made."""
     if len(data) == _MAX_READ_BYTES:
         data = data[: data.rfind(b"\n") + 1]
     note = notes.read(data, path)

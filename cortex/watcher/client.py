@@ -1,4 +1,5 @@
-"""Ask the watcher of a vault to answer a command line, for a command or a hook that could answer by itself.
+"""Ask the watcher of a vault to answer a command line, for a command or a hook that could answer by
+itself.
 
 Asking must cost next to nothing, so nothing here imports a verb, a parser or `socket`.
 """
@@ -21,10 +22,13 @@ COMMAND_SECONDS, PROMPT_SECONDS, SESSION_START_SECONDS = 10.0, 1.5, 2.5
 def send_command(
     root: str, words: Sequence[str], cwd: str, *, paint: bool, timeout: float = COMMAND_SECONDS
 ) -> CommandReply | None:
-    """Return what the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
-    time or not whole, or it is of another version. Raises `InvalidInputError` when its folder is not ours alone.
+    """Return what the watcher of the vault at `root` answers to a command line. None when none
+    runs, it does not answer in time or not whole, or it is of another version. Raises
+    `InvalidInputError` when its folder is not ours alone.
 
-    The asker's own default vault goes with the question: the watcher may run in another environment."""
+    The asker's own default vault goes with the question: the watcher may run in another
+    environment.
+    """
     try:
         request = CommandRequest(root, cwd, paint, default_vault_root(), tuple(words)).encode()
     except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
@@ -38,8 +42,8 @@ def send_command(
 def request_reminder(
     root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
 ) -> str | None:
-    """Return what the watcher of the vault at `root` says to a prompt of any size and content: the text for the agent, empty when
-    nothing bears on it. None when no watcher answers."""
+    """Return what the watcher of the vault at `root` says to a prompt of any size and content: the
+    text for the agent, empty when nothing bears on it. None when no watcher answers."""
     text = truncate_prompt(prompt)
     if text == "-":
         return ""
@@ -48,7 +52,8 @@ def request_reminder(
 
 
 def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
-    """Return what the watcher says at the start of a session in `cwd`, frame included; as `request_reminder`."""
+    """Return what the watcher says at the start of a session in `cwd`, frame included; as
+    `request_reminder`."""
     words = ["brief", "--print", *_options(project=project, branch=branch)]
     return _request_text(root, words, cwd, SESSION_START_SECONDS)
 

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 
 class QuietPeriod:
-    """Notices come from other threads and from signals: so no locks, and nothing is kept but two times (monotonic)."""
+    """Notices come from other threads and from signals: so no locks, and nothing is kept but two
+    times (monotonic)."""
 
     def __init__(self, quiet: float, longest: float) -> None:
         self.quiet = quiet

@@ -1,7 +1,7 @@
 """Watchdog's events as hints that something may have changed. What has, the scan tells.
 
-Only folders without a leading dot are watched, each below the root on its own, so that `.git` costs neither watches
-nor events. Nothing is kept for an event: it moves a clock.
+Only folders without a leading dot are watched, each below the root on its own, so that `.git` costs
+neither watches nor events. Nothing is kept for an event: it moves a clock.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class FileWatcher:
         self.update_watches()
 
     def update_watches(self) -> None:
-        """Watch the folders there are now, and those no more that went away. Raises `EventsUnavailable` when watches run out."""
+        """Watch the folders there are now, and those no more that went away. Raises
+        `EventsUnavailable` when watches run out."""
         if self._stale:
             self.stop()
             self._stale = False
@@ -116,7 +117,8 @@ class FileWatcher:
                 return
 
     def discard_watches(self) -> None:
-        """Forget all watches at the next `follow`: they are on a folder that is no longer the vault."""
+        """Forget all watches at the next `follow`: they are on a folder that is no longer the
+        vault."""
         self._stale = True
 
     def _list_folders(self) -> dict[str, int]:
@@ -141,7 +143,8 @@ class FileWatcher:
         self._watches[name] = (watch, inode)
 
     def _on_thread_error(self, ended: threading.ExceptHookArgs) -> None:
-        """A thread has ended with an error: watchdog's are begun anew, and who asked one of ours answers by himself."""
+        """A thread has ended with an error: watchdog's are begun anew, and who asked one of ours
+        answers by himself."""
         self._on_fault(f"{ended.exc_type.__name__}: {ended.exc_value}")
         if type(ended.thread).__module__.startswith("watchdog"):
             self._fault_count += 1

@@ -1,7 +1,8 @@
-"""The watcher's loop: sleep until something may have changed, look what has, bring everything up to it, commit.
+"""The watcher's loop: sleep until something may have changed, look what has, bring everything up to
+it, commit.
 
-Events, timers and git's own files only say that it is time; the scan is the truth. No step that fails ends the loop or
-keeps another one from its turn: it is told, and tried again later and later.
+Events, timers and git's own files only say that it is time; the scan is the truth. No step that
+fails ends the loop or keeps another one from its turn: it is told, and tried again later and later.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ class WatcherLoop:
         self._commit_retry_at = 0.0
 
     def run(self, stands: Callable[[], bool]) -> str:
-        """Work until asked to end, or until there is nothing left to watch. `stands` says whether lock and socket are
-        still there. Answers why it ended; empty when it was asked to."""
+        """Work until asked to end, or until there is nothing left to watch. `stands` says whether
+        lock and socket are still there. Answers why it ended; empty when it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         self._start()
@@ -111,7 +112,8 @@ class WatcherLoop:
         return ""
 
     def end(self) -> None:
-        """Finish the step under way, commit what is ready, and end. Callable from any thread and from a signal."""
+        """Finish the step under way, commit what is ready, and end. Callable from any thread and
+        from a signal."""
         self.is_ending = True
         self.debouncer.wake()
 
@@ -151,7 +153,8 @@ class WatcherLoop:
         return max(min(times), 0.02)
 
     def _is_pass_due(self) -> bool:
-        """Whether a pass is: after a hint and a little quiet, after git was at work, and after a while anyway."""
+        """Whether a pass is: after a hint and a little quiet, after git was at work, and after a
+        while anyway."""
         now = time.monotonic()
         if (stamps := self._git_stamps()) != self._git_state:
             self._git_state, self._commit_retry_at = stamps, 0.0
@@ -178,8 +181,8 @@ class WatcherLoop:
         return due is not None and time.monotonic() >= due and self.debouncer.due_at() is None
 
     def _check_vault_gone(self) -> str:
-        """Why there is nothing left to watch; empty while there is. A vault in whose place another one was put is
-        watched on as that one."""
+        """Why there is nothing left to watch; empty while there is. A vault in whose place another
+        one was put is watched on as that one."""
         root = self.vault.root
         identity = _device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):
@@ -233,8 +236,8 @@ class WatcherLoop:
         self._pass_seconds = self._last_pass_end - started
 
     def _await_git(self) -> None:
-        """Wait while git writes its index: in the middle of a checkout there is nothing to be learnt. A lock that a
-        killed git has left is waited for once."""
+        """Wait while git writes its index: in the middle of a checkout there is nothing to be
+        learnt. A lock that a killed git has left is waited for once."""
         around = checkout.find_repository(self.vault.root)
         deadline = time.monotonic() + _GIT_LOCK_WAIT_SECONDS
         while (
@@ -309,7 +312,8 @@ class WatcherLoop:
             return str(error), 0
 
     def _run_step(self, name: str, action: Callable[[], object], *, needed: bool = True) -> None:
-        """Do it, unless it failed a moment ago. The one place where any error at all is survived: the watcher's loop."""
+        """Do it, unless it failed a moment ago. The one place where any error at all is survived:
+        the watcher's loop."""
         if not needed:
             self.failures.pop(name, None)
             return

@@ -1,5 +1,6 @@
-"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them, over a socket in the
-vault's state folder. A thin search imports this, so it needs next to nothing itself."""
+"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them,
+over a socket in the vault's state folder. A thin search imports this, so it needs next to nothing
+itself."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class CommandReply(NamedTuple):
 
 
 class CommandRequest(NamedTuple):
-    """A command line, for the watcher of the vault at `root` to answer as the command itself would in `cwd`."""
+    """A command line, for the watcher of the vault at `root` to answer as the command itself would
+    in `cwd`."""
 
     root: str
     cwd: str
@@ -39,7 +41,8 @@ class CommandRequest(NamedTuple):
     words: tuple[str, ...]
 
     def encode(self) -> list[bytes]:
-        """The fields of the request. Raises `UnicodeEncodeError` for text that no command line can hold."""
+        """The fields of the request. Raises `UnicodeEncodeError` for text that no command line can
+        hold."""
         paint = b"1" if self.paint else b""
         head = (
             os.fsencode(self.root),
@@ -78,7 +81,8 @@ def decode_fields(body: bytes) -> list[bytes] | None:
 
 
 def make_receiver(link: Any, deadline: float) -> Callable[[int], bytes]:
-    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do not all come."""
+    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do
+    not all come."""
 
     def receive(size: int) -> bytes:
         held: list[bytes] = []
@@ -108,8 +112,9 @@ def send(link: Any, data: bytes, deadline: float) -> None:
 def exchange(
     root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
 ) -> list[bytes] | None:
-    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
-    does not answer whole within `whole_answer`. `InvalidInputError` when the folder of its socket is not ours alone."""
+    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within
+    `first_sign` seconds, or does not answer whole within `whole_answer`. `InvalidInputError` when
+    the folder of its socket is not ours alone."""
     import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
 
     folder = user_folders.vault_folder_path("state", root)
@@ -135,8 +140,9 @@ def exchange(
 def socket_path(
     folder: str, name: str = SOCKET_NAME, descriptors: str = "/proc/self/fd"
 ) -> Iterator[str]:
-    """A path to the socket in `folder` that is short enough for every system: the path itself, else through an open
-    descriptor of the folder, else relative to it; then the working directory is another one meanwhile."""
+    """A path to the socket in `folder` that is short enough for every system: the path itself, else
+    through an open descriptor of the folder, else relative to it; then the working directory is
+    another one meanwhile."""
     path = os.path.join(folder, name)
     if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         yield path

@@ -1,4 +1,5 @@
-"""How to have the watcher started with one's session: a unit for systemd, a property list for launchd."""
+"""How to have the watcher started with one's session: a unit for systemd, a property list for
+launchd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The watcher's socket: answers requests of the same user, each on a thread of its own, bounded in size, time and number."""
+"""The watcher's socket: answers requests of the same user, each on a thread of its own, bounded in
+size, time and number."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _REQUEST_TIMEOUT_SECONDS = _ANSWER_TIMEOUT_SECONDS = 5.0  # for all of it to com
 
 
 class SocketServer:
-    """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor another asker waits."""
+    """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor
+    another asker waits."""
 
     def __init__(self, folder: str, respond: Respond) -> None:
         self.folder = folder
@@ -108,7 +110,8 @@ class SocketServer:
 
 
 def _is_same_user(link: socket.socket) -> bool:
-    """Whether the other end is the same user. Where the system does not say, the folder's mode has kept others out."""
+    """Whether the other end is the same user. Where the system does not say, the folder's mode has
+    kept others out."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True

@@ -1,5 +1,5 @@
-"""Full-text engines: a literal table. An engine is a module with the functions of `FulltextEngine`; it keeps
-words in a folder of the user's cache, by the numbers that the catalogue gives to notes."""
+"""Full-text engines: a literal table. An engine is a module with the functions of `FulltextEngine`;
+it keeps words in a folder of the user's cache, by the numbers that the catalogue gives to notes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class FulltextEngine(Protocol):
         self, folder: str, paths: Sequence[str], load: Callable[[str], tuple[Document, _Aside]],
         noted: Callable[[str, _Aside], None], *, cores: int,
     ) -> None:  # fmt: skip
-        """Write an index into an empty folder, in up to `cores` processes. `load` gives a path's document and anything else,
-        which `noted` gets in this process. `load` is a function of a module, or a `partial` of one."""
+        """Write an index into an empty folder, in up to `cores` processes. `load` gives a path's
+        document and anything else, which `noted` gets in this process. `load` is a function of a
+        module, or a `partial` of one."""
 
     def update(self, folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
         """Forget the notes of some numbers and add others, in one commit."""
@@ -33,8 +34,9 @@ class FulltextEngine(Protocol):
         self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
         *, allowed: set[int] | None = None, without: Iterable[int] = (),
     ) -> tuple[list[ScoredNote], list[str]]:  # fmt: skip
-        """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
-        terms they were found by. Only notes of `tiers`, in their order, only `allowed` ones, none of `without`."""
+        """The best notes, at least `limit` where there are so many, with every one that scores as
+        the last of them; and the terms they were found by. Only notes of `tiers`, in their order,
+        only `allowed` ones, none of `without`."""
 
     def search_relevant(self, folder: str, prompt: str) -> list[RelevantNote]:
         """The notes that bear on a prompt, best first."""

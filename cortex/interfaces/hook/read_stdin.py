@@ -1,4 +1,5 @@
-"""What a host writes to a hook's standard input: read within bounds of bytes and time, and understood as far as it goes."""
+"""What a host writes to a hook's standard input: read within bounds of bytes and time, and
+understood as far as it goes."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def read_bounded(fd: int, seconds: float) -> bytes:
 
 
 def parse_json(data: bytes) -> dict[str, object]:
-    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a text that was cut in it."""
+    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a
+    text that was cut in it."""
     text = _decode(data)
     try:
         table = loads(text)
@@ -68,8 +70,8 @@ def _decode(data: bytes) -> str:
 
 
 def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
-    """The texts and small values that stand directly in the object, up to where it breaks off. `full`: the object went on, and
-    we did not read it."""
+    """The texts and small values that stand directly in the object, up to where it breaks off.
+    `full`: the object went on, and we did not read it."""
     table: dict[str, object] = {}
     at = _skip_character(text, 0, "{")
     while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
@@ -109,7 +111,8 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 
 
 def _skip_nested_value(text: str, at: int) -> int:
-    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does not end, or is not worth the time."""
+    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does
+    not end, or is not worth the time."""
     import re  # noqa: PLC0415  hardly ever
 
     sign = re.compile(r'"|[\[{]+|[\]}]+')

@@ -1,4 +1,5 @@
-"""One hook: read what the host tells, keep what is new, hand over what it may know. Never blocks, never fails."""
+"""One hook: read what the host tells, keep what is new, hand over what it may know. Never blocks,
+never fails."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ class _HookRun:
 
 
 def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
-    """What earlier hooks have left: a session that starts takes all of it, any other event what found no room."""
+    """What earlier hooks have left: a session that starts takes all of it, any other event what
+    found no room."""
     try:
         found = spool.list_entries(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself
@@ -193,7 +195,8 @@ def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
 
 
 def _problem_of(error: BaseException) -> Problem:
-    """What went wrong, without a word of what the host told: our own errors speak of it nowhere but where a prompt is answered."""
+    """What went wrong, without a word of what the host told: our own errors speak of it nowhere but
+    where a prompt is answered."""
     if isinstance(error, ConflictError):
         return Problem("hooks", "another hook of the session was at work")
     if isinstance(error, CortexError):

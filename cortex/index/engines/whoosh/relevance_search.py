@@ -1,4 +1,5 @@
-"""Which notes bear on a prompt: what `core.relevance` asks of the index, and where the index has it."""
+"""Which notes bear on a prompt: what `core.relevance` asks of the index, and where the index has
+it."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...]) -> list[RelevantNote
 def _word_occurrences(
     reader: Any, word: PromptTerm, live: int, trail: set[int], *, with_row: bool
 ) -> TermPostings:
-    """Where a word is, the trail of events and pages left out. One so common that it tells nothing is only counted."""
+    """Where a word is, the trail of events and pages left out. One so common that it tells nothing
+    is only counted."""
     terms = [term.encode() for term in word.terms]
     row = [term.encode() for term in word.phrase] if with_row else []
     most = max(
@@ -70,7 +72,8 @@ def _word_occurrences(
 def _documents_with(
     reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()
 ) -> set[int]:
-    """The documents of all segments that hold any of some terms in a field, or all of a row one after the other."""
+    """The documents of all segments that hold any of some terms in a field, or all of a row one
+    after the other."""
     found: set[int] = set()
     for leaf, offset in reader.leaf_readers():
         here: set[int] = set()

@@ -1,7 +1,8 @@
-"""BM25F by what is there: an index that was changed note by note scores as one that was built anew (law 1).
+"""BM25F by what is there: an index that was changed note by note scores as one that was built anew
+(law 1).
 
-Whoosh counts deleted notes until it merges their segment away, and takes the average length from them too. Here deleted
-notes are taken off the counts, and the average length is a constant.
+Whoosh counts deleted notes until it merges their segment away, and takes the average length from
+them too. Here deleted notes are taken off the counts, and the average length is a constant.
 """
 
 from __future__ import annotations

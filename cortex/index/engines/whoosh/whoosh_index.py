@@ -1,6 +1,8 @@
-"""The Whoosh index of the notes' words: built, changed, asked. It holds numbers and words; the catalogue the rest.
+"""The Whoosh index of the notes' words: built, changed, asked. It holds numbers and words; the
+catalogue the rest.
 
-An index is full of pickles, so it is only ever opened where Cortex has written it: in the user's own cache folder.
+An index is full of pickles, so it is only ever opened where Cortex has written it: in the user's
+own cache folder.
 """
 
 from __future__ import annotations
@@ -96,9 +98,9 @@ def search(
     allowed: set[int] | None = None,
     without: Iterable[int] = (),
 ) -> tuple[list[ScoredNote], list[str]]:
-    """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
-    terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
-    `IndexDamaged` when the index cannot be read."""
+    """The best notes, at least `limit` where there are so many, with every one that scores as the
+    last of them; and the terms they were found by. Only notes of `tiers` are found, in their order,
+    only `allowed` ones, none of `without`. `IndexDamaged` when the index cannot be read."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         if not index.doc_count_all() or allowed == set():  # to Whoosh an empty filter is none
@@ -162,8 +164,8 @@ class _IndexSearch:
         return list(found.values()), self.terms
 
     def _search_tier(self, found: dict[int, ScoredNote], tier: int, limit: int) -> None:
-        """Add the notes of one tier: those with all words, then, when there are few, those with some. Phrases stay
-        binding: somebody put the quotes there."""
+        """Add the notes of one tier: those with all words, then, when there are few, those with
+        some. Phrases stay binding: somebody put the quotes there."""
         for loose, joined in enumerate((q.And, q.Or) if len(self.word_queries) > 1 else (q.And,)):
             if len(found) >= limit or (joined is q.Or and len(found) >= MIN_ALL_WORDS_HITS):
                 return
@@ -175,8 +177,9 @@ class _IndexSearch:
                 found.setdefault(number, ScoredNote(2 * tier + loose, score, number))
 
     def _top_documents(self, asked: Any, tier: int, limit: int) -> list[tuple[float, int]]:
-        """(score, document) of the best notes of a tier, ties with the last one included: which of them Whoosh would
-        keep depends on how the index came about, and rebuilding it must not change an answer."""
+        """(score, document) of the best notes of a tier, ties with the last one included: which of
+        them Whoosh would keep depends on how the index came about, and rebuilding it must not
+        change an answer."""
         # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
         others = q.Or(
             [
@@ -207,7 +210,8 @@ class _IndexSearch:
         return [self._word_query(terms, row) for terms, row in query_forms(piece.text)]
 
     def _word_query(self, terms: tuple[str, ...], row: tuple[str, ...]) -> Any:
-        """A word of prose is a term; an identifier is one of its spellings, or its parts in a row."""
+        """A word of prose is a term; an identifier is one of its spellings, or its parts in a
+        row."""
         self.terms += [*terms, *row]
 
         def ways(field: str) -> Any:
@@ -219,8 +223,8 @@ class _IndexSearch:
         return _in_head_and_body(ways)
 
     def _prefix_query(self, piece: QueryTerm) -> Any:
-        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normalize_topic`. What a
-        note must not hold is no matter of frequency."""
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*`
+        means `normalize_topic`. What a note must not hold is no matter of frequency."""
         start, stems = prefix_forms(piece.text)
         most_wanted = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
         self.terms += [start, *stems]
