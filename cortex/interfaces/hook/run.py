@@ -52,7 +52,7 @@ def run(words: list[str]) -> None:
     host, event = _parse_arguments(words)
     if not host:
         return
-    hook = _HookRun(host, event)
+    hook = _RunningHook(host, event)
     if not event:
         _write(1, hook.answer)
         return
@@ -72,7 +72,7 @@ def run(words: list[str]) -> None:
     hook.log(round((time.monotonic() - started) * 1000))
 
 
-class _HookRun:
+class _RunningHook:
     """One hook: the vault that it is about, what the host is to read, and what went wrong first."""
 
     def __init__(self, host: str, event: str) -> None:
