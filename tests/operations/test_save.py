@@ -456,26 +456,6 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     right()
 
 
-def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monkeypatch) -> None:
-    save(vault, tick(), "D0", type="decision", project="p")
-    query_index(vault, lambda *_: None, lambda _: None)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("this save needs no look at all notes")
-
-    with monkeypatch.context() as patch:
-        for name in (
-            "cortex.index.refresh.scan_notes",
-            "cortex.operations.capture.normalize_now.try_heal",
-            "cortex.operations.capture.normalize_now.load_existing_records",
-        ):
-            patch.setattr(name, refuse)
-        for number in range(3):
-            save(vault, tick(), f"D{number}", type="decision", project="p", why=f"{number}")
-            save(vault, tick(), f"U{number}", topic="decision/u", project="p", why=f"{number}")
-    assert heal(vault, tick(), check=True).stale == ()
-
-
 def test_what_another_process_normalized_first_is_answered_all_the_same(vault, tick) -> None:
     caller = tick()
     event = Event(

@@ -18,7 +18,6 @@ from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import CaptureResult
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.capture.quick_lookup import lookup_existing_records
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
@@ -74,9 +73,7 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
     """The event normalized, and whether the briefings are as they should be, as far as one can tell."""
     fresh, seen = not briefings_are_stale(vault), git_stamp(vault)
     mark_briefings_stale(vault)  # a run that does not come to its end leaves briefings to heal
-    done = InboxNormalizer(
-        vault, lookup_existing_records(vault, event) or load_existing_records(vault, caller)
-    )
+    done = InboxNormalizer(vault, load_existing_records(vault, caller))
     done.run([f"{event.id}.md"], caller)
     healed = _update_briefings(vault, done)
     if healed and fresh:

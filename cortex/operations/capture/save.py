@@ -32,7 +32,6 @@ from cortex.index.refresh import IndexSession, load_valid_state, query_index
 from cortex.operations.capture.capture import new_event_id, publish_event
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import normalize_now
-from cortex.operations.capture.quick_lookup import lookup_topic_path
 from cortex.operations.find import resolve_note
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.records import change_record
@@ -171,19 +170,9 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
     also where another clone's clock is ahead."""
     if not event.topic:
         return event
-    of = (event.project, event.scope, event.topic)
-    path = topics.record_path(*of)
-    with suppress(
-        CortexError, OSError
-    ):  # whoever normalizes the event says what is wrong, and keeps it
-        there = lookup_topic_path(vault, event)
-        if there is None:
-            held = load_existing_records(vault, caller)
-            there = held.path_by_id.get(topics.topic_record_id(*of)) or held.path_by_topic.get(of)
-        path = there or path
     try:
-        note = notes.read(files.read(vault.root, path), path)
-    except (CortexError, OSError):  # there is none yet
+        note = _topic_record(vault, caller, event)
+    except (CortexError, OSError):  # there is none yet; else whoever normalizes the event says so
         return event
     if note.get("id") in event.supersedes:
         raise InvalidInputError(
@@ -196,6 +185,19 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
         if last >= event.id
         else event
     )
+
+
+def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
+    """The record of the event's topic: where it was made, else where the index finds it. `NotFoundError` if there is none."""
+    of = (event.project, event.scope, event.topic)
+    id_, path = topics.topic_record_id(*of), topics.record_path(*of)
+    with suppress(CortexError, OSError):
+        note = notes.read(files.read(vault.root, path), path)
+        if note.get("id") == id_:
+            return note
+    existing = load_existing_records(vault, caller)
+    path = existing.path_by_id.get(id_) or existing.path_by_topic.get(of) or path
+    return notes.read(files.read(vault.root, path), path)
 
 
 def _clean_title(title: str) -> str:
