@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
+from cortex.core.text.strings import format_time
 from cortex.index.refresh import open_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
@@ -159,4 +160,4 @@ def test_a_note_written_anew_with_the_same_bytes_has_its_files_new_date(vault, c
     note.write_text("no date in here\n")
     for mtime in (1_000_000_000, 1_100_000_000):
         os.utime(note, (mtime, mtime))
-        assert search(vault, caller, "date").hits[0].date == mtime
+        assert search(vault, caller, "date").hits[0].date == format_time(mtime)

@@ -16,7 +16,6 @@ from cortex.interfaces.cli.style import (
     OFF,
     YELLOW,
     format_count,
-    format_day,
     problem_lines,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -150,7 +149,6 @@ def _to_json(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         fields = {key: _to_json(item) for key, item in value._asdict().items()}
         if "snippet" in fields:  # a hit, wherever it stands
-            fields.pop("date", None)
             fields["snippet"] = fields["snippet"].replace(MATCH_START, "").replace(MATCH_END, "")
         return fields
     if isinstance(value, dict):
@@ -171,7 +169,7 @@ def _search_lines(found: Any) -> Iterable[str]:
         )
         yield f"{BOLD}{escape(hit.title)}{OFF}{status}"
         place = f"(personal) {found.personal}/{hit.path}" if hit.vault == "personal" else hit.path
-        yield f"  {DIM}{escape(hit.type) or 'note'}  {format_day(hit.date)}  {escape(place)}:{hit.line}{OFF}"
+        yield f"  {DIM}{escape(hit.type) or 'note'}  {hit.date[:10] or 'no date'}  {escape(place)}:{hit.line}{OFF}"
         if hit.snippet:
             yield "  " + escape(hit.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
     if not found.hits:
