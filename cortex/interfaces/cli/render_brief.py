@@ -59,9 +59,8 @@ def _header_lines(answer: Any) -> Iterable[str]:
     if not answer.text:
         return
     newest = f", newest of {escape(answer.newest)}" if answer.newest else ""
-    kept = ", unchanged since the last one" if answer.cached else ""
     doubts = f", {len(answer.doubts)} in doubt" if answer.doubts else ""
-    yield f"{DIM}{answer.tokens:,} of {answer.budget:,} tokens{newest}{doubts}{kept}; cortex show ID prints a note{OFF}"
+    yield f"{DIM}{answer.tokens:,} of {answer.budget:,} tokens{newest}{doubts}; cortex show ID prints a note{OFF}"
 
 
 def _format_item(one: Any) -> str:

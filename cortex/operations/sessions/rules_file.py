@@ -35,14 +35,19 @@ _ADDED_ABOVE = {
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
-def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
-    """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `ConflictError` for a file in the way
-    that Cortex did not write, `InvalidInputError` for markers that do not match."""
+def check_target(way: str) -> None:
+    """Raise `InvalidInputError` where a briefing cannot go into `way`."""
     if way not in TARGETS:
         raise InvalidInputError(
-            f"there is no way {way!r} into which a briefing goes",
-            "cortex brief --into rules, agents or none",
+            f"a briefing cannot be written into {way!r}", f"use one of: {', '.join(TARGETS)}"
         )
+
+
+def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
+    """Put the briefing `text` where `way` says, and return the files that changed, relative to the project.
+
+    Raises `ConflictError` for a file in the way that Cortex did not write, `InvalidInputError` for marks that do not match.
+    """
     root = project_root(vault, cwd)
     if way == "rules":
         return tuple(
