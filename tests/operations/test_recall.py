@@ -58,7 +58,8 @@ def record(
 
 
 def ids(answer) -> list[str]:
-    return [one.id for one in answer.records]
+    hits = answer.hits if hasattr(answer, "hits") else answer.records
+    return [getattr(one, "hit", one).id for one in hits]
 
 
 EVENT = """\
@@ -355,7 +356,7 @@ def test_context_is_where_work_stood(held, caller, cortex) -> None:
         capture(held, when, f"turn {number}", type="stop", session=f"s{number}", project="p")
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
-    assert [one.summary for one in answer.sessions] == [
+    assert [one.snippet for one in answer.sessions] == [
         "turn 6",
         "turn 5",
         "turn 4",
@@ -392,12 +393,7 @@ def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
 
 def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller) -> None:
     answer = context(held, caller, project="new")
-    assert (answer.sessions, answer.prompts, answer.records, answer.figures) == (
-        (),
-        (),
-        (),
-        (0, 0, 0, 0),
-    )
+    assert answer[2:6] == ([], [], [], (0, 0, 0, 0))
 
 
 @pytest.fixture
@@ -417,23 +413,13 @@ def to_do(vault_from):
 def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller) -> None:
     answer = actions(to_do, caller)
     assert ids(answer) == ["late", "later-still", "today", "later-today", "later", "odd", "undated"]
-    assert [one.overdue for one in answer.records] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]
-    assert {one.id: one.due for one in answer.records}["odd"] == "next week"
+    assert [one.overdue for one in answer.hits] == [True] * 2 + [False] * 5
+    assert {one.hit.id: one.due for one in answer.hits}["odd"] == "next week"
     assert ids(actions(to_do, caller, overdue=True)) == ["late", "later-still"]
     assert ids(actions(to_do, caller, owner="BEN")) == ["today", "later"]
     assert ids(actions(to_do, caller, done=True)) == ["finished"]
-    assert (ids(actions(to_do, caller, number=1)), actions(to_do, caller, number=1).more) == (
-        ["late"],
-        6,
-    )
+    first = actions(to_do, caller, number=1)
+    assert (ids(first), first.total) == (["late"], 7)
     assert ids(actions(to_do, caller, project="q")) == []
     with pytest.raises(InvalidInputError):
         actions(to_do, caller, overdue=True, done=True)
@@ -467,16 +453,14 @@ def test_meetings_and_what_came_of_them(vault, caller) -> None:
             project="p",
         )
     answer = meetings(vault, caller)
-    assert [one.title for one in answer.records] == ["Storage review 19", "Storage review 18"]
-    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.records] == [
+    assert [one.hit.title for one in answer.hits] == ["Storage review 19", "Storage review 18"]
+    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.hits] == [
         (1, 1, 1),
         (1, 1, 1),
     ]
-    assert [one.title for one in meetings(vault, caller, since="2026-11-19").records] == [
-        "Storage review 19"
-    ]
-    assert meetings(vault, caller, number=1).more == 1
-    one = recall(vault, caller, scope=f"meeting:{answer.records[0].id}")
+    assert ids(meetings(vault, caller, since="2026-11-19")) == ids(answer)[:1]
+    assert meetings(vault, caller, number=1).total == 2
+    one = recall(vault, caller, scope=f"meeting:{ids(answer)[0]}")
     assert [each.type for each in one.records] == ["meeting", "decision", "action", "action"]
     assert all(each.title.endswith("19") for each in one.records)
     assert ids(recall(vault, caller, scope="meetings")) == ids(answer)
@@ -487,14 +471,14 @@ def test_meetings_and_what_came_of_them(vault, caller) -> None:
 def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
     capture(vault, caller, MINUTES.format(n=1), type="meeting", project="p")
     normalize(vault, caller)
-    (todo,) = actions(vault, caller).records
-    (held,) = meetings(vault, caller).records
-    path = Path(vault.root, held.path)
+    (todo,) = actions(vault, caller).hits
+    (held,) = meetings(vault, caller).hits
+    path = Path(vault.root, held.hit.path)
     path.write_text(path.read_text().replace("- [ ] Ada", "- [x] Ada"))
     assert ids(actions(vault, caller)) == []
-    done = {one.id: one for one in actions(vault, caller, done=True).records}
-    assert (done[todo.id].status, done[todo.id].ticked) == ("done", True)
-    assert meetings(vault, caller).records[0][-3:] == (0, 2, 1)
+    done = {one.hit.id: one for one in actions(vault, caller, done=True).hits}
+    assert (done[todo.hit.id].hit.status, done[todo.hit.id].ticked) == ("done", True)
+    assert meetings(vault, caller).hits[0][-3:] == (0, 2, 1)
     assert ids(recall(vault, caller, scope="open")) == []
 
 
@@ -511,7 +495,8 @@ def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
         ["actions"],
         ["session", "list"],
     ):
-        (first, *_) = json.loads(cortex(*words, "--json").stdout)["records"]
+        answer = json.loads(cortex(*words, "--json").stdout)
+        first = (answer.get("hits") or answer["records"])[0]
         assert set(first) >= fields, words
 
 
@@ -582,7 +567,7 @@ def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from
         "=== records/q.md\n---\nid: ask-abcdef\ntype: question\nstatus: open\n---\nask\n"
         "=== daily.md\n- [x] [[call-abcdef]]\n- [x] [[ask-abcdef]]\n"
     )
-    assert [one.id for one in actions(vault, caller, done=True).records] == ["call-abcdef"]
+    assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
     assert [one.id for one in recall(vault, caller, scope="open").records] == ["ask-abcdef"]
 
 
@@ -599,7 +584,7 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
         < plan.read_text().index("call-abcdef")
         < plan.read_text().index("## Done")
     )
-    assert [one.id for one in actions(vault, caller, done=True).records] == ["call-abcdef"]
+    assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
     git(vault.root, "add", "daily.md")
     heal(vault, caller)
     assert plan.read_text().index("## Done") < plan.read_text().index("call-abcdef")

@@ -182,7 +182,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
         ["2026-11-19"],
     )
     assert [one.id for one in recall(vault, caller, scope="open").records] == ["n001"]
-    assert [one.id for one in actions(vault, caller).records] == ["n001"]
+    assert [one.hit.id for one in actions(vault, caller).hits] == ["n001"]
     assert "2026-11-19  Do 1" in cortex("status").stdout
 
 
@@ -202,7 +202,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
 )
 def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) -> None:
     write(vault, 1, due=due)
-    listed = [one.id for one in actions(vault, caller, overdue=True).records]
+    listed = [one.hit.id for one in actions(vault, caller, overdue=True).hits]
     assert (
         [one.id for one in status(vault, caller).overdue]
         == listed

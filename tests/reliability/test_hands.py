@@ -360,8 +360,8 @@ class Hands:
             for one in acts
             if one.status not in ("done", "closed", "cancelled") and one.id not in ticked
         }
-        assert {one.path for one in actions(self.vault, self.caller()).records} == undone
-        assert {one.path for one in actions(self.vault, self.caller(), done=True).records} == {
+        assert {one.hit.path for one in actions(self.vault, self.caller()).hits} == undone
+        assert {one.hit.path for one in actions(self.vault, self.caller(), done=True).hits} == {
             one.path for one in acts
         } - undone
         for one in self.chance.sample(every, min(4, len(every))):

@@ -59,7 +59,7 @@ def _context_lines(answer: Any) -> Iterable[str]:
     if answer.sessions:
         yield "sessions"
     for one in answer.sessions:
-        yield f"  {escape(one.at[:10])}  {escape(one.summary or one.title)}  {DIM}{escape(one.status)}  {escape(one.id)}{OFF}"
+        yield f"  {escape(one.date[:10])}  {escape(one.snippet or one.title)}  {DIM}{escape(one.status)}  {escape(one.id)}{OFF}"
     if answer.prompts:
         yield "prompts"
     for one in answer.prompts:
@@ -77,7 +77,7 @@ def _context_lines(answer: Any) -> Iterable[str]:
 
 
 def _actions_lines(answer: Any) -> Iterable[str]:
-    for one in answer.records:
+    for one in answer.hits:
         due = (
             f"{YELLOW}overdue since {escape(one.due)}{OFF}"
             if one.overdue
@@ -85,25 +85,25 @@ def _actions_lines(answer: Any) -> Iterable[str]:
             if one.due
             else "no date"
         )
-        if one.status in DONE_STATUSES:
-            due = escape(one.status) + (" (its task is ticked)" if one.ticked else "")
+        if one.hit.status in DONE_STATUSES:
+            due = escape(one.hit.status) + (" (its task is ticked)" if one.ticked else "")
         owner = f"  {escape(one.owner)}" if one.owner else ""
-        yield f"{due}  {BOLD}{escape(one.title)}{OFF}{owner}  {DIM}{escape(one.project)}  {escape(one.id)}{OFF}"
-    if not answer.records:
-        yield "no such actions"
-    if answer.more:
-        yield f"{answer.more:,} more: --number"
-    yield from problem_lines(answer.problems, _MAX_PROBLEMS)
+        yield f"{due}  {BOLD}{escape(one.hit.title)}{OFF}{owner}  {DIM}{escape(one.hit.project)}  {escape(one.hit.id)}{OFF}"
+    yield from _end_of_list_lines(answer, "actions")
 
 
 def _meetings_lines(answer: Any) -> Iterable[str]:
-    for one in answer.records:
+    for one in answer.hits:
         came = f"{format_count(one.open_actions, 'open action')}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"
-        yield f"{one.date[:10] or 'no date'}  {BOLD}{escape(one.title)}{OFF}  {came}  {DIM}{escape(one.id)}{OFF}"
-    if not answer.records:
-        yield "no such meetings"
-    if answer.more:
-        yield f"{answer.more:,} more: --number"
+        yield f"{one.hit.date[:10] or 'no date'}  {BOLD}{escape(one.hit.title)}{OFF}  {came}  {DIM}{escape(one.hit.id)}{OFF}"
+    yield from _end_of_list_lines(answer, "meetings")
+
+
+def _end_of_list_lines(answer: Any, what: str) -> Iterable[str]:
+    if not answer.hits:
+        yield f"no such {what}"
+    if answer.total > len(answer.hits):
+        yield f"{answer.total - len(answer.hits):,} more: --number"
     yield from problem_lines(answer.problems, _MAX_PROBLEMS)
 
 

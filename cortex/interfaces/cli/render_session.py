@@ -23,13 +23,13 @@ _MAX_PROBLEMS = 3
 def _session_lines(answer: Any) -> Iterable[str]:
     if hasattr(answer, "session"):
         yield from _session_details_lines(answer)
-    elif hasattr(answer, "records"):
-        for one in answer.records:
+    elif hasattr(answer, "hits"):
+        for one in answer.hits:
             yield from _session_hit_lines(one)
-        if not answer.records:
+        if not answer.hits:
             yield "no such sessions"
-        if getattr(answer, "more", 0):
-            yield f"{answer.more:,} more: --number"
+        if answer.total > len(answer.hits):
+            yield f"{answer.total - len(answer.hits):,} more: --number"
     elif hasattr(answer, "live"):
         yield escape(answer.name)
         if answer.outcome == "resumed":
@@ -50,14 +50,14 @@ def _session_hit_lines(one: Any) -> Iterable[str]:
         f"  {DIM}{escape(one.closed)}{OFF}" if one.closed else ""
     )
     counts = f"{format_count(one.events, 'event')}, {format_count(one.prompts, 'prompt')}, {format_count(one.records, 'record')}"
-    yield f"  {DIM}{escape(one.project)}  {counts}{OFF}" + (
-        f"  {escape(one.snippet)}" if one.snippet else ""
+    yield f"  {DIM}{escape(one.hit.project)}  {counts}{OFF}" + (
+        f"  {escape(one.hit.snippet)}" if one.hit.snippet else ""
     )
 
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_hit_lines(answer.session)
-    yield f"  {DIM}{escape(answer.session.path)}{OFF}"
+    yield f"  {DIM}{escape(answer.session.hit.path)}{OFF}"
     if answer.summary:
         yield ""
         yield escape(answer.summary, lines=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
@@ -12,7 +12,6 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.plan.actions import DONE
 from cortex.operations.records import change_record
 from cortex.operations.records.change_record import RecordChange
 from cortex.operations.records.update import UPDATABLE_STATUSES, with_status
@@ -32,46 +31,33 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
     """
     problems = ensure_fresh(vault, caller)
     row = query_index(vault, caller.progress, lambda now: _resolve_action(now, id))
-    undo: list[str] = []
+    name = change_record.command_name(row.id, row.path)
+    undo = ""
 
     def edit(note: Note) -> Note:
+        nonlocal undo
         status = note.get("status").lower()
         if status in SET_ASIDE_STATUSES:
-            raise InvalidInputError(
-                f"{row.id} is {status}",
-                f"{cortex_command('restore', change_record.command_name(row.id, row.path))}, then {cortex_command('done', change_record.command_name(row.id, row.path))}",
-            )
-        if status in DONE:
+            commands = f"{cortex_command('restore', name)}, then {cortex_command('done', name)}"
+            raise InvalidInputError(f"{row.id} is {status}", commands)
+        if status in DONE_STATUSES:
             return note
-        undo[:] = [
-            cortex_command(
-                "update",
-                change_record.command_name(row.id, row.path),
-                "--status",
-                status if status in UPDATABLE_STATUSES else "open",
-            )
-        ]
+        before = status if status in UPDATABLE_STATUSES else "open"
+        undo = cortex_command("update", name, "--status", before)
         return with_updated(with_status(note, "done", caller.now), caller.now)
 
     if not change_record.edit_note(vault, row.path, edit):
         return RecordChange(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    return RecordChange(
-        row.id, row.path, "done", undo[0], problems=(*problems, *try_heal(vault, caller))
-    )
+    problems += try_heal(vault, caller)
+    return RecordChange(row.id, row.path, "done", undo, problems=tuple(problems))
 
 
 def _resolve_action(now: IndexSession, name: str) -> NoteRow:
     try:
         row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
     except NotFoundError:
-        plan = next(
-            (
-                one
-                for one in resolve_note.find_all(now.catalogue, name.rpartition(".")[0])
-                if one.type == "plan"
-            ),
-            None,
-        )
+        parents = resolve_note.find_all(now.catalogue, name.rpartition(".")[0])
+        plan = next((one for one in parents if one.type == "plan"), None)
         if plan is None:
             raise
         raise InvalidInputError(
@@ -79,8 +65,9 @@ def _resolve_action(now: IndexSession, name: str) -> NoteRow:
             f"tick it in {plan.path}",
         ) from None
     if row.type != "action":
+        command = change_record.command_name(row.id, row.path)
         raise InvalidInputError(
             f"{row.id} is a {row.type or 'note'} and no action",
-            f"cortex actions lists these; {cortex_command('update', change_record.command_name(row.id, row.path), '--status', 'done')}",
+            f"cortex actions lists these; {cortex_command('update', command, '--status', 'done')}",
         )
     return row
