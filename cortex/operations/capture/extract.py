@@ -12,6 +12,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.normalize.handlers import TAGS_ONLY_TYPES, TURN_TYPES, parse_event
 from cortex.core.text.strings import text_digest
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
@@ -202,8 +203,8 @@ def _extract_from_text(
 
 
 def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
-    named_so = list(now.catalogue.rows("id = ? LIMIT 1", (sessions.session_note_id(name),)))
-    row = named_so[0] if named_so else resolve_note.find_one(now.catalogue, name)
+    rows = now.catalogue.find(NoteFilter(ids=(sessions.session_note_id(name),)), limit=1)
+    row = rows[0] if rows else resolve_note.find_one(now.catalogue, name)
     if events.is_event_id(row.id):
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))

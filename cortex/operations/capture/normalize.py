@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
 from cortex.core.normalize.changes import ExistingRecords
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
@@ -41,24 +41,18 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
     Example: cortex normalize --dry-run
     """
-    problems = (
-        () if dry_run else tuple(publish_unsent_events(vault))
-    )  # what hooks could not put here for want of room
+    # What hooks could not put into the inbox for want of room.
+    problems = () if dry_run else tuple(publish_unsent_events(vault))
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
-        waiting = files.list_notes(
-            vault.root, layout.PENDING_FOLDER
-        )  # in the order of arrival: an id begins with its time
-        if waiting and not dry_run:
-            mark_briefings_stale(
-                vault
-            )  # a run that does not come to its end leaves briefings to heal
-        done = InboxNormalizer(
-            vault,
-            load_existing_records(vault, caller) if waiting else ExistingRecords(),
-            dry_run=dry_run,
-        )
-        done.run(waiting, caller)
-    problems += tuple(try_heal(vault, caller)) if briefings_are_stale(vault) and not dry_run else ()
+        # In the order of arrival: an id begins with its time.
+        pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
+        if pending and not dry_run:
+            mark_briefings_stale(vault)  # for a run that does not come to its end
+        existing = load_existing_records(vault, caller) if pending else ExistingRecords()
+        done = InboxNormalizer(vault, existing, dry_run=dry_run)
+        done.run(pending, caller)
+    if not dry_run and briefings_are_stale(vault):
+        problems += tuple(try_heal(vault, caller))
     return NormalizeResult(
         tuple(done.normalized_ids),
         done.paths_with_outcome(CREATED),
@@ -70,22 +64,26 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
 
 def load_existing_records(vault: Vault, caller: Caller) -> ExistingRecords:
-    """What exists, from a catalogue that has just been brought up to date."""
+    """What exists, from a catalogue that is refreshed first."""
     return query_index(vault, caller.progress, _read_existing_records, words=False)
 
 
 def _read_existing_records(now: IndexSession) -> ExistingRecords:
-    found = ExistingRecords()
-    for row in now.catalogue.rows(
-        "tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"
-    ):
-        found.add(
-            path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
-            title=row.title, digest_=row.digest if row.tier == TIER_CURRENT else "", from_events=row.events,
-        )  # fmt: skip
-    said = "SELECT project, scope, topic, path FROM note WHERE topic != '' AND tier < 2 AND id != CAST(path AS TEXT) ORDER BY path DESC"
-    found.path_by_topic = {
-        (project, scope, topic): os.fsdecode(path)
-        for project, scope, topic, path in now.catalogue.select(said)
-    }
-    return found
+    existing = ExistingRecords()
+    for row in now.catalogue.find(KNOWLEDGE, "path"):
+        has_id = row.id != row.path
+        if has_id or row.events:
+            digest = row.digest if row.tier == TIER_CURRENT else ""
+            existing.add(
+                path=row.path,
+                id_=row.id,
+                type_=row.type,
+                project=row.project,
+                at=row.created,
+                title=row.title,
+                digest_=digest,
+                from_events=row.events,
+            )
+        if has_id and row.topic:
+            existing.path_by_topic.setdefault((row.project, row.scope, row.topic), row.path)
+    return existing

@@ -14,6 +14,7 @@ from cortex.core.normalize.handlers import records_from_event
 from cortex.core.notes.note import read
 from cortex.core.text.strings import text_digest
 from cortex.index.changed_pages import update_pages
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import CaptureResult
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
@@ -99,26 +100,17 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
 
 def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """What another process made of the event: the records that name it."""
-    where = "tier < 2 AND instr(char(10) || events || char(10), char(10) || ? || char(10)) ORDER BY path"
-    found = query_index(
-        vault,
-        caller.progress,
-        lambda now: [
-            row.path
-            for row in now.catalogue.rows(where, (event.id,))
-            if not row.path.startswith(f"{BRIEFINGS_FOLDER}/")
-        ],
-    )
-    if not found:
-        place = (
-            layout.failed_path(event.id)
-            if files.exists(vault.root, layout.failed_path(event.id))
-            else events.event_path(event.id)
-        )
+    wanted = KNOWLEDGE._replace(event=event.id)
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
+    paths = [row.path for row in rows if not row.path.startswith(f"{BRIEFINGS_FOLDER}/")]
+    if not paths:
+        place = layout.failed_path(event.id)
+        if not files.exists(vault.root, place):
+            place = events.event_path(event.id)
         raise CortexError(
             f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}"
         )
-    return NormalizeNowResult(tuple((path, _outcome_of(vault, path, event)) for path in found), ())
+    return NormalizeNowResult(tuple((path, _outcome_of(vault, path, event)) for path in paths), ())
 
 
 def _outcome_of(vault: Vault, path: str, event: Event) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model import event as events, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import (
     SCOPES,
     canonical_type,
@@ -27,8 +26,9 @@ from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import one_line, shorten
-from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.refresh import IndexSession, load_valid_state, query_index
+from cortex.index.catalogue import IndexDamaged, NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import new_event_id, publish_event
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import normalize_now
@@ -38,7 +38,6 @@ from cortex.operations.records import change_record
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
 
 _MAX_CANDIDATES = 300  # records whose titles are compared with the new one
 _MAX_SIMILAR = 3
@@ -239,29 +238,23 @@ def _with_relations(
 
 
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
-    """Current records of the project whose titles are like this one's, by the catalogue of the last look."""
+    """Current records of the project with a similar title, by the index as it was last refreshed."""
     words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
-    folder = vault.cache_folder()
-    where = " OR ".join("instr(lower(title), ?)" for _ in words)
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,), projects=(event.project,), has_id=True, title_words=words
+    )
     rows: list[NoteRow] = []
-    # It is only a suggestion: whoever builds or mends the catalogue goes first.
-    busy = suppress(ConflictError, sqlite3.DatabaseError)
-    with busy, lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=1.0):
-        if words and load_valid_state(folder) is not None:
-            with Catalogue(folder, writable=False) as catalogue:
-                asked = f"project = ? AND tier = 0 AND id != ? AND ({where}) ORDER BY date DESC LIMIT {_MAX_CANDIDATES}"
-                rows = list(catalogue.rows(asked, (event.project, id_, *words)))
-    alike = [
+    # It is only a suggestion: whoever builds or mends the index goes first.
+    with suppress(IndexDamaged), last_index(vault, 1.0) as found:
+        if words and found:
+            rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
+    similar = [
         SimilarRecord(row.id, row.title, round(similarity(event.title, row.title), 3))
         for row in rows
-        if row.id != row.path
+        if row.id != id_
     ]
-    return tuple(
-        sorted(
-            (one for one in alike if one.similarity >= SIMILAR_THRESHOLD),
-            key=lambda one: (-one.similarity, one.id),
-        )[:_MAX_SIMILAR]
-    )
+    similar = [one for one in similar if one.similarity >= SIMILAR_THRESHOLD]
+    return tuple(sorted(similar, key=lambda one: (-one.similarity, one.id))[:_MAX_SIMILAR])
 
 
 def _remark(note: notes.Note, event: Event) -> str:

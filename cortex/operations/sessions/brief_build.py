@@ -37,15 +37,16 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.value import NamedTuple
-from cortex.index.refresh import STATE_FILE, IndexSession, query_index
+from cortex.index.catalogue import NoteRow
+from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
-    BriefingCandidate,
     BriefingRequest,
     BriefingSelection,
     dependency_paths,
+    last_said,
     list_projects,
     select_candidates,
     starts_with_date,
@@ -212,7 +213,7 @@ def _collect_inputs(
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
         frozenset(path.rpartition("/")[0] for path in stamps),
         tuple(line.rpartition(" ")[0] for line in now.snapshot.rule_stamps.splitlines()),
-        briefing_cache.file_stamp(os.path.join(vault.cache_folder(), STATE_FILE)),
+        briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),
     )
@@ -372,7 +373,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 
 
 def _build_entry(
-    kind: str, row: BriefingCandidate, held: NoteBody, doubts: dict[str, str], branch: str
+    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str
 ) -> BriefingEntry:
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
     if row.type == "rejection":
@@ -392,11 +393,9 @@ def _build_entry(
     if row.confidence is not None and row.confidence < 1:
         marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
     # When something was said last says how far it can be trusted; of an action its date does.
-    day = (
-        row.last_said[:10]
-        if kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(row.last_said)
-        else ""
-    )
+    said = last_said(row)
+    is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
+    day = said[:10] if is_dated else ""
     return BriefingEntry(
         row.id,
         row.type,
@@ -410,9 +409,7 @@ def _build_entry(
     )
 
 
-def _session_entry(
-    row: BriefingCandidate, held: NoteBody, titles: set[str], branch: str
-) -> BriefingEntry:
+def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
     """A session by what was done in it; by its name where somebody gave it one."""
     entry, said = (
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
@@ -444,7 +441,7 @@ def _dependency_stamps(
     names = (layout.SETTINGS_FILE, *sorted(folders)[:_MAX_FOLDERS], *outside)
     stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
     stamps |= {f"{root}/{name}": stamp for name, stamp in inputs.note_stamps.items()}
-    return stamps | {os.path.join(vault.cache_folder(), STATE_FILE): inputs.index_stamp}
+    return stamps | {state_path(vault): inputs.index_stamp}
 
 
 def _list_folders(root: str, most: int) -> set[str]:
