@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
+from cortex.core.model.session_note import session_note_id
 from cortex.core.normalize.changes import ExistingRecords
-from cortex.index.filters import KNOWLEDGE
+from cortex.core.normalize.handlers import records_from_event
+from cortex.core.text.strings import text_digest
+from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings
 from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
 
@@ -63,17 +67,37 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     )
 
 
-def load_existing_records(vault: Vault, caller: Caller) -> ExistingRecords:
-    """What exists, from a catalogue that is refreshed first."""
-    return query_index(vault, caller.progress, _read_existing_records, words=False)
+def load_existing_records(
+    vault: Vault, caller: Caller, event: Event | None = None
+) -> ExistingRecords:
+    """What exists, from an index that is refreshed first; with `event`, only what this one can touch."""
+    filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
+    return query_index(
+        vault, caller.progress, lambda now: _read_existing_records(now, filters), words=False
+    )
 
 
-def _read_existing_records(now: IndexSession) -> ExistingRecords:
+def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
+    """What an event can touch: records with the ids, topics or texts of its own, and its session."""
+    if event.supersedes or event.type == "meeting":
+        return [
+            KNOWLEDGE
+        ]  # what it supersedes leads to other records; minutes make records of their own
+    records = records_from_event(event, settings.load(vault.root).phrases)
+    return [
+        KNOWLEDGE._replace(
+            ids={session_note_id(event.session or event.id), *(one.id for one in records)}
+        ),
+        KNOWLEDGE._replace(topics={one.topic for one in records if one.topic}),
+        KNOWLEDGE._replace(digests={text_digest(one.body) for one in records}),
+    ]
+
+
+def _read_existing_records(now: IndexSession, filters: list[NoteFilter]) -> ExistingRecords:
     existing = ExistingRecords()
-    for row in now.catalogue.find(KNOWLEDGE, "path"):
+    for row in (row for one in filters for row in now.catalogue.find(one, "path")):
         has_id = row.id != row.path
         if has_id or row.events:
-            digest = row.digest if row.tier == TIER_CURRENT else ""
             existing.add(
                 path=row.path,
                 id_=row.id,
@@ -81,7 +105,7 @@ def _read_existing_records(now: IndexSession) -> ExistingRecords:
                 project=row.project,
                 at=row.created,
                 title=row.title,
-                digest_=digest,
+                digest_=row.digest if row.tier == TIER_CURRENT else "",
                 from_events=row.events,
             )
         if has_id and row.topic:

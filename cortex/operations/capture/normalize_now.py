@@ -74,7 +74,7 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
     """The event normalized, and whether the briefings are as they should be, as far as one can tell."""
     fresh, seen = not briefings_are_stale(vault), git_stamp(vault)
     mark_briefings_stale(vault)  # a run that does not come to its end leaves briefings to heal
-    done = InboxNormalizer(vault, load_existing_records(vault, caller))
+    done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
     done.run([f"{event.id}.md"], caller)
     healed = _update_briefings(vault, done)
     if healed and fresh:
