@@ -467,9 +467,9 @@ def test_what_another_process_normalized_first_is_answered_all_the_same(vault, t
         title="Title",
         scope="project",
     )
-    captured = publish_event(vault, caller, event)
+    publish_event(vault, caller, event)
     normalize(vault, caller)
-    (path, outcome), *_ = normalize_now(vault, caller, captured, event).records
+    (path, outcome), *_ = normalize_now(vault, caller, event).records
     assert (path.startswith("records/note/title-"), outcome) == (True, "created")
 
 

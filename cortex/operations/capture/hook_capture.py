@@ -369,7 +369,7 @@ def _check_event(event: Event) -> None:
 def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
     """Into the inbox; where that has no room, aside, from where it goes there later."""
     try:
-        publish_event(vault, caller, event, fixed=True)
+        publish_event(vault, caller, event, is_retry=True)
     except CortexError as error:
         try:
             if spool.add_event(

@@ -426,10 +426,10 @@ class _ImportRun:
         for event in made:
             events.validate(event)
             try:
-                publish_event(self.vault, self.caller, event, fixed=True)
+                publish_event(self.vault, self.caller, event, is_retry=True)
             except ConflictError:  # the session went on since an import that was forgotten
                 other = events.make_id(event.id[:16], hash_bytes(f"{event.id}\0{event.text}", 7))
-                publish_event(self.vault, self.caller, event._replace(id=other), fixed=True)
+                publish_event(self.vault, self.caller, event._replace(id=other), is_retry=True)
             self.events += 1
         held.save(after)
         return after

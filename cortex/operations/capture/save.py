@@ -29,9 +29,9 @@ from cortex.core.text.strings import one_line, shorten
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
-from cortex.operations.capture.capture import new_event_id, publish_event
+from cortex.operations.capture.capture import new_event_id, split_tags
 from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.capture.normalize_now import normalize_now
+from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.find import resolve_note
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.records import change_record
@@ -97,38 +97,37 @@ def save(
     Example: cortex save "Keep the index outside the vault" --type decision --why "an index is full of pickles" --topic decision/index
     Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
     """
-    event = _validated_event(
-        Event(
-            id=new_event_id(caller), type="observation", at=caller.now, text=_compose_text(sanitize_text(body), sanitize_text(what), sanitize_text(why), sanitize_text(where), sanitize_text(learned)),
-            session=sanitize_text(session), project=resolve_project(vault, caller, project), branch=sanitize_text(checkout.branch_of(caller.cwd)),
-            tags=tuple(dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())), source=caller.source, title=_clean_title(title),
-            record=canonical_type(sanitize_text(type).strip().lower()), topic=topics.normalize_topic(sanitize_text(topic)) if topic else "", scope=scope.strip().lower(),
-            confidence=parse_confidence(confidence), priority=parse_priority(priority),
-        )
-    )  # fmt: skip
+    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
+    event = Event(
+        id=new_event_id(caller),
+        type="observation",
+        at=caller.now,
+        text=_compose_text(body, parts),
+        session=sanitize_text(session),
+        project=resolve_project(vault, caller, project),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        tags=split_tags(tags),
+        source=caller.source,
+        title=one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE)),
+        record=canonical_type(sanitize_text(type).strip().lower()),
+        topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
+        scope=scope.strip().lower(),
+        confidence=parse_confidence(confidence),
+        priority=parse_priority(priority),
+    )
+    event = _validated_event(event)
     if derived_from or supersedes:
         event = _with_relations(vault, caller, event, derived_from, supersedes)
     event = _with_later_id(vault, caller, event)
-    captured = publish_event(vault, caller, event)
-    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
-    done = normalize_now(vault, caller, captured, event)
+    event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
-    id_ = note.get("id") or path
-    suggested = (
-        "" if note.get("topic") else topics.suggest(note.get("type"), event.title, event.text)
-    )
-    alike = _find_similar(vault, event, id_) if outcome == "created" else ()
+    id_, topic = note.get("id") or path, note.get("topic")
+    suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
+    similar = _find_similar(vault, event, id_) if outcome == "created" else ()
+    remark = _remark(note, event)
     return SaveResult(
-        id_,
-        path,
-        outcome,
-        note.get("topic"),
-        suggested,
-        event.id,
-        alike,
-        _remark(note, event),
-        done.problems,
+        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems
     )
 
 
@@ -199,20 +198,17 @@ def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
     return notes.read(files.read(vault.root, path), path)
 
 
-def _clean_title(title: str) -> str:
-    return one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE))
-
-
-def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> str:
+def _compose_text(body: str, parts: dict[str, str]) -> str:
     """The record's text from its parts, in the form of the templates; empty when nothing was said."""
-    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
-    said = [f"**{name}.** {text.strip()}" for name, text in parts.items() if text.strip()]
+    said = [
+        f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
+    ]
     if body.strip() and said:
         raise InvalidInputError(
             "--body is the whole text: --what, --why, --where and --learned cannot stand beside it",
             "put them into the body, or leave it out",
         )
-    return body if body.strip() else "\n\n".join(said)
+    return sanitize_text(body) if body.strip() else "\n\n".join(said)
 
 
 def _with_relations(
