@@ -65,7 +65,8 @@ def shop(vault, git, home):
 def file_of(root: Path, home: Path, host: str, scope: str) -> Path:
     one = HOSTS[host]
     if scope == "user":
-        return home / (one.user_folder or one.settings_folder) / one.settings_file
+        folder = home / (one.home_folder or one.settings_folder) / one.hooks_subfolder
+        return folder / one.settings_file
     return root / one.settings_folder / (one.local_file or one.settings_file)
 
 
@@ -182,7 +183,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
                 check=False,
             )
             python = f"python -I -S {program} {on.event} --host {host.name}"
-            said = {"python": python, "nothing": on.empty_answer}.get(
+            said = {"python": python, "nothing": host.empty_answer(on.event)}.get(
                 there, f"cortex hook {on.event} --host {host.name}"
             )
             assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")

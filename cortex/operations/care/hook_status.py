@@ -15,7 +15,8 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text import jsonc
 from cortex.hosts import hook_command, settings_edit, settings_file
 from cortex.hosts.hook_command import HOOK_SCRIPT
-from cortex.hosts.table import HOSTS, Host, user_settings_folder
+from cortex.hosts.host import Host
+from cortex.hosts.table import HOSTS, user_settings_folder
 from cortex.operations.capture import hooks_enabled
 from cortex.vault import files
 from cortex.vault.git import checkout

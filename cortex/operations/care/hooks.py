@@ -10,8 +10,9 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.hosts import settings_edit, settings_file
+from cortex.hosts.host import Host
 from cortex.hosts.settings_file import SettingsChange
-from cortex.hosts.table import HOSTS, Host, hook_script, wanted_entries
+from cortex.hosts.table import HOSTS, hook_script, wanted_entries
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
 from cortex.vault.git import checkout, git_cli
