@@ -13,21 +13,7 @@ from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PlannedStep
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.host import (
-    NESTED_CONTEXT,
-    POST_COMPACT,
-    PRE_COMPACT,
-    PROMPT,
-    SESSION_END,
-    SESSION_START,
-    SETTINGS_FILE,
-    START_SOURCES,
-    STOP,
-    SUBAGENT_STOP,
-    Host,
-    HostEvent,
-    matcher_group,
-)
+from cortex.hosts.host import NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
     TranscriptReader,
@@ -328,22 +314,22 @@ HOST = Host(
     "claude",
     "Claude Code",
     events=(
-        HostEvent("SessionStart", SESSION_START, matcher=f"{START_SOURCES}|fork"),
-        HostEvent("UserPromptSubmit", PROMPT),
-        HostEvent("PreCompact", PRE_COMPACT),
-        HostEvent("PostCompact", POST_COMPACT),
-        HostEvent("Stop", STOP, is_background=True),
-        HostEvent("SubagentStop", SUBAGENT_STOP, is_background=True),
-        HostEvent("SessionEnd", SESSION_END, 5),
+        HostEvent("SessionStart", "session-start", matcher=f"{START_SOURCES}|fork"),
+        HostEvent("UserPromptSubmit", "user-prompt-submit"),
+        HostEvent("PreCompact", "pre-compact"),
+        HostEvent("PostCompact", "post-compact"),
+        HostEvent("Stop", "stop", is_background=True),
+        HostEvent("SubagentStop", "subagent-stop", is_background=True),
+        HostEvent("SessionEnd", "session-end", 5),
     ),
     make_entry=make_entry,
     next_step="start Claude Code anew, or look at /hooks in it; it asks whether you trust the folder",
     settings_folder=".claude",
-    settings_file=SETTINGS_FILE,
+    settings_file="settings.json",
     home_variable="CLAUDE_CONFIG_DIR",
     local_file="settings.local.json",
     context_key=NESTED_CONTEXT,
-    context_events=(SESSION_START, PROMPT),
+    context_events=("session-start", "user-prompt-submit"),
     reader=ClaudeReader,
     transcript_folders=("projects",),
 )

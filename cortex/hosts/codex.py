@@ -11,21 +11,7 @@ import os
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.host import (
-    FIELDS,
-    NESTED_CONTEXT,
-    POST_COMPACT,
-    PRE_COMPACT,
-    PROMPT,
-    SESSION_END,
-    SESSION_START,
-    START_SOURCES,
-    STOP,
-    SUBAGENT_STOP,
-    Host,
-    HostEvent,
-    matcher_group,
-)
+from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     absolute_path,
@@ -267,7 +253,7 @@ def tool_output(output: object) -> tuple[str, str]:
 def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
     """An entry of the settings."""
     handler = {"type": "command", "command": line, "timeout": on.timeout_seconds}
-    shown = {"statusMessage": "Cortex: what is known here"} if on.event == SESSION_START else {}
+    shown = {"statusMessage": "Cortex: what is known here"} if on.event == "session-start" else {}
     return matcher_group(on, {**handler, **shown})
 
 
@@ -275,13 +261,13 @@ HOST = Host(
     "codex",
     "Codex",
     events=(
-        HostEvent("SessionStart", SESSION_START, matcher=START_SOURCES),
-        HostEvent("UserPromptSubmit", PROMPT),
-        HostEvent("PreCompact", PRE_COMPACT),
-        HostEvent("PostCompact", POST_COMPACT),
-        HostEvent("Stop", STOP),
-        HostEvent("SubagentStop", SUBAGENT_STOP),
-        HostEvent("SessionEnd", SESSION_END, 3),  # Codex grants no more
+        HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
+        HostEvent("UserPromptSubmit", "user-prompt-submit"),
+        HostEvent("PreCompact", "pre-compact"),
+        HostEvent("PostCompact", "post-compact"),
+        HostEvent("Stop", "stop"),
+        HostEvent("SubagentStop", "subagent-stop"),
+        HostEvent("SessionEnd", "session-end", 3),  # Codex grants no more
     ),
     make_entry=make_entry,
     next_step="trust the new hooks in Codex (/hooks): it runs none that nobody has looked at",
@@ -290,8 +276,8 @@ HOST = Host(
     home_variable="CODEX_HOME",
     fields=FIELDS | {"turn": ("turn_id",)},
     context_key=NESTED_CONTEXT,
-    context_events=(SESSION_START, PROMPT),
-    json_events=(STOP, SUBAGENT_STOP),
+    context_events=("session-start", "user-prompt-submit"),
+    json_events=("stop", "subagent-stop"),
     reader=CodexReader,
     transcript_folders=("sessions", "archived_sessions"),
 )

@@ -10,17 +10,7 @@ import os
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.host import (
-    FIELDS,
-    PRE_COMPACT,
-    PROMPT,
-    SESSION_END,
-    SESSION_START,
-    STOP,
-    SUBAGENT_STOP,
-    Host,
-    HostEvent,
-)
+from cortex.hosts.host import FIELDS, Host, HostEvent
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
     TranscriptReader,
@@ -120,12 +110,12 @@ HOST = Host(
     "copilot",
     "Copilot CLI",
     events=(
-        HostEvent("sessionStart", SESSION_START),
-        HostEvent("userPromptSubmitted", PROMPT),
-        HostEvent("agentStop", STOP),
-        HostEvent("subagentStop", SUBAGENT_STOP),
-        HostEvent("preCompact", PRE_COMPACT),
-        HostEvent("sessionEnd", SESSION_END, 5),
+        HostEvent("sessionStart", "session-start"),
+        HostEvent("userPromptSubmitted", "user-prompt-submit"),
+        HostEvent("agentStop", "stop"),
+        HostEvent("subagentStop", "subagent-stop"),
+        HostEvent("preCompact", "pre-compact"),
+        HostEvent("sessionEnd", "session-end", 5),
     ),
     make_entry=make_entry,
     next_step="start Copilot CLI anew",

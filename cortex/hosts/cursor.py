@@ -9,16 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.host import (
-    FIELDS,
-    PRE_COMPACT,
-    PROMPT,
-    SESSION_END,
-    SESSION_START,
-    STOP,
-    Host,
-    HostEvent,
-)
+from cortex.hosts.host import FIELDS, Host, HostEvent
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     content_parts,
@@ -96,11 +87,11 @@ HOST = Host(
     "cursor",
     "Cursor",
     events=(
-        HostEvent("sessionStart", SESSION_START),
-        HostEvent("afterAgentResponse", STOP),
-        HostEvent("stop", STOP),
-        HostEvent("preCompact", PRE_COMPACT),
-        HostEvent("sessionEnd", SESSION_END, 5),
+        HostEvent("sessionStart", "session-start"),
+        HostEvent("afterAgentResponse", "stop"),
+        HostEvent("stop", "stop"),
+        HostEvent("preCompact", "pre-compact"),
+        HostEvent("sessionEnd", "session-end", 5),
     ),
     make_entry=make_entry,
     next_step="start Cursor anew; its settings list the hooks",
@@ -114,7 +105,7 @@ HOST = Host(
         "message": ("text",),
         "turn": ("generation_id",),
     },
-    other_events=(("beforeSubmitPrompt", PROMPT),),
+    other_events=(("beforeSubmitPrompt", "user-prompt-submit"),),
     context_key="additional_context",
     reader=CursorReader,
 )

@@ -5,20 +5,7 @@ Source, looked at in November 2026: the hooks reference of gemini-cli.
 
 from __future__ import annotations
 
-from cortex.hosts.host import (
-    EVENTS,
-    FIELDS,
-    NESTED_CONTEXT,
-    PRE_COMPACT,
-    PROMPT,
-    SESSION_END,
-    SESSION_START,
-    SETTINGS_FILE,
-    STOP,
-    Host,
-    HostEvent,
-    matcher_group,
-)
+from cortex.hosts.host import EVENTS, FIELDS, NESTED_CONTEXT, Host, HostEvent, matcher_group
 
 
 def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
@@ -33,18 +20,18 @@ HOST = Host(
     "Gemini CLI",
     # A matcher of a lifecycle event is one word there, so none is set: a start is any start.
     events=(
-        HostEvent("SessionStart", SESSION_START),
-        HostEvent("BeforeAgent", PROMPT),
-        HostEvent("AfterAgent", STOP),
-        HostEvent("PreCompress", PRE_COMPACT),
-        HostEvent("SessionEnd", SESSION_END, 5),
+        HostEvent("SessionStart", "session-start"),
+        HostEvent("BeforeAgent", "user-prompt-submit"),
+        HostEvent("AfterAgent", "stop"),
+        HostEvent("PreCompress", "pre-compact"),
+        HostEvent("SessionEnd", "session-end", 5),
     ),
     make_entry=make_entry,
     next_step="start Gemini CLI anew; /hooks lists them",
     settings_folder=".gemini",
-    settings_file=SETTINGS_FILE,
+    settings_file="settings.json",
     fields=FIELDS | {"message": ("prompt_response",), "turn": (), "moment": ("timestamp",)},
     context_key=NESTED_CONTEXT,
-    context_events=(SESSION_START, PROMPT),
+    context_events=("session-start", "user-prompt-submit"),
     json_events=EVENTS,
 )

@@ -14,7 +14,7 @@ STOP, SUBAGENT_STOP = "stop", "subagent-stop"
 PRE_COMPACT, POST_COMPACT = "pre-compact", "post-compact"
 EVENTS = (SESSION_START, PROMPT, PRE_COMPACT, POST_COMPACT, STOP, SUBAGENT_STOP, SESSION_END)
 
-SETTINGS_FILE, HOOKS_KEY = "settings.json", "hooks"
+HOOKS_KEY = "hooks"
 START_SOURCES = "startup|resume|clear|compact"
 NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names the event
 

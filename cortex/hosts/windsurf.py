@@ -5,7 +5,7 @@ Source, looked at in November 2026: docs.windsurf.com cascade/hooks.
 
 from __future__ import annotations
 
-from cortex.hosts.host import FIELDS, PROMPT, STOP, Host, HostEvent
+from cortex.hosts.host import FIELDS, Host, HostEvent
 
 
 def make_entry(_on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
@@ -16,7 +16,7 @@ def make_entry(_on: HostEvent, line: str, _words: list[str]) -> dict[str, object
 HOST = Host(
     "windsurf",
     "Windsurf",
-    events=(HostEvent("post_cascade_response", STOP),),
+    events=(HostEvent("post_cascade_response", "stop"),),
     make_entry=make_entry,
     next_step="start Windsurf anew; it takes no context from hooks, so brief it by AGENTS.md: cortex brief --help",
     settings_folder=".windsurf",
@@ -31,7 +31,7 @@ HOST = Host(
         "turn": ("execution_id",),
     },
     other_events=(
-        ("pre_user_prompt", PROMPT),
-        ("post_cascade_response_with_transcript", STOP),
+        ("pre_user_prompt", "user-prompt-submit"),
+        ("post_cascade_response_with_transcript", "stop"),
     ),
 )

@@ -694,11 +694,12 @@ def test_several_hosts_at_once(
 ) -> None:
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
+    at = "2026-10-02T05:04:05.000Z"
     rollout(
         "sessions/rollout-1.jsonl",
         [
-            {"id": "c1", "timestamp": "2026-10-02T05:04:05.000Z", "cwd": str(repo)},
-            codex_says("Decision: codex"),
+            {"timestamp": at, "type": "session_meta", "payload": {"id": "c1", "cwd": str(repo)}},
+            {"timestamp": at, "type": "response_item", "payload": codex_says("Decision: codex")},
         ],
     )
     folder = tmp_path / "copilot/session-state/c0ffee"
