@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.hosts import settings_file, table
+from cortex.hosts import settings_edit, table
 from cortex.hosts.table import HOSTS, wanted_entries
 from cortex.interfaces.cli import render_hooks
 from cortex.operations.care.doctor import doctor
@@ -127,7 +127,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
         assert sys.executable in text
         assert ("command -v cortex" in text) == (path.name != "settings.local.json")
         assert str(Path.home()) not in text.replace(sys.executable, "").replace(
-            str(Path(settings_file.__file__).parents[1]), ""
+            str(Path(settings_edit.__file__).parents[1]), ""
         )
 
 
@@ -338,24 +338,24 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     for before in (None, "{}"):
         if before:
             file.write_text(before)
-        change = settings_file.plan_install(
+        change = settings_edit.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
         file.write_text('{"theirs": true}')
         with pytest.raises(ConflictError):
-            settings_file.apply_change(change)
+            settings_edit.apply_change(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    settings_file.apply_change(
-        settings_file.plan_install(
+    settings_edit.apply_change(
+        settings_edit.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
     )
-    change = settings_file.plan_removal(str(file), str(file), (), own=False)
+    change = settings_edit.plan_removal(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
     with pytest.raises(ConflictError):
-        settings_file.apply_change(change)
+        settings_edit.apply_change(change)
     assert file.read_text() == '{"theirs": true}'
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
@@ -675,8 +675,8 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
-        settings_file.apply_change(
-            settings_file.plan_install(
+        settings_edit.apply_change(
+            settings_edit.plan_install(
                 str(file), str(file), wanted_entries(HOSTS["claude"], python), ()
             )
         )
@@ -689,7 +689,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
         )  # the file, then its folder
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
-    settings_file.apply_change(settings_file.plan_removal(str(file), str(file), (), own=False))
+    settings_edit.apply_change(settings_edit.plan_removal(str(file), str(file), (), own=False))
     assert state in synced
     assert list(Path(state).glob("*.json*")) == []
 
