@@ -86,9 +86,10 @@ def _parse_line(command: object) -> HookCommand | None:
     """A line for a shell: one of ours when it is what we would write."""
     if not isinstance(command, str) or len(command) > _MAX_LINE_CHARS:
         return None
-    line, is_guarded, _ = command.rpartition("; fi; ")
+    line = command
+    guarded_part, is_guarded, _ = command.rpartition("; fi; ")
     if is_guarded:
-        line = line.rpartition("; then exec ")[2]
+        line = guarded_part.rpartition("; then exec ")[2]
     elif HOOK_SCRIPT not in command:
         line = command.rpartition("; exec ")[2]
     try:
@@ -96,8 +97,10 @@ def _parse_line(command: object) -> HookCommand | None:
     except ValueError:
         return None
     parsed = _parse_words(words)
-    if parsed is None or shlex.join(words) != line or line == command:
-        return parsed if shlex.join(words) == line else None
+    if parsed is None or shlex.join(words) != line:
+        return None
+    if line == command:
+        return parsed
     for empty_answer in _EMPTY_ANSWERS:
         if command == (
             build_shared_line(words, empty_answer)
