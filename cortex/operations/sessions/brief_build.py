@@ -73,6 +73,7 @@ _SOURCE_FILES = tuple(
         "core/briefing/compose.py",
         "core/briefing/excerpt.py",
         "core/claims.py",
+        "core/claims.txt",
         "core/text/context_markers.py",
         "core/text/token_count.py",
         "operations/sessions/brief_build.py",
