@@ -460,11 +460,3 @@ def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name) 
     assert any(path.endswith("heads/tin") for path in used)
     assert all(os.path.realpath(path).startswith(str(home)) for path in used)
     assert not any(path.endswith(name) for path in used)
-
-
-def test_a_way_that_there_is_not_is_refused_before_anything_is_built(
-    vault_from, home, monkeypatch
-) -> None:
-    monkeypatch.setattr("cortex.operations.sessions.brief._build", None)
-    with pytest.raises(InvalidInputError, match="elsewhere"):
-        brief(vault_from(NOTES), caller_at(NOW, str(home)), into="elsewhere")

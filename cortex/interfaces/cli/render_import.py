@@ -34,7 +34,7 @@ def import_lines(answer: Any) -> Iterable[str]:
     for one in answer.unread[:_MAX_UNREAD_TRANSCRIPTS]:
         yield f"{YELLOW}{format_count(one.lines, 'line')} could not be read{OFF} in {_home_relative_path(one.path)}"
     if len(answer.unread) > _MAX_UNREAD_TRANSCRIPTS:
-        yield f"{YELLOW}{format_count(answer.skipped, 'line')} could not be read{OFF} in {len(answer.unread):,} transcripts: --json names all"
+        yield f"{YELLOW}{format_count(sum(one.lines for one in answer.unread), 'line')} could not be read{OFF} in {len(answer.unread):,} transcripts: --json names all"
     yield from problem_lines(answer.problems)
 
 
@@ -68,8 +68,8 @@ def _format_total(answer: Any, told: list[Any]) -> str:
         return f"would capture {format_count(messages, 'message')} of {sessions} in {events}; without --dry-run it does"
     if told:
         return f"captured {format_count(messages, 'message')} of {sessions} in {events}; {format_count(answer.records, 'new note')}"
-    places = ", ".join(_home_relative_path(one.path) for one in answer.looked)
-    if not any(one.transcripts for one in answer.looked):
+    places = ", ".join(_home_relative_path(path) for path in answer.folders)
+    if not answer.transcripts:
         return f"nothing to import: no transcripts in {places}"
     return f"nothing {'new' if answer.sessions else 'to import'} in {places}"
 
@@ -80,12 +80,11 @@ def _skipped_lines(answer: Any) -> Iterable[str]:
         yield f"{DIM}cortex brief says what is known of this project now{OFF}"
     if known := sum(one.outcome == _NOTHING_NEW for one in answer.sessions):
         yield f"{DIM}{format_count(known, 'session')} had nothing new{OFF}"
-    if answer.older:
-        yield f"{DIM}{format_count(answer.older, 'session')} ended before --since{OFF}"
-    if answer.others:
-        yield f"{DIM}{format_count(answer.others, 'session')} of other projects: --all takes them, each as its own{OFF}"
-    if answer.off:
-        yield f"{DIM}{format_count(answer.off, 'session')} in folders with a .cortex-off file{OFF}"
+    if answer.left_alone:
+        yield (
+            f"{DIM}{format_count(answer.left_alone, 'session')} left alone: of other projects (--all takes them, each as its own),"
+            f" ended before --since, or in folders with a .cortex-off file{OFF}"
+        )
 
 
 def _format_time_range(first: str, last: str) -> str:

@@ -119,6 +119,10 @@ def save(
     if derived_from or supersedes:
         event = _with_relations(vault, caller, event, derived_from, supersedes)
     event = _with_later_id(vault, caller, event)
+    return _save_event(vault, caller, event)
+
+
+def _save_event(vault: Vault, caller: Caller, event: Event) -> SaveResult:
     event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)

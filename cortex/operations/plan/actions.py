@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import _DUE_IS_DATE_SQL, NoteFilter, sql_condition
@@ -15,7 +16,6 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.find.project_context import canonical_project
-from cortex.operations.find.spans import check_number
 from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
@@ -49,7 +49,7 @@ def actions(
     owner: str = "",
     overdue: bool = False,
     done: bool = False,
-    number: int = 50,
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 50,
 ) -> Listing[ActionHit]:
     """List what is to be done: overdue first, then by date, then what has none.
 
@@ -66,7 +66,6 @@ def actions(
     Example: cortex actions
     Example: cortex actions --overdue --owner Ada
     """
-    check_number(number, MAX_RESULTS, "cortex actions -n 20")
     if overdue and done:
         raise InvalidInputError(
             "what is done is not overdue", "cortex actions --done, or --overdue"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.parameters import Between, Since
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import ticked_ids
@@ -13,7 +14,6 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.find.project_context import canonical_project
-from cortex.operations.find.spans import check_number, parse_since
 from cortex.operations.plan.actions import MAX_RESULTS
 from cortex.vault.locate import Vault
 
@@ -28,7 +28,12 @@ class MeetingHit(NamedTuple):
 
 
 def meetings(
-    vault: Vault, caller: Caller, *, number: int = 20, since: str = "", project: str = ""
+    vault: Vault,
+    caller: Caller,
+    *,
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
+    since: Since | None = None,
+    project: str = "",
 ) -> Listing[MeetingHit]:
     """List meetings, newest first, with what came of each.
 
@@ -38,13 +43,12 @@ def meetings(
 
     Example: cortex meetings --since 2w
     """
-    check_number(number, MAX_RESULTS, "cortex meetings -n 20")
     named = canonical_project(vault, project)
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,),
         types=("meeting",),
         projects=(named,) if named else None,
-        changed_since=parse_since(since, caller.now) if since else None,
+        changed_since=since,
     )
     problems = ensure_fresh(vault, caller)
 

@@ -6,8 +6,10 @@ The text that is injected is cached. A hook calls `briefing_for_hook`, which imp
 from __future__ import annotations
 
 import os
+from typing import Annotated, Literal
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import Between
 from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault.git import checkout
@@ -50,9 +52,16 @@ class BriefResult(NamedTuple):
 
 
 def brief(
-    vault: Vault, caller: Caller, *,
-    project: str = "", branch: str = "", budget: int = DEFAULT_BUDGET_TOKENS, all_branches: bool = False, print: bool = False, into: str = "",
-) -> BriefResult:  # fmt: skip
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    branch: str = "",
+    budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
+    all_branches: bool = False,
+    print: bool = False,
+    into: Literal["", "rules", "agents", "none"] = "",
+) -> BriefResult:
     """Say what a session in this project has to know, within a budget of tokens.
 
     Decisions and rejections first, then the plan, gotchas and patterns (those about files of the last sessions before others), what else is
@@ -79,7 +88,6 @@ def brief(
         # Only who asks for it pays for the import.
         from cortex.operations.sessions import rules_file  # noqa: PLC0415
 
-        rules_file.check_target(into)
         if into == "none":
             written = rules_file.remove_briefing_files(vault, caller.cwd)
             return BriefResult("", project, branch, 0, budget, written=written, into=into)

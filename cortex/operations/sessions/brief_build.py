@@ -18,6 +18,7 @@ from cortex.core.briefing.compose import (
     BriefingEntry,
     BriefingHead,
     BriefingPart,
+    BriefingSection,
     compose_briefing,
     compose_within_characters,
 )
@@ -113,15 +114,7 @@ def build_brief(
         if key.injected
         else compose_briefing(parts, head, key.budget)
     )
-    sections = tuple(
-        section._replace(
-            lines=tuple(
-                line._replace(changed=verified.edited_files.get(line.id, ()))
-                for line in section.lines
-            )
-        )
-        for section in fitted.sections
-    )
+    sections = _with_changed_files(fitted.sections, verified.edited_files)
     shown_ids = {line.id for section in sections for line in section.lines}
     # While events wait, or could not be made records, the next call is to try again.
     if (
@@ -164,6 +157,17 @@ def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
 
     canonical = canonical_project(vault, project)
     return canonical, project_names(vault, canonical)
+
+
+def _with_changed_files(
+    sections: tuple[BriefingSection, ...], edited: dict[str, tuple[str, ...]]
+) -> tuple[BriefingSection, ...]:
+    return tuple(
+        one._replace(
+            lines=tuple(line._replace(changed=edited.get(line.id, ())) for line in one.lines)
+        )
+        for one in sections
+    )
 
 
 def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> BriefingHead:

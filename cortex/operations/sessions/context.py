@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
@@ -15,7 +16,6 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
-from cortex.operations.find.spans import check_number
 from cortex.operations.sessions.resolve_session import IS_SESSION
 from cortex.operations.sessions.session_list import Prompt, read_note, read_prompt, summary_hit
 from cortex.vault.git import checkout
@@ -51,7 +51,12 @@ class ContextResult(NamedTuple):
 
 
 def context(
-    vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    branch: str = "",
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> ContextResult:
     """Say where work stood: five sessions, five prompts, the records that matter most.
 
@@ -64,7 +69,6 @@ def context(
     Example: cortex context
     Example: cortex context --project cortex --branch main --json
     """
-    check_number(number, MAX_RESULTS, "cortex context -n 20")
     project = resolve_project(vault, caller, project)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     problems = ensure_fresh(vault, caller)

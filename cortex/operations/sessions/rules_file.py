@@ -21,7 +21,6 @@ BRIEFING_FILE, MEMORY_FILE, AGENTS_FILE = (
     f"{RULES_DIR}/cortex-memory.md",
     "AGENTS.md",
 )
-TARGETS = ("rules", "agents", "none")
 BEGIN_MARK, END_MARK = "<!-- cortex:begin -->", "<!-- cortex:end -->"
 _FILE_HEADER = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
 _BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
@@ -33,14 +32,6 @@ _ADDED_ABOVE = {
     "file": ", and the file",
 }
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
-
-
-def check_target(way: str) -> None:
-    """Raise `InvalidInputError` where a briefing cannot go into `way`."""
-    if way not in TARGETS:
-        raise InvalidInputError(
-            f"a briefing cannot be written into {way!r}", f"use one of: {', '.join(TARGETS)}"
-        )
 
 
 def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
@@ -28,6 +29,7 @@ from cortex.operations.sessions.resolve_session import (
     session_name,
 )
 from cortex.operations.sessions.session_list import (
+    MAX_RESULTS,
     SessionDetails,
     SessionHit,
     event_text,
@@ -38,7 +40,6 @@ from cortex.operations.sessions.session_list import (
 from cortex.vault.locate import Vault
 from cortex.vault.state.access_log import epoch_seconds
 
-ACTIONS = ("start", "end", "list", "show")
 _MAX_NAME_CHARS = 200
 
 
@@ -67,10 +68,23 @@ class SessionEndResult(NamedTuple):
 
 
 def session(
-    vault: Vault, caller: Caller, action: str, name: str = "", *,
-    project: str = "", goal: str = "", instructions: str = "", discoveries: str = "", accomplished: str = "", next_steps: str = "",
-    files: str = "", summary: str = "", orphans: bool = False, number: int = 10, since: str = "",
-) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:  # fmt: skip
+    vault: Vault,
+    caller: Caller,
+    action: Literal["start", "end", "list", "show"],
+    name: str = "",
+    *,
+    project: str = "",
+    goal: str = "",
+    instructions: str = "",
+    discoveries: str = "",
+    accomplished: str = "",
+    next_steps: str = "",
+    files: str = "",
+    summary: str = "",
+    orphans: bool = False,
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 10,
+    since: Since | None = None,
+) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:
     """Begin a session, end it with a summary, list sessions, or show one.
 
     start answers the session's name, the given one or a new one; captures and saves with --session NAME belong to it. Any
@@ -100,10 +114,6 @@ def session(
     Example: cortex session end --orphans
     """
     name = one_line(name).removeprefix("[[").removesuffix("]]")
-    if action not in ACTIONS:
-        raise InvalidInputError(
-            f"there is no {action!r} of sessions", f"cortex session {'|'.join(ACTIONS)}"
-        )
     if len(name) > _MAX_NAME_CHARS:
         raise InvalidInputError(
             f"a name of {len(name)} characters is too long for a session",
@@ -112,30 +122,14 @@ def session(
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
-        if not name:
-            raise InvalidInputError(
-                "which session?", "cortex session list, then cortex session show NAME"
-            )
         return show_session(vault, caller, name)
     if action == "start":
         return _start(vault, caller, name, project, goal)
     if orphans:
-        if name:
-            raise InvalidInputError(
-                "--orphans closes all orphans, and a name ends one session", "give one of the two"
-            )
-        return _close_orphans(vault, caller)
-    parts = {
-        "goal": goal,
-        "instructions": instructions,
-        "discoveries": discoveries,
-        "accomplished": accomplished,
-        "next_steps": next_steps,
-        "files": files,
-    }
-    return _end(
-        vault, caller, name, parts, summary=summary, project=canonical_project(vault, project)
-    )
+        return _close_orphans(vault, caller, name)
+    parts = (goal, instructions, discoveries, accomplished, next_steps, files)
+    named = canonical_project(vault, project)
+    return _end(vault, caller, name, parts, summary=summary, project=named)
 
 
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
@@ -194,7 +188,7 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 
 
 def _end(
-    vault: Vault, caller: Caller, name: str, parts: dict[str, str], *, summary: str, project: str
+    vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionEndResult:
     problems = ensure_fresh(vault, caller)
     row, name, goal, ended = query_index(
@@ -202,9 +196,10 @@ def _end(
         caller.progress,
         lambda now: _find_session_to_end(vault, caller, now, name=name, project=project),
     )
-    if any(text.strip() for text in parts.values()):
-        parts = parts | {"goal": parts["goal"] if parts["goal"].strip() else goal}
-    texts = (summary.strip(), sessions.compose_summary(parts))
+    if any(text.strip() for text in parts):
+        parts = (parts[0] if parts[0].strip() else goal, *parts[1:])
+    by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))
+    texts = (summary.strip(), sessions.compose_summary(by_name))
     captured = capture(
         vault,
         caller,
@@ -252,11 +247,15 @@ def _find_session_to_end(
     return row, named, goal, ended
 
 
-def _close_orphans(vault: Vault, caller: Caller) -> Listing[SessionHit]:
+def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHit]:
     """Close each session without an event for a day, as of its last event.
 
     `updated` stays: nothing happened now, and two clones that close a session write the same.
     """
+    if name:
+        raise InvalidInputError(
+            "--orphans closes all orphans, and a name ends one session", "give one of the two"
+        )
     problems = ensure_fresh(vault, caller)
     live = query_index(
         vault, caller.progress, lambda now: list_live_sessions(now.catalogue, caller.now)

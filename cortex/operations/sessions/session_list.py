@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import format_time, shorten
@@ -17,7 +17,6 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, Listing, build_hit
-from cortex.operations.find.spans import check_number, parse_since
 from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.vault import files
@@ -67,14 +66,10 @@ class SessionDetails(NamedTuple):
 
 
 def list_sessions(
-    vault: Vault, caller: Caller, project: str, since: str, number: int
+    vault: Vault, caller: Caller, project: str, since: int | None, number: int
 ) -> Listing[SessionHit]:
     """The live sessions, then the newest."""
-    check_number(number, MAX_RESULTS, "cortex session list -n 20")
-    wanted = IS_SESSION._replace(
-        projects=(project,) if project else None,
-        changed_since=parse_since(since, caller.now) if since else None,
-    )
+    wanted = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
     problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[list[SessionHit], int]:
@@ -88,6 +83,10 @@ def list_sessions(
 
 def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     """The session that `name` means, with what was asked, what happened and what came of it."""
+    if not name:
+        raise InvalidInputError(
+            "which session?", "cortex session list, then cortex session show NAME"
+        )
     problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
