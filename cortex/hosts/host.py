@@ -21,7 +21,7 @@ NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names
 # What Claude Code sends; others took it over.
 FIELDS: dict[str, tuple[str, ...]] = {
     "session": ("session_id",), "cwd": ("cwd",), "transcript": ("transcript_path",), "prompt": ("prompt",), "message": ("last_assistant_message",),
-    "source": ("source",), "reason": ("reason",), "summary": ("compact_summary",), "agent": ("agent_id",),
+    "source": ("source",), "summary": ("compact_summary",), "agent": ("agent_id",),
     "agent_transcript": ("agent_transcript_path",), "turn": ("prompt_id",),
 }  # fmt: skip
 
