@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
 from cortex.operations.find.spans import parse_since
@@ -497,19 +499,11 @@ def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
 
 
 def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
-    fields = {
-        "id",
-        "path",
-        "line",
-        "title",
-        "type",
-        "status",
-        "score",
-        "snippet",
-        "project",
-        "vault",
-    }
-    assert set(json.loads(cortex("search", "links", "--json").stdout)["hits"][0]) == fields
+    fields = {*Hit._fields}
+    (found, *_) = json.loads(cortex("search", "links", "--json").stdout)["hits"]
+    assert set(found) == fields
+    assert found["file"] == os.path.join(held.root, found["path"])
+    assert found["date"] == "2026-11-10T10:00:00Z"
     for words in (
         ["recall"],
         ["timeline", "mine"],
@@ -569,18 +563,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
         "--project",
         "p",
     )
-    fields = {
-        "id",
-        "path",
-        "line",
-        "title",
-        "type",
-        "status",
-        "score",
-        "snippet",
-        "project",
-        "vault",
-    }
+    fields = {*Hit._fields}
     (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["records"]

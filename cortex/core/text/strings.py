@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Sequence
 
 _HASHLIB_FROM_BYTES = 100_000  # bytes
@@ -44,6 +45,16 @@ def hash_bytes(text: str, size: int) -> bytes:
 def text_digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
     return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
+
+
+def format_time(seconds: float) -> str:
+    """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty beyond the years that C knows."""
+    try:
+        moment = time.gmtime(seconds)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    # `%Y` of the year 1 is `1`
+    return f"{moment.tm_year:04}{time.strftime('-%m-%dT%H:%M:%SZ', moment)}"
 
 
 def one_line(text: str) -> str:

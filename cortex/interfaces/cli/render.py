@@ -16,7 +16,6 @@ from cortex.interfaces.cli.style import (
     OFF,
     YELLOW,
     format_count,
-    format_day,
     problem_lines,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -152,7 +151,6 @@ def _to_json(value: Any) -> Any:
         if isinstance(fields.get("hit"), dict):  # a note with more about it: one object
             fields = fields.pop("hit") | fields
         elif "snippet" in fields:  # a hit, wherever it stands
-            fields.pop("date", None)
             fields["snippet"] = fields["snippet"].replace(MATCH_START, "").replace(MATCH_END, "")
         return fields
     if isinstance(value, dict):
@@ -173,7 +171,7 @@ def _search_lines(found: Any) -> Iterable[str]:
         )
         yield f"{BOLD}{escape(hit.title)}{OFF}{status}"
         place = f"(personal) {found.personal}/{hit.path}" if hit.vault == "personal" else hit.path
-        yield f"  {DIM}{escape(hit.type) or 'note'}  {format_day(hit.date)}  {escape(place)}:{hit.line}{OFF}"
+        yield f"  {DIM}{escape(hit.type) or 'note'}  {hit.date[:10] or 'no date'}  {escape(place)}:{hit.line}{OFF}"
         if hit.snippet:
             yield "  " + escape(hit.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
     if not found.hits:

@@ -12,7 +12,6 @@ from cortex.interfaces.cli.style import (
     OFF,
     YELLOW,
     format_count,
-    format_day,
     problem_lines,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -24,7 +23,7 @@ def _hit_lines(one: Any) -> Iterable[str]:
     """A record with its preview: title, what it is, where it lies."""
     status = f"  {YELLOW}{escape(one.status)}{OFF}" if one.status in SET_ASIDE_STATUSES else ""
     yield f"{BOLD}{escape(one.title)}{OFF}{status}"
-    yield f"  {DIM}{escape(one.type) or 'note'}  {format_day(one.date)}  {escape(one.id)}{OFF}"
+    yield f"  {DIM}{escape(one.type) or 'note'}  {one.date[:10] or 'no date'}  {escape(one.id)}{OFF}"
     if one.snippet:
         yield "  " + escape(one.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
 
@@ -47,10 +46,10 @@ def _timeline_lines(answer: Any) -> Iterable[str]:
     for one in answer.records:
         status = f" {escape(one.status)}" if one.status in SET_ASIDE_STATUSES else ""
         if one.id == answer.focus:
-            yield f"{BOLD}> {format_day(one.date)}  {escape(one.title)}{OFF}{YELLOW}{status}{OFF}  {DIM}{escape(one.type) or 'note'}  {escape(one.id)}{OFF}"
+            yield f"{BOLD}> {one.date[:10] or 'no date'}  {escape(one.title)}{OFF}{YELLOW}{status}{OFF}  {DIM}{escape(one.type) or 'note'}  {escape(one.id)}{OFF}"
             yield f"    {escape(one.snippet)}"
         else:
-            yield f"  {format_day(one.date)}  {escape(one.title)}{YELLOW}{status}{OFF}  {DIM}{escape(one.type) or 'note'}  {escape(one.id)}{OFF}"
+            yield f"  {one.date[:10] or 'no date'}  {escape(one.title)}{YELLOW}{status}{OFF}  {DIM}{escape(one.type) or 'note'}  {escape(one.id)}{OFF}"
     yield from problem_lines(answer.problems, _MAX_PROBLEMS)
 
 
@@ -100,7 +99,7 @@ def _actions_lines(answer: Any) -> Iterable[str]:
 def _meetings_lines(answer: Any) -> Iterable[str]:
     for one in answer.records:
         came = f"{format_count(one.open_actions, 'open action')}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"
-        yield f"{format_day(one.date)}  {BOLD}{escape(one.title)}{OFF}  {came}  {DIM}{escape(one.id)}{OFF}"
+        yield f"{one.date[:10] or 'no date'}  {BOLD}{escape(one.title)}{OFF}  {came}  {DIM}{escape(one.id)}{OFF}"
     if not answer.records:
         yield "no such meetings"
     if answer.more:

@@ -45,9 +45,10 @@ class ActionHit(NamedTuple):
     status: str  # as it counts: done too when its task is ticked
     score: float
     snippet: str
-    date: int
+    date: str
     project: str
     vault: str
+    file: str
     owner: str
     due: str  # as it stands in the note
     overdue: bool

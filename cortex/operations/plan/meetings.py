@@ -27,9 +27,10 @@ class MeetingHit(NamedTuple):
     status: str
     score: float
     snippet: str
-    date: int
+    date: str
     project: str
     vault: str
+    file: str
     open_actions: int
     done_actions: int
     decisions: int

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text import shell_command
-from cortex.core.text.strings import short_hash, slugify
+from cortex.core.text.strings import format_time, short_hash, slugify
 from cortex.index.catalogue import CREATED_SECONDS_SQL, Catalogue
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -164,7 +163,7 @@ def load_summaries(catalogue: Catalogue, name: str | None = None) -> list[Projec
         (name or "",),
     )
     return [
-        ProjectSummary(held, notes, actions, sessions, _format_time(date))
+        ProjectSummary(held, notes, actions, sessions, format_time(date))
         for held, notes, actions, sessions, date in asked
     ]
 
@@ -258,12 +257,10 @@ def _build_details(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),
         branches=tuple(
-            ProjectBranch(branch, notes, _format_time(date)) for branch, notes, date in asked
+            ProjectBranch(branch, notes, format_time(date)) for branch, notes, date in asked
         ),
         decisions=tuple(
-            ProjectNote(
-                row.id, row.path, row.title, row.created[:10] or _format_time(row.date)[:10]
-            )
+            ProjectNote(row.id, row.path, row.title, row.created[:10] or format_time(row.date)[:10])
             for row in decisions
         ),
         actions=tuple(ProjectNote(row.id, row.path, row.title, row.due) for row in actions),
@@ -321,11 +318,3 @@ def _suggest_name(name: str, known: list[str]) -> str:
         if near
         else "cortex project list names those that there are"
     )
-
-
-def _format_time(seconds: int) -> str:
-    try:
-        moment = time.gmtime(seconds)
-    except (OverflowError, ValueError, OSError):
-        return ""
-    return f"{moment.tm_year:04}{time.strftime('-%m-%dT%H:%M:%SZ', moment)}"  # `%Y` of the year 1 is `1`

@@ -36,9 +36,10 @@ class LifecycleHit(NamedTuple):
     status: str
     score: float
     snippet: str
-    date: int  # seconds since the epoch
+    date: str
     project: str
     vault: str
+    file: str
     why: str
 
 

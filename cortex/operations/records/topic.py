@@ -29,9 +29,10 @@ class TopicHit(NamedTuple):
     status: str
     score: float
     snippet: str
-    date: int
+    date: str
     project: str
     vault: str
+    file: str
     topic: str
     texts: int  # how often it was saved
     scope: str

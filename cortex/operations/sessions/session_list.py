@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -10,7 +11,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import shorten
+from cortex.core.text.strings import format_time, shorten
 from cortex.index.catalogue import Catalogue, NoteMetadata, NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -42,9 +43,10 @@ class SessionHit(NamedTuple):
     status: str
     score: float
     snippet: str  # its summary, else what happened last
-    date: int
+    date: str
     project: str
     vault: str
+    file: str
     name: str
     branch: str
     state: str  # live, orphan (live, and without an event for a day) or done
@@ -187,8 +189,8 @@ def session_hits(
         one = living.get(row.number)
         found.append(
             SessionHit(
-                row.id, row.path, note.body_start_line if note else 1, row.title, row.type, row.status, 0.0, _gist(note) if note else "", row.date, row.project,
-                "project", name, note.get("branch") if note else "", ("orphan" if one.is_orphan else "live") if one else "done",
+                row.id, row.path, note.body_start_line if note else 1, row.title, row.type, row.status, 0.0, _gist(note) if note else "", format_time(row.date), row.project,
+                "project", os.path.join(vault.root, row.path), name, note.get("branch") if note else "", ("orphan" if one.is_orphan else "live") if one else "done",
                 (note.get("started") if note else "") or row.created, note.get("ended") if note else "", note.get("closed") if note else "",
                 last_event_time(row), len(row.events), counted.get("prompt", 0), counted.get("", 0),
             )
