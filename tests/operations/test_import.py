@@ -650,9 +650,7 @@ def codex_says(text: str) -> dict[str, Any]:
     }
 
 
-def test_codex_archives_sessions_and_wrote_another_form_once(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_codex_archives_sessions(vault: Vault, here: Caller, repo: Path) -> None:
     envelope = {"timestamp": "2026-10-01T10:00:00.000Z"}
     meta = {**envelope, "type": "session_meta", "payload": {"id": "archived", "cwd": str(repo)}}
     rollout(
@@ -662,12 +660,6 @@ def test_codex_archives_sessions_and_wrote_another_form_once(
             {**envelope, "type": "response_item", "payload": codex_says("Decision: of an archive")},
         ],
     )
-    context = f"<environment_context>\nCurrent working directory: {repo}\nSandbox: x\n</environment_context>"
-    old = [
-        {"id": "old", "timestamp": "2025-05-02T05:04:05.000Z", "instructions": None, "git": {"branch": "main"}}, {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": context}]}, codex_says("Decision: of the old form"),
-    ]  # fmt: skip
-    rollout("sessions/rollout-2025-05-02.jsonl", old)
     thread = {"subagent": {"thread_spawn": {"parent_thread_id": "archived", "depth": 1}}}
     child = {
         **envelope,
@@ -683,13 +675,11 @@ def test_codex_archives_sessions_and_wrote_another_form_once(
     )
     done = import_(vault, here, "codex")
     assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [
-        ("old", "2025-05-02", 0),
         ("archived", "2026-10-01", 1),
     ]
     assert done.skipped == 0
     assert kinds(vault) == [
         ("stop", "archived", "of an archive"),
-        ("stop", "old", "of the old form"),
         ("subagent_stop", "archived", "of a child"),
     ]
     os.rename(
@@ -704,11 +694,12 @@ def test_several_hosts_at_once(
 ) -> None:
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
+    at = "2026-10-02T05:04:05.000Z"
     rollout(
         "sessions/rollout-1.jsonl",
         [
-            {"id": "c1", "timestamp": "2026-10-02T05:04:05.000Z", "cwd": str(repo)},
-            codex_says("Decision: codex"),
+            {"timestamp": at, "type": "session_meta", "payload": {"id": "c1", "cwd": str(repo)}},
+            {"timestamp": at, "type": "response_item", "payload": codex_says("Decision: codex")},
         ],
     )
     folder = tmp_path / "copilot/session-state/c0ffee"

@@ -14,16 +14,17 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.segmenter import TranscriptSegment, iter_segments
+from cortex.hosts.table import IMPORTABLE_HOSTS, transcript_folders
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
 from cortex.hosts.transcript_files import TranscriptInfo
 from cortex.hosts.transcript_item import (
     AGENT_TEXT,
     PROMPT,
     SUMMARY,
-    ReaderProtocol,
     TranscriptItem,
     summarize_items,
 )
+from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.normalize import normalize
@@ -129,10 +130,10 @@ def import_(
     """
     hosts = tuple(dict.fromkeys(host.replace(",", " ").split()))
     for one in hosts:
-        if one not in transcript_files.IMPORTABLE_HOSTS:
+        if one not in IMPORTABLE_HOSTS:
             raise InvalidInputError(
                 f"no transcripts of {one!r} can be imported",
-                f"use some of: {', '.join(transcript_files.IMPORTABLE_HOSTS)}",
+                f"use some of: {', '.join(IMPORTABLE_HOSTS)}",
             )
     if path and len(hosts) > 1:
         raise InvalidInputError(
@@ -155,7 +156,7 @@ def import_(
     run = _ImportRun(vault, caller, dry_run=dry_run)
     try:
         for one in hosts:
-            for folder in (where,) if path else transcript_files.folders_of(one, os.environ):
+            for folder in (where,) if path else transcript_folders(one, os.environ):
                 run.scan_folder(one, folder)
         found = run.select_transcripts(wanted, after)
         for number, glance in enumerate(found):
@@ -438,7 +439,7 @@ class _ImportRun:
         self,
         one: TranscriptInfo,
         cursor: SessionCursor,
-        read: ReaderProtocol,
+        read: TranscriptReader,
         told: TranscriptSegment,
         root: str,
     ) -> SessionCursor:
@@ -456,7 +457,7 @@ class _ImportRun:
     def _add_to_session(
         self,
         one: TranscriptInfo,
-        read: ReaderProtocol | None,
+        read: TranscriptReader | None,
         messages: int,
         count: int,
         agents: int,

@@ -34,9 +34,9 @@ def is_readable_transcript(host: str, path: str) -> bool:
     """Whether this is a transcript that Cortex can read."""
     if not path:
         return False
-    from cortex.hosts import READER_MODULES  # noqa: PLC0415  not every host has transcripts
+    from cortex.hosts import has_transcripts  # noqa: PLC0415  not every host has transcripts
 
-    return host in READER_MODULES
+    return has_transcripts(host)
 
 
 def next_chunk(
@@ -77,7 +77,7 @@ def _read_transcript(
     known: SessionCursor, source: TranscriptSource, longest: int, others: Callable[[str], str]
 ) -> tuple[TurnSummary, SessionCursor, str, int]:
     """What the transcript tells, how the session stands then, all letters of what was said, and how many lines were passed over."""
-    from cortex.hosts import parse_lines  # noqa: PLC0415  as above
+    from cortex.hosts import new_reader  # noqa: PLC0415  as above
     from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines  # noqa: PLC0415
 
     start = FilePosition(known.offset, known.head)
@@ -102,7 +102,7 @@ def _read_transcript(
     )
     if not lines:
         return TurnSummary(), known, "", looked.skipped_lines
-    told = parse_lines(known.host, lines, source.root, known.floor)
+    told = new_reader(known.host).parse(lines, source.root, known.floor)
     every = [one.text for one in told.messages if one.role == "assistant"]
     texts, ahead, letters = _drop_captured_texts(every, known.ahead)
     asked = tuple(
@@ -115,7 +115,7 @@ def _read_transcript(
     )
     new = told.turn_summary._replace(message=join_messages(texts), tagged_lines=asked)
     known = known._replace(
-        since=max(known.since, told.last_time),
+        since=max(known.since, told.reader.last_time),
         ahead=ahead,
         last=_append_recent(known, *_digests_of_last_texts(every)),
     )
@@ -131,8 +131,9 @@ def _lines_of_session(
     that name another session are left out when lines of this one came before them, or when they were captured as the other one's."""
     if not known.session:
         return lines, known
-    from cortex.hosts import session_of_line  # noqa: PLC0415  as above
+    from cortex.hosts import new_reader  # noqa: PLC0415  as above
 
+    session_of = new_reader(known.host).session_of
     own: list[bytes] = []
     of, named = known.of, known.named
     until: dict[str, str | None] = {
@@ -140,7 +141,7 @@ def _lines_of_session(
         known.session: None,
     }  # session -> the time up to which its lines are its own; None for this one
     for line in lines:
-        of = session_of_line(known.host, line, of, known.session)
+        of = session_of(line, of, known.session)
         if of not in until:
             until[of] = None if sanitize_name(of) == known.session else others(of)
         captured = until[of]

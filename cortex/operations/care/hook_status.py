@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text import jsonc
-from cortex.hosts import hook_command, settings_edit, settings_file
+from cortex.hosts import hook_command, settings_edit
 from cortex.hosts.hook_command import HOOK_SCRIPT
-from cortex.hosts.table import HOSTS, Host, user_settings_folder
+from cortex.hosts.host import Host
+from cortex.hosts.table import HOSTS, user_settings_folder
 from cortex.operations.capture import hooks_enabled
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -27,7 +28,7 @@ _MANAGED_SETTINGS_FILES = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 )
-_MAX_SETTINGS_BYTES = settings_file.MAX_BYTES  # bytes of a settings file that is looked at
+_MAX_SETTINGS_BYTES = settings_edit.MAX_BYTES  # bytes of a settings file that is looked at
 _MAX_TOML_BYTES = 64 * 1024
 _TIMEOUT_SECONDS = 10.0  # seconds for a Python to start
 
@@ -103,10 +104,10 @@ def inspect_host(
             continue
         try:
             found = settings_edit.find_hooks(
-                settings_file.parse(
+                settings_edit.parse(
                     path,
-                    settings_file.read(
-                        settings_file.resolve_path(
+                    settings_edit.read(
+                        settings_edit.resolve_path(
                             path, allowed_folders(host, scope, root, environ)
                         )
                     ),

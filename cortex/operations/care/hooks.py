@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.hosts import settings_edit, settings_file
-from cortex.hosts.settings_file import SettingsChange
-from cortex.hosts.table import HOSTS, Host, hook_script, wanted_entries
+from cortex.hosts import settings_edit
+from cortex.hosts.host import Host
+from cortex.hosts.settings_edit import SettingsChange
+from cortex.hosts.table import HOSTS, hook_script, wanted_entries
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
 from cortex.vault.git import checkout, git_cli
@@ -106,7 +107,7 @@ def hooks(
     found = ""
     if not dry_run:
         for _, change in changes:
-            settings_file.apply_change(change)
+            settings_edit.apply_change(change)
         if action == "install" and vault:
             found = _refresh_index(vault, caller, problems)
     seen = tuple(
@@ -191,24 +192,24 @@ def _plan_change(
     """What is to be done; everything is looked at before anything is written."""
     scope = "user" if user else "shared" if shared or not host.local_file else "local"
     path = hook_status.settings_path(host, scope, root, os.environ)
-    real = settings_file.resolve_path(
+    real = settings_edit.resolve_path(
         path, hook_status.allowed_folders(host, scope, root, os.environ)
     )
     if action == "remove":
-        return host, settings_file.plan_removal(
+        return host, settings_edit.plan_removal(
             path, real, host.required_fields, own=host.is_own_file
         )
     if scope != "shared":
-        return host, settings_file.plan_install(
+        return host, settings_edit.plan_install(
             path, real, wanted_entries(host, _interpreter()), host.required_fields
         )
     held = reversed(
-        settings_edit.find_hooks(settings_file.parse(path, settings_file.read(real)))
+        settings_edit.find_hooks(settings_edit.parse(path, settings_edit.read(real)))
     )  # the first one of an event stays
     wanted = wanted_entries(
         host, _interpreter(), shared=True, standing={one.event: one.command for one in held}
     )
-    return host, settings_file.plan_install(path, real, wanted, host.required_fields)
+    return host, settings_edit.plan_install(path, real, wanted, host.required_fields)
 
 
 def _interpreter() -> str:
