@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
+from cortex.index.filters import (
+    CREATED_SECONDS_SQL as CREATED_SECONDS_SQL,  # noqa: PLC0414  for callers that still write SQL
+    KNOWLEDGE,
+    ORDER_SQL,
+    NoteFilter,
+    Order,
+    encode_text,
+    sql_condition,
+)
 
 if TYPE_CHECKING:
     from cortex.core.model.note_summary import NoteSummary
@@ -50,22 +59,8 @@ CREATE TABLE item (
 CREATE INDEX item_note ON item (number);
 CREATE TABLE untold (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 """
-_ROW_COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
-_METADATA_COLUMNS = (
-    "number, path, id, type, title, status, project, branch, scope, topic, session, tags, date, tier, created, updated, due, owner, pinned, confidence,"
-    " priority"
-)
-# When a note was made, in seconds since the epoch: what it says in any zone, else its last change. SQL; of what is no date,
-# SQLite takes a bare number for a day.
-CREATED_SECONDS_SQL = "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END, date) AS INTEGER)"
-_CHILD_TABLES = (
-    "problem",
-    "item",
-    "name",
-    "edge",
-    "entity",
-    "tick",
-)  # tables of what a note has many of
+# Tables of what a note has many of.
+_CHILD_TABLES = ("problem", "item", "name", "edge", "entity", "tick")
 
 
 class IndexDamaged(Exception):
@@ -85,24 +80,7 @@ class NoteRow(NamedTuple):
 
     number: int  # by which the index names the note
     path: str
-    id: str
-    type: str
-    title: str
-    status: str
-    project: str
-    date: int
-    tier: int
-    created: str
-    events: tuple[str, ...]
-    digest: str
-
-
-class NoteMetadata(NamedTuple):
-    """What a note says of itself that decides how much it matters, and to whom."""
-
-    number: int
-    path: str
-    id: str
+    id: str  # of its frontmatter, else its path
     type: str
     title: str
     status: str
@@ -111,16 +89,22 @@ class NoteMetadata(NamedTuple):
     scope: str
     topic: str
     session: str
-    tags: tuple[str, ...]
-    date: int
+    date: int  # seconds since the epoch
     tier: int
     created: str
     updated: str
     due: str
     owner: str
-    pinned: bool
-    confidence: float | None  # 0 to 1; None when nothing says it
+    confidence: float | None  # 0 to 1; None when the note does not say
     priority: int | None  # 1 to 10; the same
+    digest: str
+    pinned: bool
+    tags: tuple[str, ...]
+    events: tuple[str, ...]  # its provenance
+
+
+NoteMetadata = NoteRow  # until the callers know the one name
+_ROW_COLUMNS = ", ".join(NoteRow._fields)
 
 
 class Catalogue:
@@ -164,10 +148,10 @@ class Catalogue:
         which no note ever had, unless it is given."""
         self.delete_note(card.path)
         values = (
-            number, os.fsencode(card.path), content_hash, told, *(_encode_text(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
-            _encode_text("\n".join(card.tags)), card.date, card.tier, _encode_text(card.created),
-            _encode_text("\n".join(card.events)), card.digest,
-            *(_encode_text(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
+            number, os.fsencode(card.path), content_hash, told, *(encode_text(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
+            encode_text("\n".join(card.tags)), card.date, card.tier, encode_text(card.created),
+            encode_text("\n".join(card.events)), card.digest,
+            *(encode_text(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
             card.pinned, card.confidence, card.priority,
         )  # fmt: skip
         given = self._db.execute(
@@ -178,36 +162,36 @@ class Catalogue:
         assert given is not None
         self._db.executemany(
             "INSERT INTO problem VALUES (?, ?, ?, ?)",
-            [(given, *(_encode_text(text) for text in problem)) for problem in card.problems],
+            [(given, *(encode_text(text) for text in problem)) for problem in card.problems],
         )
         self._db.executemany(
             "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (given, *(_encode_text(text) for text in (*page, *item)))
+                (given, *(encode_text(text) for text in (*page, *item)))
                 for page, item in card.briefing_items
             ],
         )
         self._db.executemany(
             "INSERT INTO name VALUES (?, ?, ?)",
-            [(_encode_text(key), rank, given) for key, rank in card.link_names],
+            [(encode_text(key), rank, given) for key, rank in card.link_names],
         )
         self._db.executemany(
             "INSERT INTO edge VALUES (?, ?, ?, ?, ?)",
             [
-                (given, *map(_encode_text, (one.kind, one.target, one.key)), one.line)
+                (given, *map(encode_text, (one.kind, one.target, one.key)), one.line)
                 for one in card.edges
             ],
         )
         self._db.executemany(
             "INSERT INTO entity VALUES (?, ?, ?, ?, ?)",
             [
-                (given, *map(_encode_text, (one.kind, one.name, one.key)), one.line)
+                (given, *map(encode_text, (one.kind, one.name, one.key)), one.line)
                 for one in card.entities
             ],
         )
         self._db.executemany(
             "INSERT INTO tick VALUES (?, ?)",
-            [(given, _encode_text(id_)) for id_ in card.done_action_ids],
+            [(given, encode_text(id_)) for id_ in card.done_action_ids],
         )
         return given
 
@@ -275,48 +259,55 @@ class Catalogue:
             ).fetchone()[0]
         )
 
-    def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition over the columns of `NoteRow` holds. `where` is never a user's text."""
-        for held in self.select(f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}", values):
-            yield _note_row(held)
+    def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
+        """The notes of a filter, at most `limit` if it is not negative. About 8 µs a note."""
+        where, values = sql_condition(wanted)
+        return list(self.rows(f"{where} {ORDER_SQL[order]} LIMIT ?", (*values, limit)))
 
-    def metadata_rows(
-        self, where: str = "1", values: Sequence[object] = ()
-    ) -> Iterator[NoteMetadata]:
-        """As `rows`, with what decides how much a note matters. About 8 µs a note."""
-        for held in self.select(f"SELECT {_METADATA_COLUMNS} FROM note WHERE {where}", values):
-            path, tags, pinned = (
-                os.fsdecode(held[1]),
-                tuple(held[11].split("\n")) if held[11] else (),
-                bool(held[18]),
-            )
-            yield NoteMetadata._make(
-                (held[0], path, *held[2:11], tags, *held[12:18], pinned, *held[19:])
-            )
+    def numbers(self, wanted: NoteFilter) -> set[int]:
+        """The numbers of the notes of a filter. About 1 µs a note."""
+        where, values = sql_condition(wanted)
+        return {
+            number for (number,) in self.select(f"SELECT number FROM note WHERE {where}", values)
+        }
+
+    def count(self, wanted: NoteFilter) -> int:
+        where, values = sql_condition(wanted)
+        ((count,),) = self.select(f"SELECT count(*) FROM note WHERE {where}", values)
+        return int(count)
+
+    def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
+        """How many notes of a filter have each value of a column, the most frequent first, then by value."""
+        assert column in NoteRow._fields
+        where, values = sql_condition(wanted)
+        query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self.select(query, values))
+
+    def rows_by_number(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
+        """The rows of these numbers."""
+        return {row.number: row for row in self.find(NoteFilter(numbers=list(numbers)))}
+
+    def row_at(self, path: str) -> NoteRow | None:
+        return next(self.rows("path = ?", (os.fsencode(path),)), None)
+
+    def event_numbers(self, ids: Iterable[str]) -> set[int]:
+        """The numbers of the events with these ids."""
+        return self.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=list(ids)))
+
+    def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
+        """The notes for which an SQL condition holds. `where` is never a user's text. For modules of this package."""
+        query = f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}"
+        for number, path, *plain, pinned, tags, events in self.select(query, values):
+            lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
+            yield NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists))
+
+    metadata_rows = rows  # until the callers have a filter
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of an SQL query. `query` is never a user's text; `values` may be any text."""
         return self._db.execute(
-            query, [_encode_text(one) if isinstance(one, str) else one for one in values]
+            query, [encode_text(one) if isinstance(one, str) else one for one in values]
         )
-
-    def rows_by_number(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
-        """The rows of these numbers."""
-        return {row.number: row for row in self._rows_where_in("number", list(numbers))}
-
-    def event_numbers(self, ids: Iterable[str]) -> set[int]:
-        """The numbers of the events with these ids."""
-        return {
-            row.number for row in self._rows_where_in("id", list(ids)) if row.tier == TIER_TRAIL
-        }
-
-    def _rows_where_in(self, column: str, values: Sequence[object]) -> Iterator[NoteRow]:
-        for start in range(0, len(values), 900):  # SQLite takes 999 values at a time everywhere
-            some = values[start : start + 900]
-            yield from self.rows(f"{column} IN ({','.join('?' * len(some))})", some)
-
-    def row_at(self, path: str) -> NoteRow | None:
-        return next(self.rows("path = ?", (os.fsencode(path),)), None)
 
     def problems(self) -> list[Problem]:
         """The problems of all notes, by path."""
@@ -341,39 +332,11 @@ class Catalogue:
             for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")
         ]
 
-    def count_by(self, column: str) -> dict[str, int]:
-        """How many notes have each value of a column, the trail of events and briefings left out."""
-        assert column in NoteRow._fields
-        return dict(
-            self._db.execute(
-                f"SELECT {column}, count(*) FROM note WHERE tier < 2 GROUP BY 1 ORDER BY 2 DESC, 1"
-            )
-        )
-
     def check_integrity(self) -> None:
         """Raise `sqlite3.DatabaseError` when the file is damaged."""
         with closing(self._db.execute("PRAGMA quick_check(1)")) as answers:
             if answers.fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the catalogue is damaged")
-
-
-def _note_row(held: tuple[object, ...]) -> NoteRow:
-    number, path, id_, type_, title, status, project, date, tier, created, from_events, digest = (
-        held
-    )
-    assert isinstance(number, int)
-    assert isinstance(path, bytes)
-    assert isinstance(date, int)
-    assert isinstance(tier, int)
-    return NoteRow(
-        number, os.fsdecode(path), str(id_), str(type_), str(title), str(status), str(project), date, tier, str(created),
-        tuple(str(from_events).split("\n")) if from_events else (), str(digest),
-    )  # fmt: skip
-
-
-def _encode_text(text: str) -> str:
-    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become visible escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _quote_uri_path(path: str) -> str:

@@ -12,12 +12,12 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.text.json_text import loads
 from cortex.core.text.value import NamedTuple
 from cortex.index import file_scan as snapshots
@@ -137,6 +137,34 @@ def open_index(
                 ) from error
         with Catalogue(folder, writable=False) as catalogue:
             yield IndexSession(catalogue, os.path.join(folder, INDEX_FOLDER), seen, found, noted)
+
+
+@contextmanager
+def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | None]:
+    """Catalogue and full-text folder as the last refresh left them, under its shared lock. None when they must be refreshed first,
+    or when somebody has kept them locked for `wait` seconds. Raises `IndexDamaged` inside for what cannot be read."""
+    folder = vault.cache_folder()
+    with ExitStack() as held:
+        try:
+            held.enter_context(
+                lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=wait)
+            )
+        except ConflictError:
+            yield None
+            return
+        if load_valid_state(folder) is None:
+            yield None
+            return
+        try:
+            with Catalogue(folder, writable=False) as catalogue:
+                yield catalogue, os.path.join(folder, INDEX_FOLDER)
+        except sqlite3.DatabaseError as error:
+            raise IndexDamaged(str(error)) from error
+
+
+def state_path(vault: Vault) -> str:
+    """The file that is written anew by every refresh that finds a change."""
+    return os.path.join(vault.cache_folder(), STATE_FILE)
 
 
 def _default_cores() -> int:

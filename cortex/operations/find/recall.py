@@ -252,7 +252,7 @@ def _where_clause(now: IndexSession, asked: _RecallRequest) -> tuple[str, list[o
                 QueryFilter("tag", (f"area/{scope.partition(':')[2].removeprefix('area/')}",)),
             )
         )
-    where, values = filters.sql_condition(query)
+    where, values = filters.query_condition(query)
     clauses = [
         where,
         f"tier < {TIER_TRAIL}" if asked.include_all or asked.as_of else f"tier = {TIER_CURRENT}",

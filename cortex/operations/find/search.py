@@ -265,7 +265,7 @@ def _is_dropped(one: _RankedRow) -> bool:
 def _score_notes(
     now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
 ) -> tuple[list[ScoredNote], list[str]]:
-    where, values = filters.sql_condition(asked)
+    where, values = filters.query_condition(asked)
     if not asked.terms:
         marks = ",".join(map(str, tiers))
         order = "ORDER BY tier, date DESC, path LIMIT ?"
