@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Sequence
 
 _HASHLIB_FROM_BYTES = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
@@ -69,6 +70,18 @@ def shorten(text: str, limit: int) -> str:
     cut = line[: limit - 1]
     space = cut.rfind(" ")
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.-") + "…"
+
+
+def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """Those of `known` that look most like the mistyped `name`, the closest first."""
+    from difflib import get_close_matches  # noqa: PLC0415  5 ms that only a mistake costs
+
+    return get_close_matches(name, list(known), limit, 0.6)
+
+
+def did_you_mean(near: Sequence[str], otherwise: str) -> str:
+    """A hint that offers the names in `near`; `otherwise` when there is none."""
+    return f"did you mean {', '.join(near)}?" if near else otherwise
 
 
 def slugify(text: str, limit: int = 48) -> str:
