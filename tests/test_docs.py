@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cortex.interfaces.cli import arguments, overview
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import Parameter, declaration_of
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 
 COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
@@ -109,7 +108,7 @@ def reference() -> Iterator[str]:
 def _of(name: str) -> Iterator[str]:
     declared = declaration_of(load_verb(name))
     given = [one for one in declared.parameters if not one.is_option]
-    words = [one.name.upper() if one.default is None else f"[{one.name.upper()}]" for one in given]
+    words = map(arguments.usage_of, given)
     yield from (
         f"### cortex {name}",
         "",
@@ -120,17 +119,10 @@ def _of(name: str) -> Iterator[str]:
     if declared.description:
         yield from (declared.description, "")
     for one in declared.parameters:
-        yield f"- `{_usage(one)}`: {one.meaning}"
+        yield f"- `{arguments.usage_of(one).strip('[]')}`: {one.meaning}"
     if declared.parameters:
         yield ""
     yield from ("```sh", *declared.examples, "```", "")
-
-
-def _usage(one: Parameter) -> str:
-    if not one.is_option:
-        return one.name.upper()
-    flags = ", ".join(arguments.flags_of(one))
-    return flags if one.type == "bool" else f"{flags} {one.name.upper()}"
 
 
 def test_every_place_that_the_map_names_is_there() -> None:

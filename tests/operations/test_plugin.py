@@ -16,8 +16,7 @@ import pytest
 from cortex import __version__
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import declaration_of
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.operations.care.plugin import COMMANDS, plugin_files
 
@@ -111,7 +110,7 @@ def test_each_command_in_them_is_understood(name) -> None:
         _, called, *words = shlex.split(re.split(r" [<|]", line)[0])
         assert called in VERBS, line
         if words:
-            assert arguments.try_parse(declaration_of(load_verb(called)), words) is not None, line
+            assert arguments.parse(declaration_of(load_verb(called)), words) is not None, line
     allowed = re.findall(r"Bash\((cortex [a-z ]+):\*\)", head)
     assert {line.split()[1] for line in allowed} <= set(VERBS)
     assert not allowed or all(line.startswith(tuple(allowed)) for line in lines)

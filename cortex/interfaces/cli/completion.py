@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import declaration_of
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 
 

@@ -148,7 +148,9 @@ _IS_NEGATIVE: dict[str, Callable[[Any], bool]] = {
 def _to_json(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         fields = {key: _to_json(item) for key, item in value._asdict().items()}
-        if "snippet" in fields:  # a hit, wherever it stands
+        if isinstance(fields.get("hit"), dict):  # a note with more about it: one object
+            fields = fields.pop("hit") | fields
+        elif "snippet" in fields:  # a hit, wherever it stands
             fields["snippet"] = fields["snippet"].replace(MATCH_START, "").replace(MATCH_END, "")
         return fields
     if isinstance(value, dict):

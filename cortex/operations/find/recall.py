@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
@@ -70,7 +71,7 @@ class _RecallRequest(NamedTuple):
 
 
 def recall(
-    vault: Vault, caller: Caller, query: str = "", *,
+    vault: Vault, caller: Caller, query: QueryText = "", *,
     scope: str = "", project: str = "", since: str = "", as_of: str = "", type: str = "", number: int = 10, all: bool = False,
 ) -> RecallResult:  # fmt: skip
     """Recall what matters most: current records, each with a preview.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query
@@ -60,7 +61,7 @@ class _VaultHits(NamedTuple):
 def search(
     vault: Vault,
     caller: Caller,
-    query: str,
+    query: QueryText,
     *,
     number: int = 10,
     all: bool = False,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.ranking import query as queries
-from cortex.core.ranking.query import Query
+from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
 
 
 def parse_since(text: str, now: str) -> int:
-    """The moment that `7d`, `2w`, `3m` or a date means, in seconds since the epoch."""
-    try:
-        parsed = queries.parse(f"after:{text.strip()}", now)
-    except InvalidInputError:
-        parsed = Query((), ())
-    if parsed.after is None or parsed.terms or parsed.filters:
+    """Seconds since the epoch of a date or a span. Raises `InvalidInputError` for any other text."""
+    moment = parse_moment(text, now)
+    if moment is None:
         raise InvalidInputError(
-            f"{text!r} is neither a date nor a span",
-            "write 2026-11-20, 2026-11, or a span such as 7d, 2w, 3m",
+            f"{text!r} is neither a date nor a span", f"write {MOMENT_EXAMPLES}"
         )
-    return parsed.after
+    return moment
 
 
 def check_number(number: int, most: int, example: str) -> None:

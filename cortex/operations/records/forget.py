@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
@@ -41,7 +42,7 @@ class _ForgetCandidate(NamedTuple):
     has_all_words: bool  # the title holds all words
 
 
-def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> ForgetResult:
+def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False) -> ForgetResult:
     """Archive the one record that some words describe.
 
     Only one that is clearly meant: the only one whose title holds all words, or whose title is much like them and no other's is half as
