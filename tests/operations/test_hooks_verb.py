@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.hosts import settings_file, table
 from cortex.hosts.table import HOSTS, wanted_entries
-from cortex.interfaces.cli import render_hooks
+from cortex.interfaces.cli import render_care
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.hooks import hooks
 from cortex.operations.care.init import init
@@ -767,7 +767,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
         )
     told = hooks(place, "status")
     json.dumps(told)
-    assert all(isinstance(line, str) for line in render_hooks.hooks_lines(told))
+    assert all(isinstance(line, str) for line in render_care.hooks(told))
     doctor(vault, place)
 
 

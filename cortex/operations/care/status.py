@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import Catalogue, NoteMetadata
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale
@@ -33,7 +34,7 @@ class StatusNote(NamedTuple):
     path: str
     title: str
     type: str
-    date: int
+    date: str  # ISO 8601, UTC
     due: str = ""
 
 
@@ -150,7 +151,7 @@ def _list_notes(
 
 
 def _status_note(row: NoteMetadata) -> StatusNote:
-    return StatusNote(row.id, row.path, row.title, row.type, row.date, row.due)
+    return StatusNote(row.id, row.path, row.title, row.type, format_time(row.date), row.due)
 
 
 def _query_count(catalogue: Catalogue, query: str, *values: object) -> int:
