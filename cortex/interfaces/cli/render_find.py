@@ -111,6 +111,7 @@ def score(answer: Any) -> Iterable[str]:
     last_use = f", last {answer.last_use}" if answer.last_use else ""
     yield f"  used {format_count(answer.uses, 'time')}{last_use}"
     yield f"  {escape(answer.lifecycle)}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def _format_score(name: str, value: float, most: object) -> str:
@@ -173,8 +174,9 @@ def entities(answer: Any) -> Iterable[str]:
         line = f"{one.line:>5}  " if one.line else ""
         notes = format_count(one.notes, "note")
         yield f"{line}{escape(one.kind):<9}{escape(one.name)}  {dim(notes)}"
-    if answer.more:
-        yield f"{yellow(f'{answer.more:,} more')}: --number shows them"
+    if more := answer.total - len(hits or answer.entities):
+        yield f"{yellow(f'{more:,} more')}: --number shows them"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def graph(answer: Any) -> Iterable[str]:
@@ -192,6 +194,7 @@ def graph(answer: Any) -> Iterable[str]:
         nodes = len(answer.nodes)
         shown = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
         yield f"{yellow(f'{shown} shown')}: --number shows more"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def _tree_lines(answer: Any) -> Iterator[str]:

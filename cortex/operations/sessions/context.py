@@ -12,6 +12,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.note import read
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteMetadata, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
@@ -117,7 +118,17 @@ def context(
             vault,
             now,
             caller,
-            select_for_ranking(vault, now, records, values, figures.records),
+            select_for_ranking(
+                vault,
+                now,
+                NoteFilter(
+                    projects=names if project else None,
+                    tiers=(0,),
+                    not_types=("session",),
+                    has_id=True,
+                ),
+                figures.records,
+            ),
             branch,
         )[:number]
         return held, prompts, tuple(_short_hit(vault, one, rank) for one, rank in best), figures
