@@ -77,13 +77,7 @@ def _session_details_lines(answer: Any) -> Iterable[str]:
 def context(answer: Any) -> Iterable[str]:
     where = f" on {escape(answer.branch)}" if answer.branch else ""
     yield f"{bold(answer.project or 'all projects')}{where}"
-    yield from section(
-        "sessions",
-        (
-            f"  {escape(one.at[:10])}  {escape(one.summary or one.title)}  {dim(one.status, one.id)}"
-            for one in answer.sessions
-        ),
-    )
+    yield from section("sessions", map(_recent_session_row, answer.sessions))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     yield from section("prompts", prompts)
     records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
@@ -97,6 +91,12 @@ def context(answer: Any) -> Iterable[str]:
     )
     yield ", ".join(format_count(number, noun) for number, noun in counts)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _recent_session_row(one: Any) -> str:
+    summary = one.snippet if hasattr(one, "snippet") else one.summary
+    date = one.date if hasattr(one, "date") else one.at
+    return f"  {escape(date[:10])}  {escape(summary or one.title)}  {dim(one.status, one.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:
@@ -140,10 +140,9 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
     if not answer.text:
         return
     newest = f", newest of {answer.newest}" if answer.newest else ""
-    unchanged = ", unchanged since the last one" if answer.cached else ""
     doubts = f", {len(answer.doubts)} in doubt" if answer.doubts else ""
     tokens = f"{answer.tokens:,} of {answer.budget:,} tokens"
-    yield dim(f"{tokens}{newest}{doubts}{unchanged}; cortex show ID prints a note")
+    yield dim(f"{tokens}{newest}{doubts}; cortex show ID prints a note")
 
 
 def _format_item(one: Any) -> str:
