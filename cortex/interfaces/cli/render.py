@@ -11,6 +11,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.interfaces.cli import text
+from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
 
@@ -98,6 +99,8 @@ def exit_code(verb: str, answer: Any) -> int:
 def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
     """The function of the verb's name in `render_ROOM`: one verb loads the renderers of its room alone."""
     module, function = VERBS[verb]
+    if not module.startswith("operations."):
+        return lambda answer: map(escape, answer.lines())
     room = import_module(f"cortex.interfaces.cli.render_{module.split('.')[-2]}")
     renderer: Callable[[Any], Iterable[str]] = getattr(room, function, text.change_lines)
     return renderer
