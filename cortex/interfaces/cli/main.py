@@ -11,6 +11,7 @@ from contextlib import suppress
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import arguments, command, daemon_client, progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
@@ -57,7 +58,11 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_OK
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        return _print_error(CortexError(f"{error.strerror or error}{where}", "cortex doctor"), argv)
+        hint = "cortex doctor"
+        if isinstance(error, PermissionError) and error.filename:
+            folder = shell_quote(os.path.dirname(os.fsdecode(error.filename)))
+            hint = f"ls -ld {folder} shows whose it is; run the command again when you may read it"
+        return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
     return code
 
 
