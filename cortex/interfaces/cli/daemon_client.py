@@ -17,13 +17,8 @@ from cortex.vault.locate import Vault, find_vault
 from cortex.watcher.client import send_command
 from cortex.watcher.protocol import CommandReply
 
-DAEMON_VERBS = (
-    "search",
-    "show",
-    "status",
-    "brief",
-    "remind",
-)  # verbs that the watcher answers: none of them changes a note of its own accord
+# Verbs that the watcher answers: none of them changes a note of its own accord.
+DAEMON_VERBS = ("search", "show", "status", "brief", "remind")
 
 
 def forward_command(argv: Sequence[str]) -> int | None:
@@ -35,9 +30,8 @@ def forward_command(argv: Sequence[str]) -> int | None:
     cwd = os.getcwd()
     try:
         vault = find_vault(_vault_option(argv), cwd, os.environ)
-        words = (
-            [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
-        )  # what $CORTEX_VAULT says is told as the option says it
+        # What $CORTEX_VAULT says is told as the option says it.
+        words = [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
         reply = send_command(
             vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ
         )
@@ -91,9 +85,8 @@ def answer_command(
 
 def _encode_output(text: str) -> bytes:
     try:
-        return text.encode(
-            "utf-8", "surrogateescape"
-        )  # a note that is shown as it stands need not be UTF-8
+        # A note that is shown as it stands need not be UTF-8.
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace")
 

@@ -34,9 +34,8 @@ def console() -> None:
         traceback.print_exc()
         code = EXIT_ERROR
     sys.stderr.flush()
-    os._exit(
-        code
-    )  # everything is written and closed; taking the interpreter apart would cost 10 ms more
+    # Everything is written and closed; taking the interpreter apart would cost 10 ms more.
+    os._exit(code)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -103,9 +102,8 @@ def _set_up_clone(vault: Vault) -> None:
     from cortex.vault import agent_settings  # noqa: PLC0415  once for each clone
     from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
 
-    with suppress(
-        CortexError, OSError
-    ):  # the command does its work without; `cortex doctor` names what is missing
+    # The command does its work without; `cortex doctor` names what is missing.
+    with suppress(CortexError, OSError):
         if drivers.register(vault.root):
             sys.stderr.write(
                 "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
