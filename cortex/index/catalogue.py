@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
@@ -29,17 +28,18 @@ if TYPE_CHECKING:
 FILE_NAME = "catalogue.sqlite"
 _SCHEMA = """
 CREATE TABLE note (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL, told BLOB NOT NULL,
-    id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
-    branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
-    events TEXT NOT NULL, digest TEXT NOT NULL, scope TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL,
-    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, pinned INTEGER NOT NULL, confidence REAL, priority INTEGER);
+    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL,
+    title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL, scope TEXT NOT NULL,
+    topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
+    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
+    digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
+    hash BLOB NOT NULL, index_digest BLOB NOT NULL);
 CREATE INDEX note_id ON note (id);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);
 CREATE INDEX note_topic ON note (topic) WHERE topic != '';
 CREATE INDEX note_session ON note (session) WHERE session != '';
-CREATE TABLE name (key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL REFERENCES note);
+CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
 CREATE INDEX name_key ON name (key);
 CREATE INDEX name_note ON name (number);
 CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
@@ -57,10 +57,8 @@ CREATE TABLE item (
     number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL,
     id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX item_note ON item (number);
-CREATE TABLE untold (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
+CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 """
-# Tables of what a note has many of.
-_CHILD_TABLES = ("problem", "item", "name", "edge", "entity", "tick")
 
 
 class IndexDamaged(Exception):
@@ -105,6 +103,16 @@ class NoteRow(NamedTuple):
 
 NoteMetadata = NoteRow  # until the callers know the one name
 _ROW_COLUMNS = ", ".join(NoteRow._fields)
+_INSERT_NOTE = f"INSERT INTO note ({_ROW_COLUMNS}, hash, index_digest) VALUES (?{', ?' * (len(NoteRow._fields) + 1)})"
+# What a note has many of: table -> its rows, without the note's number.
+_CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = {
+    "problem": lambda note: note.problems,
+    "item": lambda note: ((*page, *line) for page, line in note.briefing_items),
+    "name": lambda note: note.link_names,
+    "edge": lambda note: note.edges,
+    "entity": lambda note: note.entities,
+    "tick": lambda note: ((id_,) for id_ in note.done_action_ids),
+}
 
 
 class Catalogue:
@@ -142,121 +150,83 @@ class Catalogue:
         self._db.close()
 
     def put_note(
-        self, card: NoteSummary, content_hash: bytes, told: bytes, number: int | None = None
+        self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
     ) -> int:
-        """Add or renew a note's card, with a digest of what the index is told of the note; answers its number: a new one,
-        which no note ever had, unless it is given."""
-        self.delete_note(card.path)
-        values = (
-            number, os.fsencode(card.path), content_hash, told, *(encode_text(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
-            encode_text("\n".join(card.tags)), card.date, card.tier, encode_text(card.created),
-            encode_text("\n".join(card.events)), card.digest,
-            *(encode_text(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
-            card.pinned, card.confidence, card.priority,
-        )  # fmt: skip
-        given = self._db.execute(
-            "INSERT INTO note (number, path, hash, told, id, type, title, status, project, branch, tags, date, tier, created, events, digest,"
-            f" scope, topic, session, updated, due, owner, pinned, confidence, priority) VALUES ({','.join('?' * len(values))})",
-            values,
+        """Add a note or replace the one of its path. `index_digest` is of what the index is told of it. Returns its number: a
+        new one, which no note ever had, unless it is given."""
+        self.delete_note(note.path)
+        row = {name: getattr(note, name) for name in NoteRow._fields[2:-2]}
+        given = self.select(
+            _INSERT_NOTE,
+            (
+                number,
+                os.fsencode(note.path),
+                *row.values(),
+                "\n".join(note.tags),
+                "\n".join(note.events),
+                content_hash,
+                index_digest,
+            ),
         ).lastrowid
         assert given is not None
-        self._db.executemany(
-            "INSERT INTO problem VALUES (?, ?, ?, ?)",
-            [(given, *(encode_text(text) for text in problem)) for problem in card.problems],
-        )
-        self._db.executemany(
-            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (given, *(encode_text(text) for text in (*page, *item)))
-                for page, item in card.briefing_items
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO name VALUES (?, ?, ?)",
-            [(encode_text(key), rank, given) for key, rank in card.link_names],
-        )
-        self._db.executemany(
-            "INSERT INTO edge VALUES (?, ?, ?, ?, ?)",
-            [
-                (given, *map(encode_text, (one.kind, one.target, one.key)), one.line)
-                for one in card.edges
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO entity VALUES (?, ?, ?, ?, ?)",
-            [
-                (given, *map(encode_text, (one.kind, one.name, one.key)), one.line)
-                for one in card.entities
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO tick VALUES (?, ?)",
-            [(given, encode_text(id_)) for id_ in card.done_action_ids],
-        )
+        for table, rows_of in _CHILD_ROWS.items():
+            if rows := [(given, *map(_sql_value, row)) for row in rows_of(note)]:
+                marks = ", ".join("?" * len(rows[0]))
+                self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         return given
 
     def delete_note(self, path: str) -> tuple[int, bytes] | None:
-        """Forget a note; answers the number it had and the digest of what the index was told of it."""
-        held = self._db.execute(
-            "SELECT number, told FROM note WHERE path = ?", (os.fsencode(path),)
-        ).fetchone()
-        if held is None:
-            return None
-        for table in (*_CHILD_TABLES, "note"):
-            self._db.execute(f"DELETE FROM {table} WHERE number = ?", held[:1])
-        return int(held[0]), bytes(held[1])
+        """Forget a note. Returns the number it had and the digest of what the index was told of it."""
+        query = "SELECT number, index_digest FROM note WHERE path = ?"
+        found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
+        if found:
+            for table in (*_CHILD_ROWS, "note"):
+                self.select(f"DELETE FROM {table} WHERE number = ?", found[:1])
+        return found
 
     def queue_addition(self, number: int) -> None:
-        """The index has still to be told of this note."""
-        self._db.execute("INSERT INTO untold VALUES (?, 0)", (number,))
+        """Queue this note for addition to the full-text index."""
+        self.select("INSERT INTO backlog VALUES (?, 0)", (number,))
 
     def queue_removal(self, number: int) -> None:
-        """The index has still to forget this number, should it ever have been told of it."""
-        if not self._db.execute("DELETE FROM untold WHERE number = ?", (number,)).rowcount:
-            self._db.execute("INSERT INTO untold VALUES (?, 1)", (number,))
+        """Queue this number for deletion from the full-text index, or take its addition back."""
+        if not self.select("DELETE FROM backlog WHERE number = ?", (number,)).rowcount:
+            self.select("INSERT INTO backlog VALUES (?, 1)", (number,))
 
     def has_backlog(self) -> bool:
-        """Whether the index is behind."""
-        return self._db.execute("SELECT 1 FROM untold LIMIT 1").fetchone() is not None
+        """Whether the full-text index is behind."""
+        return self.select("SELECT 1 FROM backlog LIMIT 1").fetchone() is not None
 
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
-        """The numbers that the index has still to forget; and the notes it has still to be told of, number and path."""
-        gone = [
-            int(number)
-            for (number,) in self._db.execute(
-                "SELECT number FROM untold WHERE gone ORDER BY number"
-            )
-        ]
-        come = self._db.execute(
-            "SELECT number, path FROM untold JOIN note USING (number) WHERE NOT gone ORDER BY number"
+        """The numbers to delete from the full-text index; number and path of the notes to add to it."""
+        removed = self.select("SELECT number FROM backlog WHERE gone ORDER BY number")
+        added = self.select(
+            "SELECT number, path FROM backlog JOIN note USING (number) WHERE NOT gone ORDER BY number"
         )
-        return gone, [(int(number), os.fsdecode(path)) for number, path in come]
+        return [one for (one,) in removed], [(one, os.fsdecode(path)) for one, path in added]
 
     def clear_backlog(self) -> None:
-        self._db.execute("DELETE FROM untold")
+        self.select("DELETE FROM backlog")
 
     def update_date(self, path: str, before: int, now: int) -> None:
-        """A note was written anew with the same bytes: its date moves where it is its file's."""
-        self._db.execute(
+        """Move the date of a note with unchanged bytes where it is its file's."""
+        self.select(
             "UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before)
         )
 
     def number_and_hash(self, path: str) -> tuple[int, bytes] | None:
         """A note's number and the hash of the content it was read from."""
-        held = self._db.execute(
-            "SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),)
-        ).fetchone()
-        return (int(held[0]), bytes(held[1])) if held else None
+        query = "SELECT number, hash FROM note WHERE path = ?"
+        found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
+        return found
 
     def commit(self) -> None:
         self._db.commit()
 
     def count_notes(self) -> int:
         """How many notes there are; a briefing is made of notes and is none."""
-        return int(
-            self._db.execute(
-                "SELECT count(*) FROM note WHERE tier < 2 OR type != 'briefing'"
-            ).fetchone()[0]
+        return self.count(KNOWLEDGE) + self.count(
+            NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
         )
 
     def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
@@ -303,40 +273,35 @@ class Catalogue:
 
     metadata_rows = rows  # until the callers have a filter
 
-    def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of an SQL query. `query` is never a user's text; `values` may be any text."""
-        return self._db.execute(
-            query, [encode_text(one) if isinstance(one, str) else one for one in values]
-        )
+    def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For modules of this package."""
+        return self._db.execute(query, [_sql_value(one) for one in values])
 
     def problems(self) -> list[Problem]:
         """The problems of all notes, by path."""
-        return [
-            Problem(*held)
-            for held in self._db.execute(
-                "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
-            )
-        ]
+        query = "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
+        return [Problem(*row) for row in self.select(query)]
 
     def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
         """Every line of every briefing, in no order: kind, project and branch of its page, its id, section, order and text, and
         the path of the note that it comes from."""
-        return self._db.execute(
+        return self.select(
             "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)"
         )
 
     def unreadable_paths(self) -> list[str]:
-        """The notes that could not be read at the last look."""
-        return [
-            os.fsdecode(held[0])
-            for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")
-        ]
+        """The notes that could not be read at the last refresh."""
+        found = self.select("SELECT path FROM note WHERE hash = x'' ORDER BY path")
+        return [os.fsdecode(path) for (path,) in found]
 
     def check_integrity(self) -> None:
         """Raise `sqlite3.DatabaseError` when the file is damaged."""
-        with closing(self._db.execute("PRAGMA quick_check(1)")) as answers:
-            if answers.fetchone()[0] != "ok":
-                raise sqlite3.DatabaseError("the catalogue is damaged")
+        if self.select("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("the catalogue is damaged")
+
+
+def _sql_value(value: object) -> object:
+    return encode_text(value) if isinstance(value, str) and not value.isascii() else value
 
 
 def _quote_uri_path(path: str) -> str:

@@ -6,16 +6,17 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.note_summary import NoteSummary, summarize_note
 from cortex.core.model.problem import CortexError, Problem
-from cortex.index.catalogue import Catalogue, IndexDamaged
+from cortex.index.catalogue import Catalogue
+from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
 from cortex.index.refresh import (
     FORMAT,
@@ -35,9 +36,6 @@ from cortex.index.refresh import (
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.state import store
-
-Document: TypeAlias = "dict[str, object]"
-_MIN_PARALLEL_NOTES = 400  # notes; below, a second process costs more than it saves
 
 
 def reindex(
@@ -112,14 +110,6 @@ class _Reindexing:
 
     def _rebuild(self, stamps: dict[str, str]) -> None:
         """Everything anew."""
-        # Whoosh costs 30 ms; `show` and `normalize` need none when nothing has changed.
-        from cortex.index.engines.whoosh.segment import (  # noqa: PLC0415
-            BuildFailed,
-            build_index,
-            build_index_parallel,
-        )
-        from cortex.index.engines.whoosh.whoosh_index import SCHEMA  # noqa: PLC0415
-
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE_FILE))
         store.remove(self.index_folder)
@@ -137,15 +127,7 @@ class _Reindexing:
                 catalogue.put_note(*read, number=numbers[path])
                 self.progress("indexing", done, len(paths))
 
-            if self.cores > 1 and len(paths) >= _MIN_PARALLEL_NOTES:
-                try:
-                    build_index_parallel(
-                        self.index_folder, SCHEMA, paths, reading, noted, procs=self.cores
-                    )
-                except BuildFailed as error:  # a process was killed, for want of memory perhaps
-                    raise IndexDamaged(str(error)) from error
-            else:
-                build_index(self.index_folder, SCHEMA, _read_documents(paths, reading, noted))
+            load_engine().build(self.index_folder, paths, reading, noted, cores=self.cores)
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
@@ -192,14 +174,9 @@ class _Reindexing:
                 for number in numbers:
                     catalogue.queue_removal(number)
             if words and catalogue.has_backlog():
-                from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  as above
-
                 dropped_numbers, added = catalogue.read_backlog()
-                whoosh_index.update_index(
-                    self.index_folder,
-                    dropped_numbers,
-                    self._backlog_documents(catalogue, added, cards, stamps),
-                )
+                documents = self._backlog_documents(catalogue, added, cards, stamps)
+                load_engine().update(self.index_folder, dropped_numbers, documents)
                 catalogue.clear_backlog()
             catalogue.commit()
 
@@ -252,18 +229,6 @@ def index_digest(card: NoteSummary) -> bytes:
 
 def _head_text(card: NoteSummary) -> str:
     return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
-
-
-def _read_documents(
-    paths: list[str],
-    reading: Callable[[str], tuple[Document, _IndexedNote]],
-    noted: Callable[[str, _IndexedNote], None],
-) -> Iterator[Document]:
-    """The documents of the paths, read one after the other, each noted before the index has it."""
-    for path in paths:
-        known, read = reading(path)
-        noted(path, read)
-        yield known
 
 
 def _read_note(

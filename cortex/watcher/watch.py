@@ -15,7 +15,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files, watch_status
 from cortex.watcher.pidlock import RunningWatcher
-from cortex.watcher.protocol import CommandReply
+from cortex.watcher.protocol import CommandReply, CommandRequest
 from cortex.watcher.watch_status import WatcherStatus
 
 if TYPE_CHECKING:
@@ -147,23 +147,18 @@ def _answer_request(
     if kind == protocol.STOP:
         loop.end()
         return [protocol.DONE]
-    if (
-        kind != protocol.RUN
-        or len(rest) < 5
-        or version != __version__.encode()
-        or rest[0] != os.fsencode(vault.root)
-    ):
-        return None
-    loop.answer_count += 1
-    words = [os.fsdecode(word) for word in rest[4:]]
-    reply = answer(
-        vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3])
-    )
-    return (
-        [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
-        if reply
+    asked = (
+        CommandRequest.decode(rest)
+        if (kind, version) == (protocol.RUN, __version__.encode())
         else None
     )
+    if asked is None or asked.root != vault.root:
+        return None
+    loop.answer_count += 1
+    reply = answer(vault, asked.words, asked.cwd, paint=asked.paint, default=asked.default_root)
+    if reply is None:
+        return None
+    return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
 
 
 def _query_status(vault: Vault) -> WatchResult:

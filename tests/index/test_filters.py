@@ -82,7 +82,7 @@ def catalogue(tmp_path_factory):
                 ["decision", "action", "session", "meeting", "note", "preference", "briefing", ""]
             )
             values = {
-                "number": number, "path": path.encode(), "hash": b"h", "told": b"t", "id": id_, "type": type_,
+                "number": number, "path": path.encode(), "hash": b"h", "index_digest": b"t", "id": id_, "type": type_,
                 "title": draw.choice(["One two", "THREE big", "x"]),
                 "status": draw.choice(["open", "active", "done", "superseded", "archived", "closed", ""]),
                 "project": draw.choice(["", "a", "b"]), "branch": draw.choice(["", "main"]), "tags": draw.choice(["", "x\ny"]),
@@ -111,7 +111,7 @@ def catalogue(tmp_path_factory):
                         "INSERT INTO edge VALUES (?, 'refines', ?, ?, 1)", (number, id_, id_)
                     )
                 )
-                list(made.select("INSERT INTO name VALUES (?, 0, ?)", (id_, number)))
+                list(made.select("INSERT INTO name VALUES (?, ?, 0)", (number, id_)))
         made.commit()
         yield made
 

@@ -9,11 +9,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.interfaces.cli import arguments, overview, render
+from cortex.interfaces.cli import arguments, overview, render, text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
 
@@ -30,7 +31,9 @@ def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_exam
     assert declared.examples
     assert all(example.partition("cortex ")[1] for example in declared.examples)
     assert [one.name for one in declared.parameters if not one.meaning] == []
-    assert render._text_renderer(name)
+    if render._text_renderer(name) is text.change_lines:
+        answer = get_type_hints(load_verb(name))["return"]
+        assert {"outcome", "path", "id", "undo", "problems"} <= set(answer._fields)
 
 
 def test_the_overview_names_every_verb_once() -> None:

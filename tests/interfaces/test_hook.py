@@ -15,10 +15,10 @@ import pytest
 from cortex.core.model.problem import Problem
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
-from cortex.interfaces.cli import daemon_client
 from cortex.interfaces.hook import read_stdin, run
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
+from cortex.watcher import client
 from tests.conftest import SOAK, cpu_limit
 
 pytestmark = pytest.mark.sampled(2)
@@ -773,7 +773,7 @@ def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
 
 def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
     assert (
-        daemon_client._CONNECT_SECONDS + daemon_client._SESSION_START_SECONDS
+        client.CONNECT_SECONDS + client.SESSION_START_SECONDS
         < run._TIMEOUT_SECONDS_BY_EVENT["session-start"] / 2
     )
 

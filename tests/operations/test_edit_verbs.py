@@ -713,18 +713,10 @@ def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller) -
             "status: superseded\nsuperseded_by: use-files-p2r6wq",
             "status: superseded\nsuperseded_by: use-sqlite-k3f7q2",
         ),
-        ("supersedes: [use-files-p2r6wq]", "supersedes: [use-sqlite-k3f7q2]"),
-        (
-            'relations:\n  - {kind: supersedes, to: "[[use-files-p2r6wq]]"}',
-            "supersedes: [use-sqlite-k3f7q2]",
-        ),
-        ("superseded_by: use-files-p2r6wq", "superseded_by: use-sqlite-k3f7q2"),
-        ("supersedes: [use-sqlite-k3f7q2]", "status: active"),
         ("status: superseded\nsuperseded_by: use-sqlite-k3f7q2", "status: active"),
-        ('relations:\n  - {kind: superseded_by, to: "[[use-sqlite-k3f7q2]]"}', "status: active"),
     ],
 )
-def test_circles_that_a_hand_wrote_are_named_with_commands_that_end_them(
+def test_records_of_which_none_holds_are_named_with_commands_that_end_them(
     sqlite, files, one, caller
 ) -> None:
     for id_, said in (("use-sqlite-k3f7q2", sqlite), ("use-files-p2r6wq", files)):

@@ -258,12 +258,12 @@ def test_who_mentions_a_thing(vault_from, cortex) -> None:
         "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
     )
     found = answer(cortex, "entities", "APP.py")
-    assert [(one["path"], one["line"]) for one in found["records"]] == [
+    assert [(one["path"], one["line"]) for one in found["hits"]] == [
         ("one.md", 1),
         ("two.md", 3),
     ]
-    assert [one["path"] for one in answer(cortex, "entities", "useThing")["records"]] == ["two.md"]
-    assert [one["path"] for one in answer(cortex, "entities", "@Anna")["records"]] == ["one.md"]
+    assert [one["path"] for one in answer(cortex, "entities", "useThing")["hits"]] == ["two.md"]
+    assert [one["path"] for one in answer(cortex, "entities", "@Anna")["hits"]] == ["one.md"]
     assert [
         (one["kind"], one["name"], one["line"])
         for one in answer(cortex, "entities", "--note", "two.md")["entities"]

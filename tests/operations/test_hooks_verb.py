@@ -16,9 +16,9 @@ from hypothesis import given, settings, strategies as st
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.hosts import settings_edit, table
 from cortex.hosts.table import HOSTS, wanted_entries
-from cortex.interfaces.cli import render_hooks
+from cortex.interfaces.cli import render_care
 from cortex.operations.care.doctor import doctor
-from cortex.operations.care.hooks import hooks
+from cortex.operations.care.hooks import HooksResult, hooks as hooks_verb
 from cortex.operations.care.init import init
 from cortex.vault.git import checkout
 from cortex.vault.locate import find_vault
@@ -45,6 +45,10 @@ BEFORE = {
     "no UTF-8": b'{"name": "Zo\xeb", "hooks": {"Stop": []}}',
     "minified": b'{"a":1,"hooks":{"Stop":[]}}',
 }
+
+
+def hooks(caller, action: str, hosts: str = "", **options: bool) -> HooksResult:
+    return hooks_verb(caller, action, hosts.split(), **options)
 
 
 @pytest.fixture
@@ -385,7 +389,8 @@ def test_the_home_folder_is_no_project(home) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "install, remove and status"), (("wire",), "not 'wire'"), (("install",), "which host"), (("install", "emacs"), "no host 'emacs'"),
+        ((), "ACTION is missing"), (("wire",), "ACTION 'wire' is not install, remove or status"), (("install",), "which host"),
+        (("install", "emacs"), "HOSTS 'emacs' is not claude, codex"),
         (("install", "claude", "--user", "--shared"), "different files"),
     ],
 )  # fmt: skip
@@ -768,7 +773,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
         )
     told = hooks(place, "status")
     json.dumps(told)
-    assert all(isinstance(line, str) for line in render_hooks.hooks_lines(told))
+    assert all(isinstance(line, str) for line in render_care.hooks(told))
     doctor(vault, place)
 
 

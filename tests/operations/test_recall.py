@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
@@ -133,8 +134,8 @@ def test_without_a_query_current_records_come_by_their_rank(held, caller) -> Non
         "open-question",
     }
     assert found.index("use-links") < found.index("old-gotcha")
-    assert [one.score for one in recall(held, caller).records] == sorted(
-        (one.score for one in recall(held, caller).records), reverse=True
+    assert [one.score for one in recall(held, caller).hits] == sorted(
+        (one.score for one in recall(held, caller).hits), reverse=True
     )
 
 
@@ -157,8 +158,8 @@ SCOPED = [
 
 
 @pytest.mark.parametrize(("asked", "expected"), SCOPED)
-def test_scopes_and_filters(held, caller, asked, expected) -> None:
-    answer = recall(held, caller, **asked)
+def test_scopes_and_filters(held, caller, worded, asked, expected) -> None:
+    answer = worded(recall, held, caller, **asked)
     assert sorted(ids(answer)) == sorted(expected)
     if asked.get("scope") in ("recent", "open"):
         assert ids(answer) == expected
@@ -195,9 +196,9 @@ def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> Non
         ("10d", {"old-gotcha", "use-links", "write-docs"}),
     ],
 )
-def test_what_held_on_a_day(held, caller, as_of, expected) -> None:
-    assert set(ids(recall(held, caller, as_of=as_of))) == expected
-    assert set(ids(recall(held, caller, "gone links", as_of=as_of))) <= expected
+def test_what_held_on_a_day(held, caller, worded, as_of, expected) -> None:
+    assert set(ids(worded(recall, held, caller, as_of=as_of))) == expected
+    assert set(ids(worded(recall, held, caller, query="gone links", as_of=as_of))) <= expected
 
 
 def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from, caller) -> None:
@@ -224,7 +225,7 @@ def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller)
 
 def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller) -> None:
     vault = vault_from(record("long", body="many words " * 200))
-    (one,) = recall(vault, caller).records
+    (one,) = recall(vault, caller).hits
     assert 200 < len(one.snippet) <= 301
 
 
@@ -242,14 +243,15 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     )
     answer = recall(vault, caller, number=200)
     assert {"old", "note-0000"} <= set(ids(answer))
-    assert answer.more == MAX_RANKED + 52 - 200
+    assert answer.total == MAX_RANKED + 52
     assert ids(answer)[0] == "old"
     assert ids(context(vault, caller, project="p", number=100)) == ids(answer)[:100]
     held = query_index(
         vault,
         caller.progress,
         lambda now: [
-            one.id for one in select_for_ranking(vault, now, "tier = 0", (), MAX_RANKED + 52)
+            one.id
+            for one in select_for_ranking(vault, now, NoteFilter(tiers=(0,)), MAX_RANKED + 52)
         ],
     )
     assert {"old", "code", "note-0000"} <= set(held)  # code endures too
@@ -269,9 +271,9 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
         {"query": "..."},
     ],
 )
-def test_what_cannot_be_asked_is_said(held, caller, wrong) -> None:
+def test_what_cannot_be_asked_is_said(held, caller, worded, wrong) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        recall(held, caller, **wrong)
+        worded(recall, held, caller, **wrong)
     assert refused.value.hint
 
 
@@ -311,8 +313,8 @@ def test_a_timeline_is_of_the_times_at_which_notes_were_made(vault_from, caller)
     )
     answer = timeline(vault, caller, "b")
     assert ids(answer) == ["a", "b", "c"]
-    assert [len(one.snippet) <= 151 for one in answer.records] == [True] * 3
-    assert 400 < len(timeline(vault, caller, "c").records[-1].snippet) <= 500
+    assert [len(one.snippet) <= 151 for one in answer.hits] == [True] * 3
+    assert 400 < len(timeline(vault, caller, "c").hits[-1].snippet) <= 500
     assert ids(timeline(vault, caller, "b", number=1)) == ["a", "b", "c"]
 
 
@@ -328,12 +330,12 @@ def test_moments_count_and_not_how_they_are_written(vault_from, caller) -> None:
         assert ids(timeline(vault, caller, name)) == list("abcdef")
 
 
-def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller) -> None:
+def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded) -> None:
     vault = vault_from(
         record("late", created="2026-11-01T23:30:00-02:00")
         + record("early", created="2026-11-02T00:30:00+02:00")
     )
-    assert ids(recall(vault, caller, as_of="2026-11-01")) == ["early"]
+    assert ids(worded(recall, vault, caller, as_of="2026-11-01")) == ["early"]
 
 
 def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller) -> None:
@@ -461,11 +463,11 @@ def test_meetings_and_what_came_of_them(vault, caller) -> None:
     assert ids(meetings(vault, caller, since=1_795_046_400)) == ids(answer)[:1]
     assert meetings(vault, caller, number=1).total == 2
     one = recall(vault, caller, scope=f"meeting:{ids(answer)[0]}")
-    assert [each.type for each in one.records] == ["meeting", "decision", "action", "action"]
-    assert all(each.title.endswith("19") for each in one.records)
+    assert [each.type for each in one.hits] == ["meeting", "decision", "action", "action"]
+    assert all(each.title.endswith("19") for each in one.hits)
     assert ids(recall(vault, caller, scope="meetings")) == ids(answer)
     with pytest.raises(CortexError, match="no meeting"):
-        recall(vault, caller, scope=f"meeting:{one.records[1].id}")
+        recall(vault, caller, scope=f"meeting:{one.hits[1].id}")
 
 
 def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
@@ -522,15 +524,15 @@ def test_a_date_that_is_to_come_leads_nothing(vault_from, caller) -> None:
     )
     vault = vault_from(made)
     for scope in ("", "recent"):
-        assert [one.id for one in recall(vault, caller, scope=scope).records] == [
+        assert [one.id for one in recall(vault, caller, scope=scope).hits] == [
             "a-now-abcdef",
             "b-future-abcdef",
         ]
 
 
-def test_before_there_was_anything_no_save_is_asked_for(held, caller) -> None:
+def test_before_there_was_anything_no_save_is_asked_for(held, caller, worded) -> None:
     assert (
-        recall(held, caller, as_of="2020-01-01").hint
+        worded(recall, held, caller, as_of="2020-01-01").hint
         == "no record was there by then: cortex recall --as-of 2026-11-20 shows what holds today"
     )
 
@@ -551,7 +553,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
     fields = {*Hit._fields}
     (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
-    (found,) = json.loads(cortex("recall", "--json").stdout)["records"]
+    (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()
     assert (topic["topic"], topic["texts"], topic["scope"]) == ("decision/files", 1, "project")
     assert {key: topic[key] for key in ("path", "line", "snippet")} == {
@@ -568,7 +570,7 @@ def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from
         "=== daily.md\n- [x] [[call-abcdef]]\n- [x] [[ask-abcdef]]\n"
     )
     assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
-    assert [one.id for one in recall(vault, caller, scope="open").records] == ["ask-abcdef"]
+    assert [one.id for one in recall(vault, caller, scope="open").hits] == ["ask-abcdef"]
 
 
 def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git) -> None:
@@ -592,5 +594,5 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
 
 @pytest.mark.parametrize("asked", ["path:\udcffx", "branch:\udcffx", "\udcffx", "tag:\udcffx"])
 def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
-    assert recall(held, caller, asked).records == ()
-    assert recall(held, caller, asked, scope="recent").records == ()
+    assert recall(held, caller, asked).hits == ()
+    assert recall(held, caller, asked, scope="recent").hits == ()

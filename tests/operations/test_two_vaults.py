@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.interfaces.cli.render import _TEXT_RENDERERS
-from cortex.interfaces.cli.style import DIM, OFF
+from cortex.interfaces.cli.render import _text_renderer
+from cortex.interfaces.cli.text import DIM, OFF
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
@@ -258,7 +258,7 @@ def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller
     text = cortex("show", "mine-bbbbbb").stdout
     assert text.startswith("---\nid: mine-bbbbbb")
     assert text == Path(shown.file).read_text()  # to a pipe the note alone
-    assert list(_TEXT_RENDERERS["show"](shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
+    assert list(_text_renderer("show")(shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
     record(own, "mine-bbcccc", "a zebra")
     with pytest.raises(ConflictError, match="names 2 notes"):
         show(vault, caller, "mine-bb")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import arguments, command, daemon_client, progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
@@ -33,9 +34,8 @@ def console() -> None:
         traceback.print_exc()
         code = EXIT_ERROR
     sys.stderr.flush()
-    os._exit(
-        code
-    )  # everything is written and closed; taking the interpreter apart would cost 10 ms more
+    # Everything is written and closed; taking the interpreter apart would cost 10 ms more.
+    os._exit(code)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,7 +57,11 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_OK
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        return _print_error(CortexError(f"{error.strerror or error}{where}", "cortex doctor"), argv)
+        hint = "cortex doctor"
+        if isinstance(error, PermissionError) and error.filename:
+            folder = shell_quote(os.path.dirname(os.fsdecode(error.filename)))
+            hint = f"ls -ld {folder} shows whose it is; run the command again when you may read it"
+        return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
     return code
 
 
@@ -98,9 +102,8 @@ def _set_up_clone(vault: Vault) -> None:
     from cortex.vault import agent_settings  # noqa: PLC0415  once for each clone
     from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
 
-    with suppress(
-        CortexError, OSError
-    ):  # the command does its work without; `cortex doctor` names what is missing
+    # The command does its work without; `cortex doctor` names what is missing.
+    with suppress(CortexError, OSError):
         if drivers.register(vault.root):
             sys.stderr.write(
                 "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"

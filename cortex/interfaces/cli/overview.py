@@ -17,7 +17,7 @@ VERB_GROUPS = {
         "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),
-    "Look after": ("init", "normalize", "retry", "doctor", "rebuild"),
+    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "schema"),
 }  # fmt: skip
 # Commands that are no verbs: they answer a shell, and the host of an agent.
 _OTHER_COMMANDS = (

@@ -20,13 +20,16 @@ from cortex.core.notes.edit import (
     with_updated,
 )
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.records import change_record
+from cortex.operations.records.change_record import (
+    command,
+    edit_notes_and_heal,
+    find_editable,
+    remove_unchanged,
+)
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
 from cortex.vault.git.change_marker import mark_briefings_stale
@@ -97,7 +100,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         try:
             files.create(own.root, path, notes.write(copy))
         except FileExistsError:
-            _check_same_text(own, path, source.row.id, copy)
+            _check_same_text(own, source.row._replace(path=path), copy)
             outcome = "unchanged"
     with suppress(FileNotFoundError):
         files.sync_folder(
@@ -106,30 +109,31 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     problems += try_heal(own, caller)
     if not keep:
         try:
-            problems += change_record.edit_notes_and_heal(
+            problems += edit_notes_and_heal(
                 vault, caller, [(source.row.path, partial(_archive_original, held, caller.now))]
             )[1]
         except ConflictError:
             if (
                 outcome == "created"
             ):  # a copy of what it no longer says; the next run makes one of what it says
-                change_record.remove_unchanged(own, path, notes.write(copy))
+                remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
             raise
-    id_ = source.row.id
-    undo = (
-        *(
-            ()
-            if keep
-            else (cortex_command("restore", change_record.command_name(id_, source.row.path)),)
-        ),
-        cortex_command("--vault", own.root, "delete", change_record.command_name(id_, path)),
-    )
-    links = tuple(source.links[key] for key in missing_links)
+    row = source.row
+    undo = () if keep else (command("restore", row),)
     return PromoteResult(
-        id_, source.row.title, path, own.root, outcome, "kept" if keep else "archived", source.row.path, tuple(sorted(source.events)), links,
-        undo, tuple(problems),
-    )  # fmt: skip
+        id=row.id,
+        title=row.title,
+        path=path,
+        vault=own.root,
+        outcome=outcome,
+        source="kept" if keep else "archived",
+        source_path=row.path,
+        events=tuple(sorted(source.events)),
+        links=tuple(source.links[key] for key in missing_links),
+        undo=(*undo, command("--vault", own.root, "delete", row._replace(path=path))),
+        problems=tuple(problems),
+    )
 
 
 def _require_personal_vault(vault: Vault) -> Vault:
@@ -144,7 +148,7 @@ def _require_personal_vault(vault: Vault) -> Vault:
 
 
 def _load_source(now: IndexSession, name: str) -> _PromotionSource:
-    row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
+    row = find_editable(now, name)
     if row.type == "session":
         raise InvalidInputError(
             f"{row.id} is a session, which belongs to its project",
@@ -153,7 +157,7 @@ def _load_source(now: IndexSession, name: str) -> _PromotionSource:
     if row.status in HIDDEN_STATUSES:
         raise InvalidInputError(
             f"{row.id} is {row.status}",
-            f"{cortex_command('restore', change_record.command_name(row.id, row.path))}, or promote what holds now",
+            f"{command('restore', row)}, or promote what holds now",
         )
     there = now.catalogue.rows_by_number(now.catalogue.event_numbers(row.events))
     targets = {
@@ -189,11 +193,9 @@ def _plan_copy(
         if held.status in HIDDEN_STATUSES:
             raise ConflictError(
                 f"{row.id} is in your own vault, {held.status}",
-                cortex_command(
-                    "--vault", own.root, "restore", change_record.command_name(held.id, held.path)
-                ),
+                command("--vault", own.root, "restore", held),
             )
-        _check_same_text(own, held.path, row.id, copy)
+        _check_same_text(own, held, copy)
         return "unchanged", held.path, links
     name = (
         row.id
@@ -209,17 +211,16 @@ def _plan_copy(
     )
 
 
-def _check_same_text(own: Vault, path: str, id_: str, copy: Note) -> None:
-    """`ConflictError` unless the note there is the same one with the same text."""
-    held = notes.read(files.read(own.root, path), path)
-    if held.get("id") != id_:
+def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
+    """`ConflictError` unless the note at the row's path has its id and the text of `copy`."""
+    note = notes.read(files.read(own.root, row.path), row.path)
+    file = os.path.join(own.root, row.path)
+    if note.get("id") != row.id:
+        raise ConflictError(f"{file} is another note", "move it, then promote again")
+    if text_digest(note.text) != text_digest(copy.text):
         raise ConflictError(
-            f"{os.path.join(own.root, path)} is another note", "move it, then promote again"
-        )
-    if text_digest(held.text) != text_digest(copy.text):
-        raise ConflictError(
-            f"{id_} is in your own vault with another text: {os.path.join(own.root, path)}",
-            f"bring what is new into that one by hand; or {cortex_command('--vault', own.root, 'delete', change_record.command_name(id_, path), '--hard', '--yes')}, then promote again",
+            f"{row.id} is in your own vault with another text: {file}",
+            f"bring what is new into that one by hand; or {command('--vault', own.root, 'delete', row, '--hard', '--yes')}, then promote again",
         )
 
 

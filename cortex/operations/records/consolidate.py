@@ -13,7 +13,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import parse_link_target
 from cortex.core.notes.edit import normalized_body
-from cortex.core.notes.note import BOM, Note, read_strict
+from cortex.core.notes.note import BOM, read_strict
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
     SIMILAR_THRESHOLD,
@@ -21,17 +21,22 @@ from cortex.core.ranking.text_similarity import (
     token_set,
 )
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.shell_command import cortex_command, option_words
+from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import NoteMetadata
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import SaveResult, save
-from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import NoteEdit
+from cortex.operations.records.change_record import (
+    NoteEdit,
+    command,
+    command_name,
+    edit_notes_and_heal,
+    find_editable,
+    is_editable,
+)
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -233,12 +238,7 @@ def _build_pair(
         _first_words(texts[one.number], words - others),
         _first_words(texts[other.number], others - words),
     )
-    merge = cortex_command(
-        "consolidate",
-        change_record.command_name(one.id, one.path),
-        change_record.command_name(other.id, other.path),
-        *option_words("title", one.title),
-    )
+    merge = command("consolidate", one, other, *option_words("title", one.title))
     return SimilarPair(
         round(alike, 3),
         alike >= DUPLICATE_THRESHOLD,
@@ -318,14 +318,14 @@ def _merge_records(
         vault, saver, heading, type=type_ or (first.type if len(types) == 1 else "note"), body=text, topic=topic,
         project=first.project, scope=scope, tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
         priority=str(max(priorities)) if priorities else "",
-        derived_from=" ".join(change_record.command_name(one.note_row.id, one.note_row.path) for one in originals if one.note_row.id != target),
+        derived_from=" ".join(command_name(one.note_row) for one in originals if one.note_row.id != target),
     )  # fmt: skip
     problems += saved.problems
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
         raise ConflictError(
             f"{saved.id} has this text, and is {status}; the originals are as they were",
-            f"{cortex_command('restore', change_record.command_name(saved.id, saved.path))}, then consolidate them again",
+            f"{command('restore', saved)}, then consolidate them again",
         )
     old = [one for one in originals if one.note_row.id != saved.id]
     problems += [] if keep else _supersede_sources(vault, caller, old, saved.id, saved.path)
@@ -339,27 +339,19 @@ def _supersede_sources(
     vault: Vault, caller: Caller, old: list[_MergeSource], id_: str, path: str
 ) -> tuple[Problem, ...]:
     """Say of all that one holds in their place, and of that one too."""
-    steps: list[tuple[str, NoteEdit]] = [
-        (one.note_row.path, superseded_edit(one.note_row.id, id_, f"merged into {id_}", caller.now))
+    edits: list[tuple[str, NoteEdit]] = [
+        (one.note_row.path, superseded_edit(one.note_row, id_, f"merged into {id_}", caller.now))
         for one in old
     ]
-    steps += [(path, _replacement_edits([one.note_row.id for one in old], caller.now))]
-    return change_record.edit_notes_and_heal(vault, caller, steps)[1]
+    edits.append((path, replacement_edit(caller.now, *(one.note_row.id for one in old))))
+    return edit_notes_and_heal(vault, caller, edits)[1]
 
 
 def _undo_command(
     old: list[_MergeSource], new: NoteMetadata | SaveResult, *, made: bool, keep: bool
 ) -> str:
-    back = cortex_command("delete", change_record.command_name(new.id, new.path)) if made else ""
-    restore = (
-        ""
-        if keep or not old
-        else cortex_command(
-            "restore",
-            *(change_record.command_name(one.note_row.id, one.note_row.path) for one in old),
-        )
-    )
-    return " && ".join(filter(None, (restore, back)))
+    steps = [command("restore", *(one.note_row for one in old))] if old and not keep else []
+    return " && ".join([*steps, command("delete", new)] if made else steps)
 
 
 def _find_interrupted_merge(
@@ -380,7 +372,7 @@ def _find_interrupted_merge(
         if (
             new is None
             or new.title != one_line(sanitize_text(title))
-            or not change_record.is_editable(now.catalogue.rows_by_number([number])[number])
+            or not is_editable(now.catalogue.rows_by_number([number])[number])
         ):
             continue
         others = [one for one in originals if one.note_row.number != number]
@@ -408,7 +400,7 @@ def _normalize_text(text: str) -> str:
 def _set_aside_error(one: NoteMetadata) -> ConflictError:
     return ConflictError(
         f"{one.id} is {one.status}",
-        f"{cortex_command('restore', change_record.command_name(one.id, one.path))}, or leave it out",
+        f"{command('restore', one)}, or leave it out",
     )
 
 
@@ -417,12 +409,12 @@ def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
     for row in now.catalogue.rows("id = ? AND tier = 1 AND status = 'superseded'", (id_,)):
         raise ConflictError(
             f"{id_} is superseded itself",
-            f"{cortex_command('restore', change_record.command_name(row.id, row.path))}, or give another --topic",
+            f"{command('restore', row)}, or give another --topic",
         )
 
 
 def _load_source(now: IndexSession, vault: Vault, name: str) -> _MergeSource:
-    row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
+    row = find_editable(now, name)
     standing = next(now.catalogue.metadata_rows("number = ?", (row.number,)))
     if row.status == "deleted":
         raise _set_aside_error(standing)
@@ -437,12 +429,3 @@ def _load_source(now: IndexSession, vault: Vault, name: str) -> _MergeSource:
         tags,
         parse_link_target(note.get("superseded_by")),
     )
-
-
-def _replacement_edits(ids: list[str], now: str) -> NoteEdit:
-    def edit(note: Note) -> Note:
-        for id_ in ids:
-            note = replacement_edit(id_, now)(note)
-        return note
-
-    return edit

@@ -16,8 +16,8 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records import change_record
 from cortex.operations.records.archive import archive
+from cortex.operations.records.change_record import check_editable, command
 from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 10
@@ -67,7 +67,7 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
     best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
         records = tuple(build_hit(vault, one.row, one.score) for one in found)
-        hint = f"{cortex_command('archive', change_record.command_name(found[0].row.id, found[0].row.path))}, or forget … --yes for the first"
+        hint = f"{command('archive', found[0].row)}, or forget … --yes for the first"
         return ForgetResult("", "", "unclear", "", records, hint, tuple(problems))
     done = archive(vault, caller, best.row.path)
     return ForgetResult(
@@ -83,9 +83,7 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
         if row.tier == TIER_CURRENT and row.id != row.path
     ]
     if len(named) == 1:
-        return [
-            _ForgetCandidate(change_record.check_editable(named[0]), 0.0, 1.0, has_all_words=True)
-        ]
+        return [_ForgetCandidate(check_editable(named[0]), 0.0, 1.0, has_all_words=True)]
     asked = queries.parse(query, at)
     if not asked.terms:
         return []

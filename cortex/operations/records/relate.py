@@ -15,7 +15,6 @@ from cortex.core.model.relation import (
     link_key,
     normalize_kind,
 )
-from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
@@ -24,7 +23,7 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
     NoteEdit,
     check_editable,
-    command_name,
+    command,
     edit_notes_and_heal,
 )
 from cortex.vault.locate import Vault
@@ -129,13 +128,11 @@ def _plan_relate(
         refuse_supersedes_cycle(links, now, source, target)
     name = link_name_for(links, source, target)
     hint = (
-        f"{cortex_command('supersede', target.id, '--by', source.id)} also sets the older one aside"
+        f"{command('supersede', target, '--by', source)} also sets the older one aside"
         if kind == "supersedes"
         else ""
     )
-    undo = cortex_command(
-        "unrelate", command_name(source.id, source.path), kind, command_name(target.id, target.path)
-    )
+    undo = command("unrelate", source, kind, target)
     answer = RelationChange(source.id, kind, target.id, "created", source.path, hint, undo=undo)
 
     def edit(note: Any) -> Any:
@@ -203,14 +200,8 @@ def refuse_supersedes_cycle(
             told = " supersedes ".join([newer.id, *(rows[number].id for number in reversed(chain))])
             raise ConflictError(
                 f"that would close a circle: {told}",
-                f"{cortex_command('graph', older.id, '--kind', 'supersedes')} shows them",
+                f"{command('graph', older, '--kind', 'supersedes')} shows them",
             )
-
-
-def relate_command(row: NoteRow, kind: str, other: NoteRow) -> str:
-    return cortex_command(
-        "relate", command_name(row.id, row.path), kind, command_name(other.id, other.path)
-    )
 
 
 def normalized_edge(source: int, kind: str, target: int) -> tuple[int, str, int]:
@@ -235,7 +226,7 @@ def unknown_target_error(
         if held
         else f"did you mean {', '.join(near)}?"
         if near
-        else f"{cortex_command('graph', source.id)} shows what there is"
+        else f"{command('graph', source)} shows what there is"
     )
     return NotFoundError(
         f"there is no note {name!r}, and {source.id} {'says another kind of it' if held else 'names none so'}",

@@ -25,7 +25,7 @@ from cortex.core.normalize.changes import (
 from cortex.core.normalize.handlers import amend_note, changes_for_event, parse_event
 from cortex.core.normalize.topic_upsert import EDIT_SOURCE, record_from_note, upsert_record
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import restore_previous_status, with_updated
+from cortex.core.notes.edit import restore_previous_status
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import one_line
@@ -34,9 +34,16 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.history import history
-from cortex.operations.records import change_record
 from cortex.operations.records.archive import find_replacement, set_aside_command
-from cortex.operations.records.change_record import RecordChange
+from cortex.operations.records.change_record import (
+    Edited,
+    RecordChange,
+    check_editable,
+    command,
+    edit_note,
+    edit_record,
+    is_editable,
+)
 from cortex.operations.records.preserve_text import find_removal_event, with_text_of_removal
 from cortex.operations.records.supersede import no_longer_replacing_edit
 from cortex.operations.share.heal import try_heal
@@ -124,11 +131,9 @@ def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
     rows = [row for row in matches if not row.path.startswith(("inbox/", "events/"))]
     if not rows:
         for row in matches:
-            change_record.check_editable(row)  # which says that events are never edited
+            check_editable(row)  # which says that events are never edited
         return None
-    row = change_record.check_editable(
-        resolve_note.find_one(now.catalogue, name) if len(rows) > 1 else rows[0]
-    )
+    row = check_editable(resolve_note.find_one(now.catalogue, name) if len(rows) > 1 else rows[0])
     return _RestoreTarget(row, *find_replacement(now, row))
 
 
@@ -137,25 +142,18 @@ def _restore_one(
 ) -> RecordChange:
     if held is None:
         return _restore_from_git(vault, caller, name) or _restore_from_events(vault, caller, name)
-    row, word, hint = held.row, held.replacement_command_name, ""
-    undo: list[str] = []
-    left: list[str] = []
+    row, hint = held.row, ""
 
-    def edit(note: Note) -> Note:
+    def edit(note: Note, row: NoteRow) -> Edited:
         status = note.get("status").lower()
         if status not in SET_ASIDE_STATUSES:
-            return note
-        undo[:] = [
-            set_aside_command(
-                status,
-                change_record.command_name(row.id, row.path),
-                word,
-                one_line(note.get(f"{status}_because")),
-            )
-        ]
-        back = restore_previous_status(note)
-        left[:] = [back.get("status")]
-        return with_updated(back, caller.now)
+            return Edited(note, hint=f"its status is {row.status or 'active'}")
+        because = one_line(note.get(f"{status}_because"))
+        undo = set_aside_command(status, row, held.replacement_command_name, because)
+        restored = restore_previous_status(note)
+        still = f"it is {restored.get('status')}, as it was before: {command('restore', row)} once more makes it current"
+        is_aside = restored.get("status") in SET_ASIDE_STATUSES
+        return Edited(restored, undo, "; ".join(filter(None, (hint, still if is_aside else ""))))
 
     before = notes.read_strict(files.read(vault.root, row.path), row.path)
     if (
@@ -166,26 +164,16 @@ def _restore_one(
         # The other one first: should we end here, this record still says where to go on.
         if held.replacement is None:
             hint = f"there is no {held.replacement_name} any more, which held in its place"
-        elif not change_record.is_editable(held.replacement):
+        elif not is_editable(held.replacement):
             hint = f"{held.replacement.path} held in its place, and stays as it is: Cortex does not write there"
         else:
             stem = row.path.removesuffix(".md")
-            meant = {one.casefold() for one in (row.id, stem, f"/{stem}", stem.rpartition("/")[2])}
-            change_record.edit_note(
-                vault,
-                held.replacement.path,
-                no_longer_replacing_edit(
-                    lambda one: one.removesuffix(".md").casefold() in meant, caller.now
-                ),
+            names = {one.casefold() for one in (row.id, stem, f"/{stem}", stem.rpartition("/")[2])}
+            without = no_longer_replacing_edit(
+                lambda one: one.removesuffix(".md").casefold() in names, caller.now
             )
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(
-            row.id, row.path, "unchanged", "", f"its status is {row.status or 'active'}"
-        )
-    if left[0] in SET_ASIDE_STATUSES:
-        still = f"it is {left[0]}, as it was before: {cortex_command('restore', change_record.command_name(row.id, row.path))} once more makes it current"
-        hint = f"{hint}; {still}" if hint else still
-    return RecordChange(row.id, row.path, "restored", undo[0], hint)
+            edit_note(vault, held.replacement.path, without)
+    return edit_record(vault, caller, row, "restored", edit)
 
 
 def _restore_from_git(vault: Vault, caller: Caller, name: str) -> RecordChange | None:

@@ -14,7 +14,6 @@ from cortex.core.model.relation import (
     link_key,
     normalize_kind,
 )
-from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
@@ -23,6 +22,7 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
     NoteEdit,
     check_editable,
+    command,
 )
 from cortex.operations.records.relate import (
     ANY_KIND,
@@ -30,7 +30,6 @@ from cortex.operations.records.relate import (
     RelationPlan,
     apply_plan,
     normalized_edge,
-    relate_command,
     unknown_target_error,
 )
 from cortex.vault.locate import Vault
@@ -109,11 +108,7 @@ def _plan_unrelate(
     hint = ""
     if target and "supersedes" in (kind_of_inverse(one) or one for one in kinds):
         aside = next((row for row in (target, source) if row.status == "superseded"), None)
-        hint = (
-            f"{aside.id} is still superseded: {cortex_command('restore', aside.id)}"
-            if aside
-            else ""
-        )
+        hint = f"{aside.id} is still superseded: {command('restore', aside)}" if aside else ""
     told = list(dict.fromkeys(kinds))
     answer = RelationChange(
         source.id, ", ".join(told), target.id if target else second, "removed", edits[0][0], hint
@@ -122,7 +117,7 @@ def _plan_unrelate(
         one in RELATION_KINDS or kind_of_inverse(one) for one in told
     ):  # to what is gone, and in words of one's own, nobody relates
         answer = answer._replace(
-            undo=" && ".join(relate_command(row, kind, other) for kind, row, other in said_by)
+            undo=" && ".join(command("relate", row, kind, other) for kind, row, other in said_by)
         )
     return RelationPlan(answer, tuple(edits))
 
@@ -147,9 +142,9 @@ def _no_relation_error(
     if held:
         hint = f"it says {', '.join(held)}"
     elif back:
-        hint = f"{cortex_command('unrelate', target.id, back[0], source.id)} takes back what that one says"
+        hint = f"{command('unrelate', target, back[0], source)} takes back what that one says"
     else:
-        hint = f"{cortex_command('graph', source.id)} shows what there is"
+        hint = f"{command('graph', source)} shows what there is"
     return NotFoundError(
         f"{source.id} {'has no relation' if kind == ANY_KIND else f'does not say {kind}'} to {target.id}",
         hint,

@@ -20,17 +20,14 @@ from cortex.core.notes.edit import (
     with_body,
     with_fields,
     with_fields_in_order,
-    with_updated,
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import one_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange
+from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.operations.records.preserve_text import preserve_text
-from cortex.operations.share.heal import try_heal
 from cortex.vault.locate import Vault
 
 CLEAR_WORD = "none"  # takes a field out
@@ -114,7 +111,11 @@ def update(
     asked = _parse_request(
         fields, status=status, tags=tags, add_tags=add_tags, remove_tags=remove_tags, body=body
     )
-    return _apply_update(vault, caller, id, asked)
+
+    def edit(note: Note, row: NoteRow) -> Edited:
+        return _edit_and_undo(vault, caller, note, asked, row)
+
+    return change_record(vault, caller, id, "updated", edit)
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
@@ -155,33 +156,10 @@ def _parse_request(
     )  # fmt: skip
 
 
-def _apply_update(vault: Vault, caller: Caller, name: str, asked: _UpdateRequest) -> RecordChange:
-    row, problems = change_record.resolve_editable(vault, caller, name)
-    back: list[tuple[str, str]] = []
-
-    def edit(note: Note) -> Note:
-        changed, *undo = _edit_and_undo(vault, caller, note, asked, row)
-        back[:] = [(undo[0], undo[1])]
-        return note if changed is note else with_updated(changed, caller.now)
-
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    command, hint = back[0]
-    return RecordChange(
-        row.id,
-        row.path,
-        "updated",
-        command,
-        hint,
-        problems=(*problems, *try_heal(vault, caller)),
-    )
-
-
 def _edit_and_undo(
     vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
-) -> tuple[Note, str, str]:
-    """The note with what is asked, the command that takes it back, and what that cannot bring back; the note itself when it
-    says so already."""
+) -> Edited:
+    """The note with what is asked, the command that takes it back, and a hint of what that cannot bring back."""
     fields: dict[str, yaml_writer.YamlValue] = {
         key: value if value != CLEAR_WORD else "" for key, value in asked.fields.items()
     }
@@ -205,11 +183,10 @@ def _edit_and_undo(
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
             raise InvalidInputError(
                 f"{row.id} is {status}",
-                f"{cortex_command('restore', change_record.command_name(row.id, row.path))} makes it current; then it may get another status",
+                f"{command('restore', row)} makes it current; then it may get another status",
             )
         changed = with_status(changed, asked.status, caller.now)
         before["status"] = note.get("status")
-    word = change_record.command_name(row.id, row.path)
     back = [
         part
         for key, value in before.items()
@@ -221,17 +198,17 @@ def _edit_and_undo(
         for key, value in before.items()
         if not _is_restorable(key, value)
     ]
-    command = cortex_command("update", word, *back) if back else ""
+    undo = command("update", row, *back) if back else ""
     if asked.body and asked.body.strip("\n") != (said := normalized_body(note)):
         if said.strip():
             changed, event = preserve_text(vault, caller, changed)
-            command = f"{cortex_command('history', word, '--at', event)} | {cortex_command('update', word, '--body', '-', *back)}"
+            undo = f"{command('history', row, '--at', event)} | {command('update', row, '--body', '-', *back)}"
             if sanitize_text(said) != said:
                 lost.append("what looks like a secret in its text")
         else:
             lost.append("that it had no text")
         changed = with_body(changed, asked.body)
-    return changed, command, f"only your editor brings back: {'; '.join(lost)}" if lost else ""
+    return Edited(changed, undo, f"only your editor brings back: {'; '.join(lost)}" if lost else "")
 
 
 def _is_restorable(key: str, value: str) -> bool:

@@ -10,7 +10,7 @@ from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter, sql_condition
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
@@ -89,7 +89,7 @@ def context(
             prompts=catalogue.count(is_prompt),
             open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
         )
-        candidates = select_for_ranking(vault, now, *sql_condition(is_record), figures.records)
+        candidates = select_for_ranking(vault, now, is_record, figures.records)
         return (
             catalogue.find(is_session, "-date", _MAX_SESSIONS),
             catalogue.find(is_prompt, "-id", _MAX_PROMPTS),

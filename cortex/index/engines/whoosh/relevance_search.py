@@ -19,14 +19,12 @@ from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
 from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
-_MAX_PHRASES = (
-    12  # identifiers whose parts are looked for one after the other: that reads positions
-)
+# Identifiers whose parts are looked for one after the other: that reads positions.
+_MAX_PHRASES = 12
 
 
 def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
-    """The notes of the index in `folder` that bear on a prompt, by their numbers, best first, whatever they are. `IndexDamaged` when
-    the index cannot be read."""
+    """As `FulltextEngine.search_relevant`."""
     words = prompt_terms(prompt, stem)
     if not any(word.is_informative for word in words):
         return []

@@ -11,10 +11,11 @@ import gc
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from cortex.core.model.problem import CortexError
+from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField, term_positions
 from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.whoosh_import import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 _PostingsByTerm: TypeAlias = "defaultdict[bytes, list[Any]]"
 

@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.ranking.query import Query, QueryTerm
 from cortex.index.catalogue import IndexDamaged, ScoredNote
+from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField, phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.phrase_query import PhraseQuery
 from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.scoring import LiveBM25F
-from cortex.index.engines.whoosh.segment import Document, write_segments
+from cortex.index.engines.whoosh.segment import (
+    BuildFailed,
+    build_index,
+    build_index_parallel,
+    write_segments,
+)
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, query as q
+
+if TYPE_CHECKING:
+    from cortex.core.ranking.relevance import RelevantNote
 
 SCHEMA = fields.Schema(
     number=fields.ID(unique=True),
@@ -27,18 +36,42 @@ SCHEMA = fields.Schema(
     head=ProseField(),  # title, aliases and tags
     body=ProseField(),
 )
-HEAD_BOOST = (
-    2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
-)
-MIN_ALL_WORDS_HITS = (
-    5  # notes that hold all words; below it, notes that hold some are shown behind them
-)
-MAX_PREFIX_TERMS = (
-    500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
-)
+# Of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1.
+HEAD_BOOST = 2.5
+# Notes that hold all words; below it, notes that hold some are shown behind them.
+MIN_ALL_WORDS_HITS = 5
+# Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
+MAX_PREFIX_TERMS = 500
+_MIN_PARALLEL_NOTES = 400  # below, a second process costs more than it saves
+_Aside = TypeVar("_Aside")
 
 
-def update_index(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
+def build(
+    folder: str,
+    paths: Sequence[str],
+    load: Callable[[str], tuple[Document, _Aside]],
+    noted: Callable[[str, _Aside], None],
+    *,
+    cores: int,
+) -> None:
+    """Write an index of the notes at `paths` into an empty folder, as `FulltextEngine` says."""
+
+    def documents() -> Iterator[Document]:
+        for path in paths:
+            document, aside = load(path)
+            noted(path, aside)
+            yield document
+
+    if cores == 1 or len(paths) < _MIN_PARALLEL_NOTES:
+        build_index(folder, SCHEMA, documents())
+        return
+    try:
+        build_index_parallel(folder, SCHEMA, paths, load, noted, procs=cores)
+    except BuildFailed as error:  # a process was killed, for want of memory perhaps
+        raise IndexDamaged(str(error)) from error
+
+
+def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
@@ -46,9 +79,8 @@ def update_index(folder: str, dropped: Iterable[int], added: Iterable[Document])
         with writer.searcher() as searcher:
             for number in dropped:
                 writer.delete_by_term("number", str(number), searcher=searcher)
-        writer.segments += write_segments(
-            folder, SCHEMA, added
-        )  # in a third of the time that the writer itself takes
+        # In a third of the time that the writer itself takes.
+        writer.segments += write_segments(folder, SCHEMA, added)
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index
@@ -75,6 +107,14 @@ def search(
             return _IndexSearch(searcher, asked, allowed, set(without)).run(limit, tiers)
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
+
+
+def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
+    """The notes that bear on a prompt, best first, whatever they are."""
+    # 3 ms that a search need not spend.
+    from cortex.index.engines.whoosh import relevance_search  # noqa: PLC0415
+
+    return relevance_search.search_relevant(folder, prompt)
 
 
 class _IndexSearch:
