@@ -13,9 +13,10 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations import VERBS
-from cortex.operations.find.note_ranks import rank_notes, signals_where, timestamp_of
+from cortex.operations.find.note_ranks import rank_notes, signals_of_notes, timestamp_of
 from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
@@ -244,7 +245,9 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     ]
     assert order("").index("here") > order("b").index("here") or order("") != order("b")
     known = query_index(
-        vault, caller.progress, lambda now: signals_where(vault, now, "id = ?", ("sure",))
+        vault,
+        caller.progress,
+        lambda now: signals_of_notes(vault, now, now.catalogue.find(NoteFilter(ids=("sure",)))),
     )
     assert [one.confidence for one in known.values()] == [1.0]
 

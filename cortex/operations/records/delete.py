@@ -11,6 +11,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.history import made_by
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -94,18 +95,24 @@ def _delete_file(
     in_git = objects.read_committed(vault.root, [row.path]).get(row.path)
     note = notes.read(data, row.path)
     named = note.provenance()[0]
+    is_session = note.get("type") == "session"  # what its events say together is its text
+    is_made_of_events = (
+        is_session or note.get("topic") != "" or any(made_by(one, row.id) for one in named)
+    )
     comes_back = (
         in_git == data
-        or ((in_git is None or note.get("topic") != "") and is_text_in_latest_event(vault, note))
+        or (
+            is_made_of_events
+            and (in_git is None or note.get("topic") != "")
+            and is_text_in_latest_event(vault, note)
+        )
     ) and kept <= max(named, default="")  # else restore would take that one for the latest
-    is_session = note.get("type") == "session"  # what its events say together is its text
     keeps = not (comes_back or is_session or note.problems)
-    sources = " and ".join(
-        ["git's last commit of it"] * (in_git is not None)
-        + [f"its {len(named)} event{'' if len(named) == 1 else 's'}"] * bool(named)
-    )
+    sources = ["git's last commit of it"] if in_git is not None else []
+    if named and (sources or is_made_of_events):
+        sources.append(f"its {len(named)} event{'' if len(named) == 1 else 's'}")
     undo = command("restore", row)
-    again = f"git does not have these bytes; {undo} makes it again from {sources}"
+    again = f"git does not have these bytes; {undo} makes it again from {' and '.join(sources)}"
     if in_git == data and not keeps:
         where = "git's last commit has exactly these bytes"
     elif keeps and sources:
@@ -113,7 +120,7 @@ def _delete_file(
     elif sources and (comes_back or is_session):
         where = f"{again}, and no later edit"
     else:
-        undo, where = "", "git does not have these bytes, and no event holds its text"
+        undo, where = "", "git does not have these bytes, and nothing makes the record again"
     if not sure:
         raise InvalidInputError(
             f"--hard removes {row.path}: {where}", command("delete", row, "--hard", "--yes")
@@ -121,6 +128,6 @@ def _delete_file(
     if keeps:
         event = preserve_removed_record(vault, caller, note)
         if not undo:
-            where = f"nothing makes it again as it was; what it said stays in an event: {command('show', event)}"
+            where = f"nothing makes the record again; what it said stays in an event: {command('show', event)}"
     remove_unchanged(vault, row.path, data)
     return RecordChange(row.id, row.path, "removed", undo, where)
