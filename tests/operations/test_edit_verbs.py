@@ -230,7 +230,7 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
     file.write_bytes(odd)
     for answer in (
         archive(vault, caller, "odd-abcdef"),
-        restore(vault, caller, "odd-abcdef").records[0],
+        restore(vault, caller, ["odd-abcdef"]).records[0],
         pin(vault, caller, "odd-abcdef"),
     ):
         assert answer.outcome != "unchanged"
@@ -257,14 +257,14 @@ def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> 
     assert delete(one, caller, "order-cables").outcome == "unchanged"
     undone(one, deleted.undo)
     assert "status: archived" in text(one, "order-cables-abcdef")
-    (back,) = restore(one, caller, "order-cables").records
+    (back,) = restore(one, caller, ["order-cables"]).records
     assert (back.outcome, back.undo) == (
         "restored",
         "cortex archive order-cables-abcdef --reason 'it has ended'",
     )
     assert f"status: {status or 'open'}\n" in text(one, "order-cables-abcdef")
     assert "archived" not in text(one, "order-cables-abcdef")
-    assert restore(one, caller, "order-cables").records[0].outcome == "unchanged"
+    assert restore(one, caller, ["order-cables"]).records[0].outcome == "unchanged"
 
 
 def test_delete_names_the_notes_that_link_there(one, caller) -> None:
@@ -295,7 +295,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
     answer = delete(vault, caller, saved.id, hard=True, yes=True)
     assert answer.outcome == "removed"
     assert not Path(vault.root, saved.path).exists()
-    (back,) = restore(vault, caller, saved.id).records
+    (back,) = restore(vault, caller, [saved.id]).records
     assert (back.path, back.outcome) == (saved.path, "restored")
     assert ("as git had it" if how != "never" else "as its events say") in back.hint
     assert (text(vault, saved.id) == committed) == (how == "committed")
@@ -311,7 +311,7 @@ def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, ca
         )
     before = text(vault, saved.id)
     delete(vault, caller, saved.id, hard=True, yes=True)
-    restore(vault, caller, saved.id)
+    restore(vault, caller, [saved.id])
     assert text(vault, saved.id) == before
     assert "Two files." in before
 
@@ -337,7 +337,7 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(
         f"{answer.undo} makes it again from git's last commit of it and its 3 events, and no later edit"
         in answer.hint
     )
-    (back,) = restore(vault, caller, saved.id).records
+    (back,) = restore(vault, caller, [saved.id]).records
     assert "and 2 later events" in back.hint
     assert text(vault, saved.id) == before
     assert "mood: fine" in before
@@ -366,10 +366,10 @@ def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> Non
     delete(vault, caller, saved.id, hard=True, yes=True)
     Path(vault.root, saved.path).write_text("somebody else's\n")
     with pytest.raises(ConflictError, match="is taken"):
-        restore(vault, caller, saved.id)
+        restore(vault, caller, [saved.id])
     Path(vault.root, saved.path).unlink()
     with pytest.raises(NotFoundError):
-        restore(vault, caller, "nothing-like-it-abcdef")
+        restore(vault, caller, ["nothing-like-it-abcdef"])
 
 
 def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
@@ -386,7 +386,7 @@ def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
     assert (
         query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue)) == []
     )
-    first, second = restore(one, caller, "use-sqlite-k3f7q2 use-git-m5d2xa").records
+    first, second = restore(one, caller, ["use-sqlite-k3f7q2", "use-git-m5d2xa"]).records
     assert (first.outcome, second.outcome) == ("restored", "restored")
     assert "mine.md held in its place, and stays as it is" in first.hint
     assert "status: active" in text(one)
@@ -688,8 +688,8 @@ def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(
         f'status_before: "{status}, active"' in text(one),
         "superseded_because: no\n" in text(one).replace('"', ""),
     ) == (True, True)
-    restore(one, caller, "use-sqlite")
-    restore(one, caller, "use-sqlite")
+    restore(one, caller, ["use-sqlite"])
+    restore(one, caller, ["use-sqlite"])
     assert not set(re.findall(r"(?m)^(\w+(?:_at|_because|_by|_before)):", text(one)))
     assert "status: active" in text(one)
 
@@ -848,7 +848,7 @@ def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_c
         [sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False
     )
     assert "status: superseded" in text(one)
-    restore(one, caller, "use-sqlite")
+    restore(one, caller, ["use-sqlite"])
     assert "supersede" not in text(one) + text(one, "use-files-p2r6wq")
 
 
@@ -928,9 +928,9 @@ def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
 def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller) -> None:
     answer = forget(one, caller, query)
     assert (answer.outcome, answer.id) == (outcome, id_)
-    assert bool(answer.records) == (outcome == "unclear")
+    assert bool(answer.hits) == (outcome == "unclear")
     if outcome == "unclear":
-        assert forget(one, caller, query, yes=True).id == answer.records[0].id
+        assert forget(one, caller, query, yes=True).id == answer.hits[0].id
 
 
 def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) -> None:

@@ -567,7 +567,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
         "p",
     )
     fields = {*Hit._fields}
-    (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
+    (topic,) = json.loads(cortex("topic", "--json").stdout)["hits"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()

@@ -311,7 +311,7 @@ class Clones:
             lambda: pin(vault, caller, path),
             lambda: archive(vault, caller, path),
             lambda: delete(vault, caller, path),
-            lambda: restore(vault, caller, path),
+            lambda: restore(vault, caller, [path]),
         ]
         try:
             self.chance.choice(verbs)()

@@ -260,7 +260,7 @@ class Hands:
             "relate": verb("relate", name, self.chance.choice(["refines", "references", "contradicts"]), other),
             "unrelate": verb("unrelate", name, "any", other), "update": verb("update", name, title=f"Updated {number}", priority="3"),
             "supersede": verb("supersede", name, by=other), "archive": verb("archive", name), "delete": verb("delete", name),
-            "restore": verb("restore", name), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
+            "restore": verb("restore", [name]), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
             "show": verb("show", name), "score": verb("score", name), "timeline": verb("timeline", name), "history": verb("history", name),
             "graph": verb("graph", name, depth=3), "recall": verb("recall", "roof"), "search": verb("search", "roof tiles"),
             "status": verb("status"), "context": verb("context"), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
