@@ -269,18 +269,18 @@ def test_a_copied_file_is_no_pair_that_a_command_could_merge(vault, caller, seve
     assert {hit.id for hit in pair.hits} == set(several[:2])
 
 
-def test_what_makes_no_sense_is_refused(vault, caller, several) -> None:
+def test_what_makes_no_sense_is_refused(vault, caller, several, worded) -> None:
     with pytest.raises(InvalidInputError, match="2 to 50 different records, not 1"):
         consolidate(vault, caller, [several[0], several[0]])
     with pytest.raises(InvalidInputError, match="which records"):
         consolidate(vault, caller, title="All")
     for least in ("0", "2", "much", "nan"):
-        with pytest.raises(InvalidInputError, match="is no likeness"):
-            consolidate(vault, caller, least=least)
+        with pytest.raises(InvalidInputError, match="is not a number"):
+            worded(consolidate, vault, caller, least=least)
     delete(vault, caller, several[0])
     with pytest.raises(ConflictError, match="is deleted"):
         consolidate(vault, caller, several[:2])
-    restore(vault, caller, several[0])
+    restore(vault, caller, [several[0]])
 
 
 def test_the_command_shows_and_merges(vault, caller, several, cortex) -> None:

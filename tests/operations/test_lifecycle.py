@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -524,10 +525,10 @@ def test_what_was_pruned_comes_back_from_git(
 @pytest.mark.parametrize("verb", [lifecycle, prune])
 @pytest.mark.parametrize("number", [0, 10_001])
 def test_a_pass_of_no_size_is_refused(
-    vault: Vault, caller: Caller, verb: Callable, number: int
+    vault: Vault, caller: Caller, worded: Callable[..., Any], verb: Callable, number: int
 ) -> None:
     with pytest.raises(InvalidInputError):
-        verb(vault, caller, number=number)
+        worded(verb, vault, caller, number=number)
 
 
 def test_while_git_is_in_the_middle_of_something_nothing_is_changed(

@@ -51,7 +51,7 @@ from cortex.vault import files
 from cortex.vault.locate import Vault
 
 MAX_PAIRS = 1000
-_MIN_LIKENESS = 1e-9
+_MIN_LIKENESS = 0.01
 _MAX_MERGED = 50
 _MAX_DIFFERENT_WORDS = 10  # of each side that are shown as the difference
 _SPARE_PAIRS = 500  # pairs beyond those asked for, should some be related already
@@ -123,7 +123,7 @@ def consolidate(
     topic: its topic
     keep: the originals stay current, and the new record is made from them
     project: compare only records of this project
-    least: how alike two records must be to be shown, above 0 and up to 1
+    least: how alike two records must be to be shown, up to 1
     number: how many pairs at the most
 
     Example: cortex consolidate --project cortex
@@ -319,8 +319,10 @@ def _save_merged(
             raise _set_aside_error(one.row)
     first = originals[0].row
     scope = first.scope or default_scope(first.project)
-    target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
-    if topic:
+    target = (
+        topics.topic_record_id(first.project, scope, topics.normalize_topic(topic)) if topic else ""
+    )
+    if target:
         query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
@@ -335,9 +337,7 @@ def _save_merged(
         scope=scope,
         tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
         priority=str(max(priorities)) if priorities else "",
-        derived_from=" ".join(
-            command_name(one.row) for one in originals if not topic or one.row.id != target
-        ),
+        derived_from=" ".join(command_name(one.row) for one in originals if one.row.id != target),
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
