@@ -79,7 +79,7 @@ def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, severa
         body=WORDS,
         type="pattern",
         project="cortex",
-        derived_from=several[:2],
+        derived_from=" ".join(several[:2]),
     )
     assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.hits} == set(
         several[:2]
