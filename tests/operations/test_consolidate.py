@@ -118,7 +118,7 @@ def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
     merged = consolidate(
         vault,
         caller,
-        " ".join(several[:3]),
+        several[:3],
         title="All of it",
         body="In short.",
         type="context",
@@ -136,7 +136,7 @@ def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, sev
         vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
     )
     merged = consolidate(
-        vault, caller, f"{several[0]} {kept.id}", title="Index place", topic="decision/index"
+        vault, caller, [several[0], kept.id], title="Index place", topic="decision/index"
     )
     # its id is that of the topic in the project of the first
     assert (merged.id, merged.outcome) == (kept.id, "updated")
