@@ -92,13 +92,8 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         if event not in source.events
     ]
     _copy_events(vault, own, source.events)
-    if outcome == "created":
-        mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
-        try:
-            files.create(own.root, path, notes.write(copy))
-        except FileExistsError:
-            _check_same_text(own, row._replace(path=path), copy)
-            outcome = "unchanged"
+    if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
+        outcome = "unchanged"
     with suppress(FileNotFoundError):
         # An interrupted run may have named it and not come further.
         files.sync_folder(own.root, path.rpartition("/")[0])
@@ -181,6 +176,17 @@ def _plan_copy(
     name = row.id if is_safe else f"{slugify(row.id)}-{short_hash(row.id)}"
     folder = row.type if _SAFE_NAME_RE.fullmatch(row.type) else slugify(row.type or "note")
     return "created", layout.record_path(folder, name), links
+
+
+def _publish_copy(own: Vault, row: NoteRow, copy: Note) -> bool:
+    """Write the copy; False when another run did. `ConflictError` when something else is there."""
+    mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
+    try:
+        files.create(own.root, row.path, notes.write(copy))
+    except FileExistsError:
+        _check_same_text(own, row, copy)
+        return False
+    return True
 
 
 def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:

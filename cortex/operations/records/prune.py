@@ -79,33 +79,27 @@ def prune(
     due = _select_prunable(vault, caller, archived, signals, moment)
     safe, kept = _split_by_commit(vault, due)
     chosen = [one for one, _ in safe[:number]]
-    if not yes:
-        hits = tuple(lifecycle_hit(vault, one) for one in chosen)
-        hint = "cortex prune --yes deletes them; cortex restore ID brings one back from git"
-        return PruneResult(
-            hits,
-            len(safe),
-            done=False,
-            confirm=bool(hits) and not dry_run,
-            kept=tuple(kept),
-            hint=hint if hits else "",
-            problems=tuple(problems),
-        )
     data_by_path = {one.row.path: data for one, data in safe}
 
     def remove(one: DueRecord) -> bool:
         remove_unchanged(vault, one.row.path, data_by_path[one.row.path])
         return True
 
-    removed, failed = change_each(vault, caller, "pruning", chosen, remove)
-    problems += try_heal(vault, caller) if removed else []
+    failed: list[Problem] = []
+    if yes:
+        hits, failed = change_each(vault, caller, "pruning", chosen, remove)
+        problems += try_heal(vault, caller) if hits else []
+    else:
+        hits = [lifecycle_hit(vault, one) for one in chosen]
+    hint = "cortex restore ID brings one back from git"
+    hint = hint if yes else f"cortex prune --yes deletes them; {hint}"
     return PruneResult(
-        tuple(removed),
-        len(safe) - len(failed),
-        done=True,
-        confirm=False,
+        hits=tuple(hits),
+        total=len(safe) - len(failed),
+        done=yes,
+        confirm=bool(hits) and not yes and not dry_run,
         kept=(*kept, *failed),
-        hint="cortex restore ID brings one back from git" if removed else "",
+        hint=hint if hits else "",
         problems=tuple(problems),
     )
 

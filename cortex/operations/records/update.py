@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.merge.fields import KEY_ORDER
@@ -97,13 +97,8 @@ def update(
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due, "confidence": confidence, "priority": priority,
         "branch": branch,
     }  # fmt: skip
-    fields = {
-        key: _as_kept(key, str(word)) for key, word in words.items() if word not in ("", None)
-    }
     asked = _UpdateRequest(
-        fields={
-            key: "" if value == CLEAR_WORD else value for key, value in fields.items() if value
-        },
+        fields=_kept_fields(words),
         status=status,
         tags=_clean_tags(tags) if tags else None,
         added_tags=_clean_tags(add_tags),
@@ -120,11 +115,15 @@ def update(
 
 def with_status(note: Note, status: str, now: str) -> Note:
     """A current note with another status; when it was done is said as long as it is."""
-    return (
-        with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
-        if status != note.get("status")
-        else note
-    )
+    if status == note.get("status"):
+        return note
+    return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
+
+
+def _kept_fields(words: Mapping[str, object]) -> dict[str, str]:
+    """The fields that are given, as they are kept; "" for one that is to go."""
+    kept = {key: _as_kept(key, str(word)) for key, word in words.items() if word not in ("", None)}
+    return {key: "" if value == CLEAR_WORD else value for key, value in kept.items() if value}
 
 
 def _as_kept(key: str, value: str) -> str:
