@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
@@ -19,6 +19,7 @@ from cortex.operations.records.change_record import (
     edit_record,
     find_editable,
     heal_after,
+    refuse_during_git_operation,
     remove_unchanged,
 )
 from cortex.operations.records.preserve_text import (
@@ -27,7 +28,7 @@ from cortex.operations.records.preserve_text import (
     preserve_removed_record,
 )
 from cortex.vault import files
-from cortex.vault.git import checkout, objects
+from cortex.vault.git import objects
 from cortex.vault.locate import Vault
 
 _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
@@ -87,10 +88,7 @@ def _delete_file(
     vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
 ) -> RecordChange:
     """Remove the file, with its text as an event where nothing else would bring that back."""
-    if busy := checkout.operation_in_progress(vault.root):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
+    refuse_during_git_operation(vault)
     data = files.read(vault.root, row.path)
     in_git = objects.read_committed(vault.root, [row.path]).get(row.path)
     note = notes.read(data, row.path)

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
-from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules, importance
@@ -20,9 +20,8 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import signals_of_notes
-from cortex.operations.records.change_record import edit_note
+from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
 from cortex.operations.share.heal import try_heal
-from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -71,7 +70,8 @@ def lifecycle(
     Example: cortex lifecycle --dry-run
     Example: cortex lifecycle --number 50
     """
-    refuse_during_git_operation(vault, dry_run=dry_run)
+    if not dry_run:
+        refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
     moment = access_log.epoch_seconds(caller.now)
 
@@ -121,13 +121,6 @@ def change_each(
             problems.append(problem_of(one.row.path, error))
     caller.progress(what, len(chosen), len(chosen))
     return done, problems
-
-
-def refuse_during_git_operation(vault: Vault, *, dry_run: bool) -> None:
-    if not dry_run and (busy := checkout.operation_in_progress(vault.root)):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
 
 
 def _select_faded(

@@ -17,14 +17,16 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
-from cortex.operations.records.change_record import remove_unchanged
+from cortex.operations.records.change_record import (
+    refuse_during_git_operation,
+    remove_unchanged,
+)
 from cortex.operations.records.lifecycle import (
     DueRecord,
     LifecycleHit,
     RecordCount,
     change_each,
     lifecycle_hit,
-    refuse_during_git_operation,
 )
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
@@ -66,7 +68,8 @@ def prune(
     Example: cortex prune --yes
     """
     yes = yes and not dry_run
-    refuse_during_git_operation(vault, dry_run=not yes)
+    if yes:
+        refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
     moment = access_log.epoch_seconds(caller.now)
 
