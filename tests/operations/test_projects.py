@@ -130,12 +130,12 @@ def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
         assert [one.id for one in after.sessions] == [one.id for one in before.sessions]
         assert after.prompts == before.prompts
         assert after.figures == before.figures
-        assert len(recall(vault, here, scope="project", project=name).records) == 5
+        assert len(recall(vault, here, scope="project", project=name).hits) == 5
     for name in ("old", "new"):
-        assert len(recall(vault, here, project=name).records) == 5
+        assert len(recall(vault, here, project=name).hits) == 5
         assert len(actions(vault, here, project=name).hits) == 2
         assert len(meetings(vault, here, project=name).hits) == 1
-        assert len(topic(vault, here, project=name).records) == 1
+        assert len(topic(vault, here, project=name).hits) == 1
         assert "mine" in [one.name for one in session(vault, here, "list", project=name).hits]
     assert project(vault, here).here == "new"
     assert session(vault, here, "end", summary="done").name == "mine"
@@ -358,7 +358,6 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
             "list",
         ),
         (("show", "shap", ""), NotFoundError, "no note says", "shop"),
-        (("burn", "", ""), InvalidInputError, "cannot be told", "list|show|merge|unmerge"),
     ],
 )
 def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> None:

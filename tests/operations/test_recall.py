@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from cortex.operations.find.spans import parse_since
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.index.filters import NoteFilter
@@ -16,7 +17,6 @@ from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
-from cortex.operations.find.spans import parse_since
 from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions, is_date
 from cortex.operations.plan.meetings import meetings
@@ -551,7 +551,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
         "p",
     )
     fields = {*Hit._fields}
-    (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
+    (topic,) = json.loads(cortex("topic", "--json").stdout)["hits"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()
@@ -596,3 +596,14 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
 def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
     assert recall(held, caller, asked).hits == ()
     assert recall(held, caller, asked, scope="recent").hits == ()
+
+
+def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(
+    vault_from, caller
+) -> None:
+    text = "---\nid: {0}\ntype: note\nupdated: 2026-11-01T00:00:00Z\n---\nzebra\n"
+    names = [f"c-{number:04}" for number in range(950)]
+    vault = vault_from("".join(f"=== records/{name}.md\n{text.format(name)}" for name in names))
+    query_index(vault, caller.progress, lambda now: None)
+    vault_from(f"=== records/b-0000.md\n{text.format('b-0000')}")
+    assert ids(recall(vault, caller, "zebra", number=2)) == ["b-0000", "c-0000"]

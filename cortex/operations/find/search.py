@@ -88,18 +88,7 @@ def search(
     """
     asked = queries.parse(query, caller.now)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
-    vaults, problems = _select_vaults(vault, whose)
-    parts: list[_VaultHits] = []
-    for one, owner in vaults:
-        if parts and _is_full(parts[0], number):
-            break  # all that another vault has would come behind
-        try:
-            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
-        except (CortexError, OSError) as error:
-            if one.root == vault.root or whose == "personal":
-                raise
-            hint = shell_command.cortex_command("--vault", one.root, "doctor")
-            problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
     ranked = _merge_hits(parts, number)
     terms = next((part.terms for part in parts if part.terms), [])
     phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
@@ -123,6 +112,25 @@ def search(
         set_aside=dropped,
         personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
     )
+
+
+def _search_vaults(
+    vault: Vault, whose: Whose, caller: Caller, asked: Query, number: int, *, every: bool
+) -> tuple[list[_VaultHits], list[Problem]]:
+    """What each of the vaults that are meant answers, and why the person's own does not."""
+    vaults, problems = _select_vaults(vault, whose)
+    parts: list[_VaultHits] = []
+    for one, owner in vaults:
+        if parts and _is_full(parts[0], number):
+            break  # all that another vault has would come behind
+        try:
+            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
+        except (CortexError, OSError) as error:
+            if one.root == vault.root or whose == "personal":
+                raise
+            hint = shell_command.cortex_command("--vault", one.root, "doctor")
+            problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    return parts, problems
 
 
 def _search_all_command(query: str) -> str:

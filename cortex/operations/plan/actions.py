@@ -10,7 +10,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import _DUE_IS_DATE_SQL, NoteFilter, sql_condition
+from cortex.index.filters import NoteFilter
 from cortex.index.queries import ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -22,13 +22,6 @@ MAX_RESULTS = 1000
 _DATE_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
 # The order in which open actions come.
 OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)
-
-# Until the callers of these have a filter.
-DUE_IS_DATE_SQL = _DUE_IS_DATE_SQL
-IS_TO_DO_SQL, IS_OPEN_SQL = (
-    f"({sql_condition(NoteFilter(state='to_do'))[0]})",
-    f"({sql_condition(NoteFilter(state='open'))[0]})",
-)
 
 
 class ActionHit(NamedTuple):

@@ -18,6 +18,7 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
+from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
@@ -132,6 +133,14 @@ def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
             )
         mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         files.remove(vault.root, path)
+
+
+def refuse_during_git_operation(vault: Vault) -> None:
+    """Raise `ConflictError` while git is in the middle of a merge, a rebase or the like."""
+    if busy := checkout.operation_in_progress(vault.root):
+        raise ConflictError(
+            f"git is in the middle of a {busy}", "end it first: git status says how"
+        )
 
 
 def find_editable(now: IndexSession, name: str) -> NoteRow:

@@ -14,7 +14,9 @@ from cortex.core.notes.note import Note, read_strict
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
+from cortex.index.queries import edges_of_kinds, numbers_with_problems
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
@@ -149,14 +151,14 @@ def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
     """Records that are superseded by each other, so that none of them holds, and records that are superseded by one that
     does not say so: a crash came between, or a hand wrote it."""
-    query = "SELECT edge.number, target FROM edge JOIN note USING (number) WHERE kind = 'superseded_by' AND status = 'superseded'"
     links = LinkGraph(catalogue)
-    newer = {number: links.resolve(target, number) for number, target in catalogue.select(query)}
+    said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
+    newer = {number: links.resolve(target, number) for number, _, target in said}
     rows = catalogue.rows_by_number({*newer, *filter(None, newer.values())})
     cycles = _find_cycles(newer)
     problems = [problem for cycle in cycles for problem in _cycle_problems(cycle, rows)]
     # What cannot be read may say so nevertheless; its own problem is named.
-    ignored = {number for (number,) in catalogue.select("SELECT DISTINCT number FROM problem")}
+    ignored = numbers_with_problems(catalogue)
     outgoing = links.outgoing_by_note([number for number in newer.values() if number])
     for old, new in newer.items():
         # Somebody's own note need not say so: nobody but they write there.

@@ -11,11 +11,6 @@ from cortex.index.filters import NoteFilter
 from cortex.vault.state.access_log import epoch_seconds
 
 ORPHAN_AFTER_SECONDS = 24 * 3600  # without an event; then nobody is thought to be still at it
-# Until the callers of this have a named query.
-IS_COUNTED_SESSION_SQL = (
-    "type = 'session' AND tier < 2 AND (status != 'open' OR session IN"
-    " (SELECT session FROM note WHERE type IN ('session_start', 'prompt')))"
-)
 
 
 class LiveSession(NamedTuple):
