@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from cortex.operations.find.spans import parse_since
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.index.filters import NoteFilter
@@ -275,18 +274,6 @@ def test_what_cannot_be_asked_is_said(held, caller, worded, wrong) -> None:
     with pytest.raises(InvalidInputError) as refused:
         worded(recall, held, caller, **wrong)
     assert refused.value.hint
-
-
-def test_spans() -> None:
-    assert (
-        parse_since("7d", NOW)
-        == parse_since("1w", NOW)
-        == access_log.epoch_seconds(NOW) - 7 * 86400
-    )
-    assert parse_since(" 2026-11-20 ", NOW) == access_log.epoch_seconds("2026-11-20T00:00:00Z")
-    for wrong in ("", "7", "type:x", '7d" x', "1d type:note"):
-        with pytest.raises(InvalidInputError):
-            parse_since(wrong, NOW)
 
 
 def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
