@@ -120,17 +120,11 @@ def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> Normal
 
 
 def _outcome_of(vault: Vault, path: str, event: Event) -> str:
+    """What the event did to a record, as far as the record tells."""
     note = read(files.read(vault.root, path), path)
     named = [id_ for id_ in note.provenance()[0] if events.is_event_id(id_)]
     if named[:1] == [event.id]:
         return CREATED
-    first = (
-        max(named) == event.id and note.get("updated") == event.at
-    )  # to say so, as far as the record tells
-    return (
-        UPDATED
-        if first
-        or text_digest(note.text)
-        not in {text_digest(record.body) for record in records_from_event(event)}
-        else DUPLICATE
-    )
+    is_latest = max(named) == event.id and note.get("updated") == event.at
+    texts = {text_digest(record.body) for record in records_from_event(event)}
+    return UPDATED if is_latest or text_digest(note.text) not in texts else DUPLICATE

@@ -113,12 +113,7 @@ def session(
     Example: cortex session show s-20261120-k3f7q2
     Example: cortex session end --orphans
     """
-    name = one_line(name).removeprefix("[[").removesuffix("]]")
-    if len(name) > _MAX_NAME_CHARS:
-        raise InvalidInputError(
-            f"a name of {len(name)} characters is too long for a session",
-            f"use at most {_MAX_NAME_CHARS}",
-        )
+    name = _clean_name(name)
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
@@ -130,6 +125,17 @@ def session(
     parts = (goal, instructions, discoveries, accomplished, next_steps, files)
     named = canonical_project(vault, project)
     return _end(vault, caller, name, parts, summary=summary, project=named)
+
+
+def _clean_name(name: str) -> str:
+    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long."""
+    name = one_line(name).removeprefix("[[").removesuffix("]]")
+    if len(name) > _MAX_NAME_CHARS:
+        raise InvalidInputError(
+            f"a name of {len(name)} characters is too long for a session",
+            f"use at most {_MAX_NAME_CHARS}",
+        )
+    return name
 
 
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
