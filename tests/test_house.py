@@ -62,47 +62,10 @@ def test_a_room_has_at_most_twenty_modules() -> None:
 # Modules that still write SQL, or import sqlite3 or an engine, themselves. To be emptied.
 STILL_WITH_SQL = frozenset(
     """
-    operations/capture/extract.py
-    operations/capture/normalize.py
-    operations/capture/normalize_now.py
-    operations/capture/quick_lookup.py
-    operations/capture/save.py
-    operations/care/doctor.py
-    operations/care/status.py
-    operations/find/entities.py
-    operations/find/graph.py
-    operations/find/history.py
-    operations/find/note_ranks.py
     operations/find/recall.py
     operations/find/remind.py
-    operations/find/resolve_note.py
-    operations/find/score.py
     operations/find/search.py
-    operations/find/timeline.py
-    operations/plan/actions.py
-    operations/plan/meetings.py
-    operations/projects/merge_projects.py
-    operations/projects/project.py
-    operations/projects/project_file.py
-    operations/projects/promote.py
-    operations/records/consolidate.py
     operations/records/forget.py
-    operations/records/lifecycle.py
-    operations/records/preserve_text.py
-    operations/records/prune.py
-    operations/records/restore.py
-    operations/records/supersede.py
-    operations/records/topic.py
-    operations/sessions/brief_select.py
-    operations/sessions/context.py
-    operations/sessions/live_sessions.py
-    operations/sessions/resolve_session.py
-    operations/sessions/session.py
-    operations/sessions/session_list.py
-    operations/share/check_merges.py
-    operations/share/duplicates.py
-    operations/share/misnamed_events.py
-    operations/share/restore_displaced.py
     """.split()
 )
 SQL = re.compile(

@@ -33,7 +33,7 @@ _SQL_BY_STATE = {
 }
 # How a field becomes SQL: a column that has one of its values; a clause, where it is True; a clause with its value.
 _COLUMN_BY_FIELD = {
-    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic",
+    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic", "digests": "digest",
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
@@ -76,6 +76,7 @@ class NoteFilter(NamedTuple):
     projects: Collection[str] | None = None  # ("",) are the notes without a project
     sessions: Collection[str] | None = None
     topics: Collection[str] | None = None
+    digests: Collection[str] | None = None  # `text_digest` of their texts
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project

@@ -184,19 +184,6 @@ def removal_event(catalogue: Catalogue, suffix: str) -> tuple[str, str] | None:
     return (os.fsdecode(found[0]), found[1]) if found else None
 
 
-def event_ids_since(catalogue: Catalogue, first: str) -> set[str]:
-    """The ids from `first` on of events that lie in `events/`: one in the inbox has made no record
-    yet."""
-    query = "SELECT id FROM note WHERE id BETWEEN ? AND ':' AND CAST(path AS TEXT) LIKE 'events/%'"
-    return {id_ for (id_,) in catalogue.select(query, (first,))}
-
-
-def current_twins(catalogue: Catalogue, digest: str, since: str, until: str) -> list[NoteRow]:
-    """Current records with a text of this digest that were created between two times, by path."""
-    where = "created BETWEEN ? AND ? AND digest = ? AND tier = 0 ORDER BY path"
-    return list(catalogue.rows(where, (since, until, digest)))
-
-
 # Briefings.
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import last_index, open_index, state_path
@@ -164,7 +165,7 @@ def test_a_note_written_anew_with_the_same_bytes_has_its_files_new_date(vault, c
     note.write_text("no date in here\n")
     for mtime in (1_000_000_000, 1_100_000_000):
         os.utime(note, (mtime, mtime))
-        assert search(vault, caller, "date").hits[0].date == mtime
+        assert search(vault, caller, "date").hits[0].date == format_time(mtime)
 
 
 def test_the_last_index_is_given_as_it_is_or_not_at_all(tmp_path, monkeypatch) -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from cortex.core.model.problem import Problem
+from cortex.hosts import HOST_NAMES
+from cortex.hosts.host import EVENTS
 from cortex.interfaces.hook import read_stdin, run
-from cortex.interfaces.hook.payloads import EVENTS, PAYLOAD_MAPPINGS
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
 from cortex.watcher import client
@@ -214,7 +215,7 @@ def test_a_vault_that_knows_nothing_says_nothing(project):
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
-@pytest.mark.parametrize("host", PAYLOAD_MAPPINGS)
+@pytest.mark.parametrize("host", HOST_NAMES)
 def test_every_host_has_its_last_message_captured(host, project):
     event = {
         "gemini": "AfterAgent",
@@ -567,7 +568,7 @@ def test_help_explains_it_with_an_example_that_works(project):
             timeout=30,
             check=True,
         )
-        assert all(word in done.stdout for word in (*PAYLOAD_MAPPINGS, *EVENTS))
+        assert all(word in done.stdout for word in (*HOST_NAMES, *EVENTS))
     example = done.stdout.partition("Example: ")[2].replace(
         "cortex hook", f"{sys.executable} -m cortex hook"
     )

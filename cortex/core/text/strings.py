@@ -46,6 +46,17 @@ def text_digest(text: str) -> str:
     return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
 
 
+def format_time(seconds: float) -> str:
+    """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty outside the years 1 to 9999."""
+    from datetime import UTC, datetime  # noqa: PLC0415  2 ms, and captures format no times
+
+    try:
+        moment = datetime.fromtimestamp(int(seconds), UTC)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return f"{moment.replace(tzinfo=None).isoformat()}Z"
+
+
 def one_line(text: str) -> str:
     """`text` with every run of white space as one blank."""
     return " ".join(text.split())

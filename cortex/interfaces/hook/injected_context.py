@@ -6,7 +6,8 @@ import sys
 
 from cortex.core.model.caller import Caller
 from cortex.core.redact.secrets import sanitize_text
-from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT
+from cortex.hosts import load_host
+from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.locate import Vault
@@ -34,11 +35,7 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
     text = briefing_for_hook(
         vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
     )
-    if (
-        text
-        and PAYLOAD_MAPPINGS[told.host].is_briefed_once
-        and not mark_injected(vault, told, text)
-    ):
+    if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
         return ""
     return text
 

@@ -16,8 +16,9 @@ from cortex.core.model.problem import (
     NotFoundError,
     Problem,
 )
+from cortex.hosts import HOST_NAMES, load_host
+from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads, read_stdin
-from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT, SESSION_END, SESSION_START
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.hook_capture import (
     HookEvent,
@@ -99,7 +100,7 @@ class _RunningHook:
             capture_hook_event(vault, caller, told, place, self.limit * _LOCK_WAIT_SHARE)
         except (CortexError, OSError) as error:
             self.problem = _problem_of(error)
-        if told.name not in PAYLOAD_MAPPINGS[told.host].answer_formats:
+        if not load_host(told.host).takes_context(told.name):
             return
         try:
             # Most events have nothing to say.
@@ -166,11 +167,11 @@ def _parse_arguments(words: list[str]) -> tuple[str, str]:
             host = word.removeprefix("--host=")
         elif not word.startswith("-"):
             event = event or word
-    if host not in PAYLOAD_MAPPINGS:
-        _print_error(f"no host {host[:40]!r}: give --host {'|'.join(PAYLOAD_MAPPINGS)}")
+    if host not in HOST_NAMES:
+        _print_error(f"no host {host[:40]!r}: give --host {'|'.join(HOST_NAMES)}")
         return "", ""
     if not (word := payloads.canonical_event(host, event)):
-        _print_error(f"no event {event[:40]!r}: {', '.join(payloads.EVENTS)}")
+        _print_error(f"no event {event[:40]!r}: {', '.join(EVENTS)}")
     return host, word
 
 
