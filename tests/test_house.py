@@ -59,15 +59,6 @@ def test_a_room_has_at_most_twenty_modules() -> None:
     )
 
 
-# Modules that still write SQL, or import sqlite3 or an engine, themselves. To be emptied.
-STILL_WITH_SQL = frozenset(
-    """
-    operations/find/recall.py
-    operations/find/remind.py
-    operations/find/search.py
-    operations/records/forget.py
-    """.split()
-)
 SQL = re.compile(
     r"\b(?:SELECT|JOIN|(?:ORDER|GROUP) BY|FROM note|tier [<=]|IN \(\?)|\w (?:=|!=|<|>|<=|>=|LIKE) \?|CAST\(path"
 )
@@ -99,7 +90,7 @@ def test_sql_and_engines_are_known_to_the_index_alone() -> None:
         for path in MODULES
         if "cortex/index" not in path.as_posix() and uses_sql(ast.parse(path.read_text()))
     }
-    assert outside - STILL_WITH_SQL == set()
+    assert outside == set()
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.index.filters import (
-    CREATED_SECONDS_SQL as CREATED_SECONDS_SQL,  # noqa: PLC0414  for callers that still write SQL
     KNOWLEDGE,
     ORDER_SQL,
     NoteFilter,
@@ -104,7 +103,6 @@ class NoteRow(NamedTuple):
     events: tuple[str, ...]  # its provenance
 
 
-NoteMetadata = NoteRow  # until the callers know the one name
 _ROW_COLUMNS = ", ".join(NoteRow._fields)
 _INSERT_NOTE = f"INSERT INTO note ({_ROW_COLUMNS}, hash, index_digest) VALUES (?{', ?' * (len(NoteRow._fields) + 1)})"
 # What a note has many of: table -> its rows, without the note's number.
@@ -277,8 +275,6 @@ class Catalogue:
         for number, path, *plain, pinned, tags, events in self.select(query, values):
             lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
             yield NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists))
-
-    metadata_rows = rows  # until the callers have a filter
 
     def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For

@@ -232,7 +232,7 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
             lambda now: [
                 one.id
                 for one, _ in rank_notes(
-                    vault, now, caller, now.catalogue.metadata_rows("tier = 0"), branch
+                    vault, now, caller, now.catalogue.find(NoteFilter(tiers=(0,))), branch
                 )
             ],
         )

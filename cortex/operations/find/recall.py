@@ -16,6 +16,7 @@ from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
@@ -177,10 +178,8 @@ def _select_by_words(
     allowed = now.catalogue.numbers(wanted)
     if not allowed:
         return [], 0, []
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  only words need Whoosh
-
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
-    found, terms = whoosh_index.search(
+    found, terms = load_engine().search(
         now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed
     )
     best = max((one.score for one in found), default=0.0) or 1.0

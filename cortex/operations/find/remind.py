@@ -16,6 +16,7 @@ from cortex.core.text import context_markers
 from cortex.core.text.prompt import truncate_prompt
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
+from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
@@ -165,9 +166,9 @@ def _find_relevant(
     """The records of a vault that bear on the prompt, best first, those that may not be told left out."""
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
-        from cortex.index.engines.whoosh.relevance_search import search_relevant  # noqa: PLC0415  Whoosh costs 22 ms, and most prompts ask nothing
-
-        chosen = _select_eligible(catalogue, search_relevant(words, asked.prompt), asked)
+        chosen = _select_eligible(
+            catalogue, load_engine().search_relevant(words, asked.prompt), asked
+        )
         hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
         return [
             _RelevantRecord(

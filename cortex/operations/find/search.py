@@ -13,6 +13,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -248,10 +249,8 @@ def _rank_notes(
             of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
         return [_RankedRow(2 * row.tier, row, 0.0) for row in newest], []
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  a query of filters alone needs no Whoosh
-
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
-    scored, terms = whoosh_index.search(
+    scored, terms = load_engine().search(
         now.fulltext_folder,
         asked,
         limit,

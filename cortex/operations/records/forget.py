@@ -12,6 +12,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
@@ -87,10 +88,8 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
     asked = queries.parse(query, at)
     if not asked.terms:
         return []
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  an id needs no Whoosh
-
     allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
-    scored, _ = whoosh_index.search(
+    scored, _ = load_engine().search(
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
