@@ -10,10 +10,19 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint bench soak clean
+.PHONY: help demo check test lint bench soak clean
 
 demo: .venv/.base  ## search this project's own memory
 	@sh docs/demo.sh
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: .venv/.dev  ## in a minute: style, types, and the tests of what is changed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -x -n $(JOBS) --dist worksteal $$($(BIN)/python tests/changed.py)
 
 test: .venv/.dev  ## every test, in random order
 	$(PYTEST)
@@ -31,7 +40,7 @@ soak: .venv/.dev  ## an hour and more of faults instead of minutes, then every t
 	CORTEX_SOAK=1 $(PYTEST)
 	tests/soak.sh $(BIN)/python $(JOBS)
 
-clean:
+clean:  ## remove what these targets made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/bin/python:

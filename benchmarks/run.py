@@ -140,11 +140,12 @@ from cortex.vault.locate import Vault
 mark("seal checked, stamps of all notes scanned and compared")
 with open_index(Vault(os.getcwd()), no_progress) as now:
     mark("Whoosh imported")
-    from cortex.index.engines.whoosh import whoosh_index
+    from cortex.index.engines import load_engine
+    engine = load_engine()
     mark("index opened, searched")
-    scored, terms = whoosh_index.search(now.words, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
+    scored, terms = engine.search(now.fulltext_folder, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
     mark("ten rows, ten snippets from the files")
-    rows = now.catalogue.numbered(one.number for one in scored)
+    rows = now.catalogue.rows_by_number(one.number for one in scored)
     for row in rows.values():
         hits.build_hit(Vault(os.getcwd()), row, 0.0, snippet.match_pattern(terms))
     mark("")

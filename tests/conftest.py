@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, settings
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.interfaces.cli.main import main
+from cortex.interfaces.declare import convert, declaration_of
 from cortex.operations.care.init import init
 from cortex.vault.git import git_locks
 from cortex.vault.locate import Vault
@@ -370,3 +371,13 @@ def tool() -> Callable[[str], str]:
         pytest.skip(f"not run: there is no {name} here")
 
     return find
+
+
+@pytest.fixture
+def worded() -> Callable[..., Any]:
+    """`worded(verb, vault, caller, name=word)`: the verb with words in place of values, as a command line gives them."""
+
+    def run(verb: Callable[..., Any], vault: Vault, caller: Caller, **words: object) -> Any:
+        return verb(vault, caller, **convert(declaration_of(verb), words, caller.now))
+
+    return run

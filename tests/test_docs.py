@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
+from cortex import hosts
+from cortex.hosts.table import wanted_entries
 from cortex.interfaces.cli import arguments, overview
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import Parameter, declaration_of
+from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.hook import payloads
 from cortex.operations import VERBS
 
 COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
@@ -109,7 +113,7 @@ def reference() -> Iterator[str]:
 def _of(name: str) -> Iterator[str]:
     declared = declaration_of(load_verb(name))
     given = [one for one in declared.parameters if not one.is_option]
-    words = [one.name.upper() if one.default is None else f"[{one.name.upper()}]" for one in given]
+    words = map(arguments.usage_of, given)
     yield from (
         f"### cortex {name}",
         "",
@@ -120,17 +124,10 @@ def _of(name: str) -> Iterator[str]:
     if declared.description:
         yield from (declared.description, "")
     for one in declared.parameters:
-        yield f"- `{_usage(one)}`: {one.meaning}"
+        yield f"- `{arguments.usage_of(one).strip('[]')}`: {one.meaning}"
     if declared.parameters:
         yield ""
     yield from ("```sh", *declared.examples, "```", "")
-
-
-def _usage(one: Parameter) -> str:
-    if not one.is_option:
-        return one.name.upper()
-    flags = ", ".join(arguments.flags_of(one))
-    return flags if one.type == "bool" else f"{flags} {one.name.upper()}"
 
 
 def test_every_place_that_the_map_names_is_there() -> None:
@@ -145,8 +142,13 @@ def test_every_place_that_the_map_names_is_there() -> None:
     assert {
         f"{room}/" for room in re.findall(r"^\| `([a-z/]+)/` \|", text, re.MULTILINE)
     } == rooms - {"core/"}
+    assert len(check_places(text)) > 60
+
+
+def check_places(text: str) -> list[tuple[str, str]]:
+    """The places that a text names, each of which is there."""
+    root = COMMANDS.parent.parent
     places = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?::(\w+))?`", text)
-    assert len(places) > 60
     for path, name in places:
         place = next(
             (base / path for base in (root / "cortex", root) if (base / path).exists()), None
@@ -156,3 +158,28 @@ def test_every_place_that_the_map_names_is_there() -> None:
             assert re.search(rf"^(?:def |class )?{name}\b", place.read_text(), re.MULTILINE), (
                 f"{path}:{name}"
             )
+    return places
+
+
+def test_the_host_that_is_shown_is_one(monkeypatch) -> None:
+    """The example of docs/hosts.md is run: its entries, its payload, its transcript."""
+    text = (COMMANDS.parent / "hosts.md").read_text()
+    assert len(check_places(text)) > 6
+    assert "hosts.md" in (COMMANDS.parent / "architecture.md").read_text()
+    blocks = dict(re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL))
+    module = ModuleType("cortex.hosts.acme")
+    exec(compile(blocks["python"], "acme.py", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(hosts, "HOST_NAMES", (*hosts.HOST_NAMES, "acme"))
+    for want, on in zip(
+        wanted_entries(module.HOST, "/usr/bin/python3"), module.HOST.events, strict=True
+    ):
+        assert want.event == on.name
+        assert f"{on.event} --host acme" in want.entry["command"]
+        assert payloads.canonical_event("acme", on.name) == on.event
+    told = payloads.parse_payload("acme", "stop", json.loads(blocks["json"]))
+    assert (told.session, told.cwd, told.message) == ("c1", "/work/shop", "Decision: SQLite.")
+    assert payloads.render_answer("acme", "session-start", "Hello") == b'{"context": "Hello"}\n'
+    parsed = hosts.new_reader("acme").parse(blocks["jsonl"].encode().splitlines(), "/work/shop")
+    assert parsed.turn_summary.message == "Decision: SQLite."
+    assert parsed.turn_summary.changed_files == ("src/cart.py",)

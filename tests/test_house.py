@@ -59,6 +59,40 @@ def test_a_room_has_at_most_twenty_modules() -> None:
     )
 
 
+SQL = re.compile(
+    r"\b(?:SELECT|JOIN|(?:ORDER|GROUP) BY|FROM note|tier [<=]|IN \(\?)|\w (?:=|!=|<|>|<=|>=|LIKE) \?|CAST\(path"
+)
+
+
+def uses_sql(tree: ast.Module) -> bool:
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in docstrings and SQL.search(node.value):
+                return True
+        elif isinstance(node, ast.Import):
+            if any(name.name in ("sqlite3", "whoosh") for name in node.names):
+                return True
+        elif isinstance(node, ast.ImportFrom) and re.search(
+            r"^(?:sqlite3|whoosh|cortex\.index\.engines\.)", node.module or ""
+        ):
+            return True
+    return False
+
+
+def test_sql_and_engines_are_known_to_the_index_alone() -> None:
+    outside = {
+        str(path.relative_to(ROOT / "cortex"))
+        for path in MODULES
+        if "cortex/index" not in path.as_posix() and uses_sql(ast.parse(path.read_text()))
+    }
+    assert outside == set()
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_stands_in_a_file_of_its_name(verb) -> None:
     module, function = VERBS[verb]

@@ -1,43 +1,31 @@
-"""Transcripts of agent hosts, read into what was said and done. Standard library only: hooks read them."""
+"""The hosts of agents, each in a module of its name. Standard library only: hooks load it."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from importlib import import_module
 
 from cortex.core.text.value import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex.hosts.transcript_item import ParsedLines, ReaderProtocol
+    from cortex.hosts.host import Host
+    from cortex.hosts.transcript_reader import TranscriptReader
 
-# host -> (module below cortex, its `read`). A host without one has no transcript that Cortex can read.
-READER_MODULES: dict[str, tuple[str, str]] = {
-    "claude": ("hosts.claude", "read"),
-    "codex": ("hosts.codex", "read"),
-    "copilot": ("hosts.copilot", "read"),
-    "cursor": ("hosts.cursor", "read"),
-}
+HOST_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "windsurf")
 
 
-def parse_lines(host: str, lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-    """What some lines of a host's transcript tell; see the `read` of the host's module. `KeyError` for a host without one."""
-    module, function = READER_MODULES[host]
-    answer: Callable[[list[bytes], str, str], ParsedLines] = getattr(
-        import_module(f"cortex.{module}"), function
-    )
-    return answer(lines, root, since)
+def load_host(name: str) -> Host:
+    """The host of one of the `HOST_NAMES`; no other module is loaded."""
+    # `importlib` would cost a hook a millisecond.
+    host: Host = __import__(f"cortex.hosts.{name}", fromlist=["HOST"]).HOST
+    return host
 
 
-def session_of_line(host: str, line: bytes, before: str, expected: str) -> str:
-    """The session that a line of a host's transcript is of, `before` being that of the line before, empty for none. A line whose bytes
-    seem to name another session than the `expected` one is parsed. Empty where a host's lines name no session."""
-    function: Callable[[bytes, str, str], str] | None = getattr(
-        import_module(f"cortex.{READER_MODULES[host][0]}"), "session_of", None
-    )
-    return function(line, before, expected) if function else ""
+def has_transcripts(name: str) -> bool:
+    """Whether this is a host whose transcripts Cortex can read."""
+    return name in HOST_NAMES and load_host(name).reader is not None
 
 
-def new_reader(host: str) -> ReaderProtocol:
-    """A reader for a whole transcript of `host`, which is fed part by part."""
-    made: ReaderProtocol = import_module(f"cortex.{READER_MODULES[host][0]}").reader()
-    return made
+def new_reader(name: str) -> TranscriptReader:
+    """A reader for one transcript. `KeyError` if `has_transcripts` is not true."""
+    reader = load_host(name).reader if name in HOST_NAMES else None
+    if reader is None:
+        raise KeyError(name)
+    return reader()

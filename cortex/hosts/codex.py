@@ -1,8 +1,8 @@
-"""Codex rollouts: lines of `{timestamp, type, payload}`, of which two kinds tell the same conversation. Before that there
-were lines that are only what is now the payload of a `response_item`, behind one that says when the session began.
+"""Codex: hooks in a file of their own; rollouts are lines of `{timestamp, type, payload}`, of which two kinds tell the same
+conversation.
 
 What is said stands in a `response_item` and, mostly, once more in an `event_msg`: whichever comes second with the same words
-is passed over, so that a file with only one of the two loses nothing.
+is passed over, so that a file with only one of the two loses nothing. Source: developers.openai.com/codex/hooks.
 """
 
 from __future__ import annotations
@@ -11,52 +11,43 @@ import os
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.transcript_item import ParsedLines, TranscriptItem, parse_with
+from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
     absolute_path,
-    make_plan_step,
+    get_dict,
+    get_str,
     parse_json_object,
+    parse_todos,
     text_content,
 )
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from cortex.hosts.transcript_item import TranscriptItem
+
 _HOST_TEXT_STARTS = (
     "<environment_context", "<user_instructions", "<INSTRUCTIONS", "# AGENTS.md instructions", "<permissions", "<turn_aborted", "<skill",
     "<subagent_notification", "<user_shell_command", "<collaboration_mode", "<personality", "<recommended_plugins", "<apps_instructions",
 )  # fmt: skip
-_SHELL_TOOLS = (
+_SHELL_TOOLS = [
     "shell",
     "shell_command",
     "exec_command",
     "local_shell",
     "container.exec",
     "unified_exec",
-)
-_BARE_ITEM_TYPES = (
-    "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "local_shell_call_output", "custom_tool_call",
-    "custom_tool_call_output", "web_search_call",
-)  # fmt: skip
-_CWD_MARKS = (
-    ("Current working directory: ", "\n"),
-    ("<cwd>", "</cwd>"),
-)  # in what the host says in the person's name
+]
+# In what the host says in the person's name: what stands before and behind the working directory.
+_CWD_MARKS = (("Current working directory: ", "\n"), ("<cwd>", "</cwd>"))
 _PATCH_FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_FAILED_STARTS = (
+    "apply_patch verification failed", "failed to apply patch", "execution error", "Error:",
+)  # fmt: skip
 _EXIT_CODE_MARKS = ("process exited with code ", "exit code: ")
 _MAX_TURNS = 1_000_000
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
-
-
-def read(lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-    """What the lines tell that are later than `since`. `root`: the project's folder, to which paths are relative."""
-    return parse_with(reader(), lines, root, since)
-
-
-def reader() -> CodexReader:
-    """A reader for one rollout."""
-    return CodexReader()
 
 
 class CodexReader(TranscriptReader):
@@ -68,123 +59,116 @@ class CodexReader(TranscriptReader):
         self.turn_number = 0  # which prompt this is
         self.rollback_count = 0  # how many were taken back so far
         self.rolled_back_turns: set[int] = set()  # turns that were taken back
-        self._prescan_reader: CodexReader | None = None  # what the glance counts turns with
+        self._prescan_reader: CodexReader | None = None  # counts turns while prescanning
         self._live_turns: list[int] = []
+
+    @staticmethod
+    def is_transcript(folder: str, name: str) -> bool:
+        """Whether a file is a rollout."""
+        del folder
+        return name.startswith("rollout-")
+
+    @staticmethod
+    def session_of(line: bytes, before: str, expected: str) -> str:
+        """The session that the first line names, for all lines: what a forked one tells of its parent comes later."""
+        del expected
+        if before or b"session_meta" not in line:
+            return before
+        data = parse_json_object(line)
+        is_first = data is not None and data.get("type") == "session_meta"
+        return _session_id(get_dict(data, "payload")) if data and is_first else ""
+
+    def identify(self, path: str, session: str) -> tuple[str, str]:
+        """The session that began a subagent's, and the subagent; else the session and nothing."""
+        parent = self.parent_session if self.is_sidechain else ""
+        return parent or session or os.path.basename(path).removesuffix(".jsonl"), self.subagent
 
     def prescan(self, lines: Sequence[bytes]) -> None:
         """Find turns that were taken back."""
-        seen = self._prescan_reader = self._prescan_reader or CodexReader()
-        seen.since = self.since
+        counter = self._prescan_reader = self._prescan_reader or CodexReader()
+        counter.since = self.since
         for line in lines:
             if b"user" not in line and b"thread_rolled_back" not in line:
                 continue
-            before, undone = seen.turn_number, seen.rollback_count
-            seen.feed([line])
-            if count := seen.rollback_count - undone:
+            turns_before, rolled_back_before = counter.turn_number, counter.rollback_count
+            counter.feed([line])
+            if count := counter.rollback_count - rolled_back_before:
                 self.rolled_back_turns.update(
                     self._live_turns[-count:] if count <= len(self._live_turns) else ()
                 )
                 del self._live_turns[-count:]
             else:
-                self._live_turns += range(before + 1, seen.turn_number + 1)
+                self._live_turns += range(turns_before + 1, counter.turn_number + 1)
 
     def take_items(self) -> list[TranscriptItem]:
-        """The pieces since the last time; none of a turn that was taken back."""
-        found = super().take_items()
-        return [] if self.turn_number in self.rolled_back_turns else found
+        """The items since the last time; none of a turn that was taken back."""
+        items = super().take_items()
+        return [] if self.turn_number in self.rolled_back_turns else items
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The pieces that these lines tell."""
-        return [piece for line in lines for piece in self._feed_line(line)]
+        """The items of these lines."""
+        return [item for line in lines for item in self._feed_line(line)]
 
     def _feed_line(self, line: bytes) -> list[TranscriptItem]:
-        told = parse_json_object(line)
-        item = told.get("payload") if told else None
-        if told is not None and "payload" not in told:
-            self._read_bare_line(told)
-        elif told is None or not isinstance(item, dict):
+        data = parse_json_object(line)
+        payload = data.get("payload") if data else None
+        if data is None or not isinstance(payload, dict):
             self.skipped_lines += 1
-        elif self.advance_time(told.get("timestamp")):
-            self._read_line(told.get("type"), item)
+        elif self.advance_time(data.get("timestamp")):
+            self._read_line(data.get("type"), payload)
         return self.take_items()
 
     def _read_line(self, type_: object, item: dict[str, Any]) -> None:
+        kind = item.get("type")
         if type_ in ("session_meta", "turn_context"):
             self._read_context(item)
         elif type_ == "response_item":
-            self._read_item(item, item.get("type"))
-        elif type_ == "event_msg" and item.get("type") in ("agent_message", "user_message"):
-            self._read_message(
-                "event_msg", item.get("type") == "agent_message", item.get("message"), ""
-            )
-        elif type_ == "event_msg" and item.get("type") == "thread_rolled_back":
+            self._read_item(item, kind)
+        elif type_ == "event_msg" and kind in ("agent_message", "user_message"):
+            self._read_message("event_msg", kind == "agent_message", item.get("message"), "")
+        elif type_ == "event_msg" and kind == "thread_rolled_back":
             count = item.get("num_turns")
             self.rollback_count += count if isinstance(count, int) and 0 < count < _MAX_TURNS else 0
             self.turn_number += 1  # what follows belongs to no turn before
         elif type_ == "compacted":
             self.add_summary(item.get("message"), "")
 
-    def _read_bare_line(self, told: dict[str, Any]) -> None:
-        """A line of the old form."""
-        type_ = told.get("type")
-        if type_ in _BARE_ITEM_TYPES:
-            if self.advance_time(told.get("timestamp")):
-                self._read_item(told, type_)
-        elif type_ is None and isinstance(told.get("id"), str):
-            if self.advance_time(told.get("timestamp")):
-                self._read_context(told)
-        elif "record_type" not in told:
-            self.skipped_lines += 1
-
     def _read_context(self, item: dict[str, Any]) -> None:
         """Where the session is. A rollout that was forked tells its parent's beginning behind its own: the first counts."""
         if not self.session:
-            self.session = next(
-                (item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), ""
-            )
-            source = item.get("source")
-            self.is_sidechain = item.get("thread_source") == "subagent" or (
-                isinstance(source, dict) and "subagent" in source
-            )
+            self.session = _session_id(item)
+            source = get_dict(item, "source")
+            self.is_sidechain = item.get("thread_source") == "subagent" or "subagent" in source
             if self.is_sidechain:
-                self.subagent, self.parent_session = self.session, _parent_session_of(item, source)
-        self.cwd = item["cwd"] if isinstance(item.get("cwd"), str) else self.cwd
+                thread = get_dict(get_dict(source, "subagent"), "thread_spawn")
+                names = ("parent_thread_id",) if thread else ("parent_thread_id", "forked_from_id")
+                self.subagent, self.parent_session = self.session, get_str(thread or item, *names)
+        self.cwd = get_str(item, "cwd") or self.cwd
         git = item.get("git")
-        branch = git.get("branch") if isinstance(git, dict) else item.get("git_branch")
-        if isinstance(branch, str):
-            self.branch = "" if branch == "HEAD" else branch
+        self.set_branch(git.get("branch") if isinstance(git, dict) else item.get("git_branch"))
 
-    def _read_item(self, item: dict[str, Any], type_: object) -> None:
-        call = item.get("call_id") if isinstance(item.get("call_id"), str) else ""
-        assert isinstance(call, str)
-        if type_ == "message" and item.get("role") in ("assistant", "user"):
-            id_ = item.get("id")
-            self._read_message(
-                "response_item",
-                item["role"] == "assistant",
-                text_content(item.get("content")),
-                id_ if isinstance(id_, str) else "",
-            )
-        elif type_ == "local_shell_call":
-            action = item.get("action")
-            if isinstance(action, dict):
-                self._read_command(action.get("command"), action.get("working_directory"), call)
-        elif type_ in ("function_call", "custom_tool_call"):
-            self._read_tool_call(
-                item.get("name"),
-                item.get("arguments") if type_ == "function_call" else item.get("input"),
-                call,
-            )
-        elif type_ in ("function_call_output", "custom_tool_call_output"):
-            self._read_tool_result(call, item.get("output"))
+    def _read_item(self, item: dict[str, Any], kind: object) -> None:
+        call = get_str(item, "call_id")
+        if kind == "message" and item.get("role") in ("assistant", "user"):
+            is_agent, text = item["role"] == "assistant", text_content(item.get("content"))
+            self._read_message("response_item", is_agent, text, get_str(item, "id"))
+        elif kind == "local_shell_call":
+            action = get_dict(item, "action")
+            self._read_command(action.get("command"), get_str(action, "working_directory"), call)
+        elif kind in ("function_call", "custom_tool_call"):
+            arguments = item.get("arguments" if kind == "function_call" else "input")
+            self._read_tool_call(item.get("name"), arguments, call)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            text, code = tool_output(item.get("output"))
+            self.finish_call(call, code not in ("", "0"), text, code, known=bool(code))
 
-    def _read_message(self, source: str, agent: bool, text: object, id_: str) -> None:
+    def _read_message(self, source: str, is_agent: bool, text: object, id_: str) -> None:
         if not isinstance(text, str) or not text.strip():
             return
-        if not agent and text.lstrip().startswith(_HOST_TEXT_STARTS):
+        if not is_agent and text.lstrip().startswith(_HOST_TEXT_STARTS):
             self.cwd = self.cwd or _cwd_in(text)
             return
-        words = f"{agent:d} {' '.join(text.split())}"
+        words = f"{is_agent:d} {' '.join(text.split())}"
         twins = self.unmatched_texts["event_msg" if source == "response_item" else "response_item"]
         if words in twins:
             twins.remove(words)
@@ -192,97 +176,51 @@ class CodexReader(TranscriptReader):
         waiting = self.unmatched_texts[source]
         waiting.append(words)
         del waiting[:-_MAX_UNMATCHED_TEXTS]
-        if agent:
+        if is_agent:
             self.add_agent_text(text, id_)
         else:
             self.turn_number += 1
             self.add_prompt(text, id_)
 
-    def _read_tool_call(self, name: object, given: object, call: str) -> None:
-        held = (
-            parse_json_object(given.encode("utf-8", "replace"))
-            if isinstance(given, str) and given.lstrip().startswith("{")
-            else given
-        )
-        if isinstance(held, dict) and name in _SHELL_TOOLS:
-            self._read_command(
-                held.get("command") if "command" in held else held.get("cmd"),
-                held.get("workdir"),
-                call,
-            )
-        elif (
-            name == "update_plan" and isinstance(held, dict) and isinstance(held.get("plan"), list)
-        ):
-            steps = (
-                make_plan_step(one.get("step"), one.get("status") == "completed")
-                for one in held["plan"]
-                if isinstance(one, dict)
-            )
-            self.add_plan([one for one in steps if one], call)
-        elif name == "apply_patch":
-            patch = held.get("input") or held.get("patch") if isinstance(held, dict) else given
-            self._read_patch(patch, "", call)
+    def _read_tool_call(self, name: object, arguments: object, call: str) -> None:
+        table: object = arguments
+        if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+            table = parse_json_object(arguments.encode("utf-8", "replace"))
+        if name == "apply_patch":
+            in_table = isinstance(table, dict) and (table.get("input") or table.get("patch"))
+            self._read_patch(in_table if isinstance(table, dict) else arguments, "", call)
+        elif isinstance(table, dict) and name in _SHELL_TOOLS:
+            command = table.get("command") if "command" in table else table.get("cmd")
+            self._read_command(command, get_str(table, "workdir"), call)
+        elif isinstance(table, dict) and name == "update_plan":
+            self.add_plan(parse_todos(table.get("plan"), "step"), call)
 
-    def _read_command(self, command: object, workdir: object, call: str) -> None:
+    def _read_command(self, command: object, workdir: str, call: str) -> None:
         if isinstance(command, list):
             words = [word for word in command if isinstance(word, str)]
             # `bash -lc "what it runs"`
             command = words[2] if len(words) > 2 and words[1] in ("-lc", "-c") else " ".join(words)
-        if not isinstance(command, str):
-            return
-        if "*** Begin Patch" in command:
+        if isinstance(command, str) and "*** Begin Patch" in command:
             self._read_patch(command, workdir, call)
         else:
             self.add_command(command, call)
 
-    def _read_patch(self, patch: object, workdir: object, call: str) -> None:
-        if not isinstance(patch, str):
-            return
-        for line in patch.splitlines():
+    def _read_patch(self, patch: object, workdir: str, call: str) -> None:
+        for line in patch.splitlines() if isinstance(patch, str) else ():
             if start := next((mark for mark in _PATCH_FILE_MARKS if line.startswith(mark)), ""):
-                self.add_edit(
-                    absolute_path(
-                        line[len(start) :].strip(), workdir if isinstance(workdir, str) else ""
-                    ),
-                    call,
-                )
-
-    def _read_tool_result(self, call: str, output: object) -> None:
-        text, code = tool_output(output)
-        self.finish_call(call, code not in ("", "0"), text, code, known=bool(code))
+                self.add_edit(absolute_path(line[len(start) :].strip(), workdir), call)
 
 
-def session_of(line: bytes, before: str, _expected: str) -> str:
-    """The session that the first line of a rollout names, for all lines of it: what a forked one tells of its parent comes later."""
-    if before or b"session_meta" not in line:
-        return before
-    told = parse_json_object(line)
-    item = told.get("payload") if told and told.get("type") == "session_meta" else None
-    return (
-        next((item[key] for key in ("id", "session_id") if isinstance(item.get(key), str)), "")
-        if isinstance(item, dict)
-        else ""
-    )
-
-
-def _parent_session_of(item: dict[str, Any], source: object) -> str:
-    """The session that began this one; empty where the line does not say."""
-    begun = source.get("subagent") if isinstance(source, dict) else None
-    thread = begun.get("thread_spawn") if isinstance(begun, dict) else None
-    found = (
-        thread.get("parent_thread_id")
-        if isinstance(thread, dict)
-        else item.get("parent_thread_id") or item.get("forked_from_id")
-    )
-    return found if isinstance(found, str) else ""
+def _session_id(item: dict[str, Any]) -> str:
+    return get_str(item, "id", "session_id")
 
 
 def _cwd_in(text: str) -> str:
     """The directory that the host names in a message of its own; old rollouts have it nowhere else."""
     for start, end in _CWD_MARKS:
-        _, found, rest = text.partition(start)
+        _, marked, rest = text.partition(start)
         path = rest.partition(end)[0].strip()
-        if found and os.path.isabs(path):
+        if marked and os.path.isabs(path):
             return path
     return ""
 
@@ -295,25 +233,51 @@ def tool_output(output: object) -> tuple[str, str]:
         about = output.get("metadata")
         code = about.get("exit_code") if isinstance(about, dict) else output.get("exit_code")
         inner = output["output"] if "output" in output else output.get("content")
-        text, told = (
-            tool_output(inner)
-            if isinstance(inner, str) and not inner.lstrip().startswith("{")
-            else (text_content(inner), "")
-        )
+        if isinstance(inner, str) and not inner.lstrip().startswith("{"):
+            text, inner_code = tool_output(inner)
+        else:
+            text, inner_code = text_content(inner), ""
         if isinstance(code, int) and not isinstance(code, bool):
             return text, str(code)
-        return text, "1" if output.get("success") is False else told
+        return text, "1" if output.get("success") is False else inner_code
     text = text_content(output)
-    head, found, rest = text.partition("Output:\n")
-    for line in head.lower().splitlines()[:12] if found or len(head) < 4000 else ():
+    head, has_head, rest = text.partition("Output:\n")
+    for line in head.lower().splitlines()[:12] if has_head or len(head) < 4000 else ():
         for mark in _EXIT_CODE_MARKS:
-            if (
-                line.startswith(mark)
-                and (number := line[len(mark) :].strip().rstrip(".").lstrip("-")).isdigit()
-            ):
-                return rest if found else text, number
-    if text.startswith(
-        ("apply_patch verification failed", "failed to apply patch", "execution error", "Error:")
-    ):
-        return text, "1"
-    return text, ""
+            number = line.removeprefix(mark).strip().rstrip(".").lstrip("-")
+            if line.startswith(mark) and number.isdigit():
+                return rest if has_head else text, number
+    return text, "1" if text.startswith(_FAILED_STARTS) else ""
+
+
+def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
+    """An entry of the settings."""
+    handler = {"type": "command", "command": line, "timeout": on.timeout_seconds}
+    shown = {"statusMessage": "Cortex: what is known here"} if on.event == "session-start" else {}
+    return matcher_group(on, {**handler, **shown})
+
+
+HOST = Host(
+    "codex",
+    "Codex",
+    events=(
+        HostEvent("SessionStart", "session-start", matcher=START_SOURCES),
+        HostEvent("UserPromptSubmit", "user-prompt-submit"),
+        HostEvent("PreCompact", "pre-compact"),
+        HostEvent("PostCompact", "post-compact"),
+        HostEvent("Stop", "stop"),
+        HostEvent("SubagentStop", "subagent-stop"),
+        HostEvent("SessionEnd", "session-end", 3),  # Codex grants no more
+    ),
+    make_entry=make_entry,
+    next_step="trust the new hooks in Codex (/hooks): it runs none that nobody has looked at",
+    settings_folder=".codex",
+    settings_file="hooks.json",
+    home_variable="CODEX_HOME",
+    fields=FIELDS | {"turn": ("turn_id",)},
+    context_key=NESTED_CONTEXT,
+    context_events=("session-start", "user-prompt-submit"),
+    json_events=("stop", "subagent-stop"),
+    reader=CodexReader,
+    transcript_folders=("sessions", "archived_sessions"),
+)

@@ -1,108 +1,142 @@
-"""GitHub Copilot CLI's transcripts: lines of `{type, data, id, timestamp, parentId}`, a session in a file of its own.
+"""GitHub Copilot CLI: hooks in a file of ours; transcripts are lines of `{type, data, id, timestamp, parentId}`, a session in
+a file of its own. What subagents do stands in their session's file and names the tool call that began them.
 
-What subagents do stands in their session's file and names the tool call that began them.
+Source, looked at in November 2026: docs.github.com/en/copilot/reference/hooks-reference.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
-from cortex.hosts.transcript_item import ParsedLines, TranscriptItem, parse_with
-from cortex.hosts.transcript_reader import TranscriptReader, parse_json_object, text_content
+from cortex.hosts.host import FIELDS, Host, HostEvent
+from cortex.hosts.transcript_reader import (
+    UUID_CHARS,
+    TranscriptReader,
+    get_str,
+    parse_json_object,
+    text_content,
+)
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from cortex.hosts.transcript_item import TranscriptItem
 
 _SHELL_TOOLS = ("bash", "powershell", "shell", "run_in_terminal")
 _EDIT_TOOLS = ("edit", "create", "str_replace", "write", "delete")
 _PATH_KEYS = ("path", "file_path", "filePath")
 
 
-def read(lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-    """What the lines tell that are later than `since`. `root`: the project's folder, to which paths are relative."""
-    return parse_with(reader(), lines, root, since)
-
-
-def reader() -> CopilotReader:
-    """A reader for one transcript."""
-    return CopilotReader()
-
-
 class CopilotReader(TranscriptReader):
     """Reads one transcript, part by part."""
 
+    @staticmethod
+    def is_transcript(folder: str, name: str) -> bool:
+        """Whether a file holds a session: `<session>/events.jsonl`, or `<session>.jsonl`."""
+        del folder
+        return name == "events.jsonl" or len(name) == UUID_CHARS + len(".jsonl")
+
+    def identify(self, path: str, session: str) -> tuple[str, str]:
+        """The session of a file; never a subagent."""
+        folder, name = os.path.split(os.path.abspath(path))
+        stem = name.removesuffix(".jsonl")
+        return session or (os.path.basename(folder) if stem == "events" else stem), ""
+
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The pieces that these lines tell."""
+        """The items of these lines."""
         for line in lines:
-            told = parse_json_object(line)
-            data = told.get("data") if told else None
-            if told is None or not isinstance(data, dict):
+            data = parse_json_object(line)
+            about = data.get("data") if data else None
+            if data is None or not isinstance(about, dict):
                 self.skipped_lines += 1
-            elif self.advance_time(told.get("timestamp")):
-                self._read_line(told.get("type"), data, _str_or_empty(told.get("id")))
+            elif self.advance_time(data.get("timestamp")):
+                self._read_line(data.get("type"), about, get_str(data, "id"))
         return self.take_items()
 
-    def _read_line(self, type_: object, data: dict[str, Any], id_: str) -> None:
-        self.sidechain = _str_or_empty(data.get("parentToolCallId"))
+    def _read_line(self, type_: object, about: dict[str, Any], id_: str) -> None:
+        self.sidechain = get_str(about, "parentToolCallId")
         if type_ in ("session.start", "session.resume", "session.context_changed"):
-            self._read_context(data)
+            self._read_context(about)
         elif type_ == "session.title_changed":
-            self.title = _str_or_empty(data.get("title")) or self.title
+            self.title = get_str(about, "title") or self.title
         elif type_ == "user.message":
-            self.add_prompt(data.get("content"), id_)
+            self.add_prompt(about.get("content"), id_)
         elif type_ == "assistant.message":
-            self.add_agent_text(data.get("content"), _str_or_empty(data.get("messageId")) or id_)
+            self.add_agent_text(about.get("content"), get_str(about, "messageId") or id_)
         elif type_ == "tool.execution_start":
-            self._read_tool_call(
-                _str_or_empty(data.get("toolName")),
-                data.get("arguments"),
-                _str_or_empty(data.get("toolCallId")),
-            )
+            self._read_tool_call(about, get_str(about, "toolName"), get_str(about, "toolCallId"))
         elif type_ == "tool.execution_complete":
-            self._read_tool_result(data)
+            self._read_tool_result(about)
         elif type_ == "session.compaction_complete":
-            self.add_summary(data.get("summaryContent"), id_)
+            self.add_summary(about.get("summaryContent"), id_)
 
-    def _read_context(self, data: dict[str, Any]) -> None:
-        self.session = self.session or _str_or_empty(data.get("sessionId"))
-        where = data["context"] if isinstance(data.get("context"), dict) else data
-        self.cwd = _str_or_empty(where.get("cwd")) or self.cwd
-        branch = where.get("branch")
-        if isinstance(branch, str):
-            self.branch = "" if branch == "HEAD" else branch
+    def _read_context(self, about: dict[str, Any]) -> None:
+        self.session = self.session or get_str(about, "sessionId")
+        where = about["context"] if isinstance(about.get("context"), dict) else about
+        self.cwd = get_str(where, "cwd") or self.cwd
+        self.set_branch(where.get("branch"))
 
-    def _read_tool_call(self, name: str, given: object, call: str) -> None:
-        held = (
-            parse_json_object(given.encode("utf-8", "replace")) if isinstance(given, str) else given
-        )
-        if not isinstance(held, dict):
+    def _read_tool_call(self, about: dict[str, Any], tool: str, call: str) -> None:
+        arguments = about.get("arguments")
+        if isinstance(arguments, str):
+            arguments = parse_json_object(arguments.encode("utf-8", "replace"))
+        if not isinstance(arguments, dict):
             return
-        if name in _SHELL_TOOLS:
-            self.add_command(held.get("command"), call)
-        elif name in _EDIT_TOOLS:
-            self.add_edit(
-                next((held[key] for key in _PATH_KEYS if isinstance(held.get(key), str)), ""), call
-            )
+        if tool in _SHELL_TOOLS:
+            self.add_command(arguments.get("command"), call)
+        elif tool in _EDIT_TOOLS:
+            self.add_edit(get_str(arguments, *_PATH_KEYS), call)
 
-    def _read_tool_result(self, data: dict[str, Any]) -> None:
-        result, error = data.get("result"), data.get("error")
-        output = result.get("content") if isinstance(result, dict) else result
-        failed = data.get("success") is False
-        text = error.get("message") if failed and isinstance(error, dict) else text_content(output)
-        words = (
-            text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ")
-            if isinstance(text, str)
-            else ""
-        )
-        code = words if words.isdecimal() and len(words) < 4 else ""
-        self.finish_call(
-            data.get("toolCallId"),
-            failed or code not in ("", "0"),
-            text if isinstance(text, str) else "",
-            code,
-        )
+    def _read_tool_result(self, about: dict[str, Any]) -> None:
+        result, error = about.get("result"), about.get("error")
+        failed = about.get("success") is False
+        if failed and isinstance(error, dict):
+            text = get_str(error, "message")
+        else:
+            text = text_content(result.get("content") if isinstance(result, dict) else result)
+        code = text.rstrip().rpartition("exited with exit code ")[2].rstrip(">. ")
+        code = code if code.isdecimal() and len(code) < 4 else ""
+        self.finish_call(about.get("toolCallId"), failed or code not in ("", "0"), text, code)
 
 
-def _str_or_empty(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
+    """An entry of the settings."""
+    return {"type": "command", "bash": line, "timeoutSec": on.timeout_seconds}
+
+
+HOST = Host(
+    "copilot",
+    "Copilot CLI",
+    events=(
+        HostEvent("sessionStart", "session-start"),
+        HostEvent("userPromptSubmitted", "user-prompt-submit"),
+        HostEvent("agentStop", "stop"),
+        HostEvent("subagentStop", "subagent-stop"),
+        HostEvent("preCompact", "pre-compact"),
+        HostEvent("sessionEnd", "session-end", 5),
+    ),
+    make_entry=make_entry,
+    next_step="start Copilot CLI anew",
+    settings_folder=".github/hooks",
+    settings_file="cortex.json",
+    home_folder=".copilot",
+    home_variable="COPILOT_HOME",
+    hooks_subfolder="hooks",
+    is_own_file=True,
+    required_fields=(("version", 1),),
+    fields=FIELDS
+    | {
+        "session": ("session_id", "sessionId"),
+        "transcript": ("transcript_path", "transcriptPath"),
+        "prompt": ("prompt", "initialPrompt"),
+        "message": ("last_assistant_message", "lastAssistantMessage"),
+        "turn": (),
+        "moment": ("timestamp",),
+    },
+    context_key="additionalContext",
+    is_briefed_once=True,
+    reader=CopilotReader,
+    transcript_folders=("session-state",),
+)

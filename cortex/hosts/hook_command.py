@@ -16,9 +16,8 @@ from cortex.core.text.value import NamedTuple
 
 HOOK_SCRIPT = "interfaces/hook/main.py"  # below the package
 _HOOK_SCRIPT_RE = re.compile(r"(?:[^\0]*/)?cortex/interfaces/hook/main\.py")
-_PYTHON_FLAG_RE = re.compile(
-    r"-[A-Zabd-ln-z]{1,8}"
-)  # of Python, but for -c and -m, which would run something else
+# Of Python, but for -c and -m, which would run something else.
+_PYTHON_FLAG_RE = re.compile(r"-[A-Zabd-ln-z]{1,8}")
 _PLAIN_COMMAND_RE = re.compile(r"cortex hook ([A-Za-z-]{1,40}) --host ([a-z]{1,20})")
 _EMPTY_ANSWERS = ("", "{}")  # what a host may have to read where there is no Cortex to answer
 _COMMAND_KEYS = ("command", "bash", "powershell")  # what a handler of any host may run
@@ -32,9 +31,7 @@ class HookCommand(NamedTuple):
     host: str
     interpreter: str = ""  # absolute; empty where it is `cortex` from the path alone
     script: str = ""
-    uses_path: bool = (
-        False  # whether it takes `cortex` from the path, where the interpreter is not there
-    )
+    uses_path: bool = False  # takes `cortex` from the path, where the interpreter is not there
     shared_line: str = ""  # the whole, where it is a line for a file that git shares
 
 
@@ -51,15 +48,15 @@ def build_shared_line(exact: Sequence[str], silence: str) -> str:
 
 def parse_handler(handler: Mapping[str, object]) -> HookCommand | None:
     """What a handler runs; None unless every command in it is ours."""
-    found: HookCommand | None = None
+    parsed: HookCommand | None = None
     for key in _COMMAND_KEYS:
         if (command := handler.get(key)) is None:
             continue
         args = handler.get("args") if key == "command" else None
-        found = _parse_words([command, *args]) if isinstance(args, list) else _parse_line(command)
-        if found is None:
+        parsed = _parse_words([command, *args]) if isinstance(args, list) else _parse_line(command)
+        if parsed is None:
             return None
-    return found
+    return parsed
 
 
 def resolve_program(line: HookCommand) -> str:
@@ -89,57 +86,43 @@ def _parse_line(command: object) -> HookCommand | None:
     """A line for a shell: one of ours when it is what we would write."""
     if not isinstance(command, str) or len(command) > _MAX_LINE_CHARS:
         return None
-    if plain := _PLAIN_COMMAND_RE.fullmatch(command):
-        return HookCommand(plain[1], plain[2], uses_path=True)
-    if HOOK_SCRIPT not in command:
-        plain = _PLAIN_COMMAND_RE.fullmatch(command.rpartition("; exec ")[2])
-        anywhere = plain and command in [
-            _line_from_path(plain[1], plain[2], silence) for silence in _EMPTY_ANSWERS
-        ]
-        return (
-            HookCommand(plain[1], plain[2], uses_path=True, shared_line=command)
-            if plain and anywhere
-            else None
-        )
-    before, guarded, _ = command.rpartition("; fi; ")
-    said = _split_quoted(before.rpartition("; then exec ")[2] if guarded else command)
-    if not said or not guarded:
-        return _parse_words(said)
-    found = _parse_words(said)
-    return (
-        found._replace(uses_path=True, shared_line=command)
-        if found and command in [build_shared_line(said, silence) for silence in _EMPTY_ANSWERS]
-        else None
-    )
-
-
-def _split_quoted(command: str) -> list[str]:
-    """Words as we quote them; none where anything else is in them that a shell understands."""
+    line = command
+    guarded_part, is_guarded, _ = command.rpartition("; fi; ")
+    if is_guarded:
+        line = guarded_part.rpartition("; then exec ")[2]
+    elif HOOK_SCRIPT not in command:
+        line = command.rpartition("; exec ")[2]
     try:
-        said = shlex.split(command)
+        words = shlex.split(line)
     except ValueError:
-        return []
-    return said if shlex.join(said) == command else []
+        return None
+    parsed = _parse_words(words)
+    if parsed is None or shlex.join(words) != line:
+        return None
+    if line == command:
+        return parsed
+    for empty_answer in _EMPTY_ANSWERS:
+        if command == (
+            build_shared_line(words, empty_answer)
+            if is_guarded
+            else _line_from_path(parsed.event, parsed.host, empty_answer)
+        ):
+            return parsed._replace(uses_path=True, shared_line=command)
+    return None
 
 
-def _parse_words(said: Sequence[object]) -> HookCommand | None:
+def _parse_words(words: Sequence[object]) -> HookCommand | None:
     """The words of one command."""
-    texts = [one for one in said if isinstance(one, str)]
-    if (
-        len(texts) != len(said)
-        or len(texts) < 5
-        or not (
-            plain := _PLAIN_COMMAND_RE.fullmatch(f"cortex hook {texts[-3]} {texts[-2]} {texts[-1]}")
-        )
-    ):
+    texts = [word for word in words if isinstance(word, str)]
+    if len(texts) != len(words) or len(texts) < 5:
+        return None
+    plain = _PLAIN_COMMAND_RE.fullmatch(" ".join(("cortex hook", *texts[-3:])))
+    if plain is None:
         return None
     if texts[:-3] == ["cortex", "hook"]:
         return HookCommand(plain[1], plain[2], uses_path=True)
     interpreter, *flags, script = texts[:-3]
-    ours = (
-        interpreter
-        and not interpreter.startswith("-")
-        and _HOOK_SCRIPT_RE.fullmatch(script)
-        and all(map(_PYTHON_FLAG_RE.fullmatch, flags))
-    )
-    return HookCommand(plain[1], plain[2], interpreter, script) if ours else None
+    if not interpreter or interpreter.startswith("-") or not _HOOK_SCRIPT_RE.fullmatch(script):
+        return None
+    is_ours = all(map(_PYTHON_FLAG_RE.fullmatch, flags))
+    return HookCommand(plain[1], plain[2], interpreter, script) if is_ours else None

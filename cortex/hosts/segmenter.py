@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cortex.hosts.tail import FILE_START, FilePosition, read_new_lines, read_partial_line
-from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, ReaderProtocol, TranscriptItem
-from cortex.hosts.transcript_reader import parse_json_object
+from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, TranscriptItem
+from cortex.hosts.transcript_reader import TranscriptReader, parse_json_object
 
 MAX_SEGMENT_CHARS = (
     64_000  # characters of what was said in one stretch; one longer message stands alone
@@ -72,7 +72,7 @@ class _SegmentBuilder:
 
 def iter_segments(
     path: str,
-    reader: ReaderProtocol,
+    reader: TranscriptReader,
     start: FilePosition,
     place_of: Callable[[TranscriptItem], ProjectAndBranch],
 ) -> Iterator[TranscriptSegment]:

@@ -1,18 +1,37 @@
-"""Our entries in the text of a host's settings: put in, brought up to date, taken out, while all else stays as it is."""
+"""One file of a host's settings: our entries put in, brought up to date, taken out, while all else stays as it is. It is written
+whole or not at all.
+
+What an install put in is remembered by its positions in the user's state folder, with none of the file's own text: while
+nobody edits the file, a removal gives it back byte for byte. After an edit ours are found by what they run.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.text import jsonc
 from cortex.core.text.jsonc import JsonNode, Splice
+from cortex.core.text.strings import short_hash
 from cortex.hosts import hook_command
 from cortex.hosts.hook_command import HookCommand
+from cortex.hosts.host import HOOKS_KEY
+from cortex.vault import files, user_folders
+from cortex.vault.lock import lock
+from cortex.vault.state import store
 
-HOOKS_KEY = "hooks"
+MAX_BYTES = 256 * 1024  # bytes of settings
+_ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
 _MAX_EDITS = 500
+_NOTHING_WRITTEN = "mend it, then run the command again; nothing was written"
+
+Span = tuple[int, int]  # start and end, in characters
+TopFields = Sequence[tuple[str, object]]  # what a file must say besides its hooks
 
 
 class WantedEntry(NamedTuple):
@@ -36,90 +55,235 @@ class EditedSettings(NamedTuple):
     """A text with our entries in it."""
 
     text: str
-    inserted_spans: tuple[
-        tuple[int, int], ...
-    ]  # taking these out gives the text as it was; only as long as nobody edits it
-    created_keys: tuple[
-        str, ...
-    ]  # what was not there before: "" for the whole, hooks, hooks/Stop, version
+    inserted_spans: tuple[Span, ...] | None  # without these it is as it was; None: not known
+    created_keys: tuple[str, ...]  # made by us: "" for the whole, hooks, hooks/Stop, version
     changed_events: tuple[str, ...]  # those of which an entry was added or changed
+
+
+class InstallRecord(NamedTuple):
+    """What is remembered of an install."""
+
+    digest: str  # of the file as it was left; empty when the cuts are not known
+    cuts: tuple[Span, ...]
+    absent: bool  # there was no file before
+    folders: tuple[str, ...]  # made for it, outermost first
+    made: tuple[str, ...] | None  # `EditedSettings.created_keys`; None when not known
+
+
+class SettingsChange(NamedTuple):
+    """What is to be done to one file; nothing is written before `apply_change`."""
+
+    file: str  # as it is called
+    real_path: str  # where it lies, behind every link
+    before: bytes | None
+    after: bytes | None
+    changed_events: tuple[str, ...]  # the host's names of those that change
+    install_record: InstallRecord | None
+    had_hooks: bool  # some of our entries were there before
+
+    @property
+    def has_changes(self) -> bool:
+        return self.before != self.after
+
+
+def resolve_path(path: str, inside: Sequence[str]) -> str:
+    """Where a settings file really lies. `InvalidInputError` when a link leads it out of the folders in which it may be."""
+    real = os.path.realpath(path)
+    folders = [os.path.realpath(folder) for folder in inside]
+    if not any(os.path.commonpath([real, folder]) == folder for folder in folders):
+        raise InvalidInputError(
+            f"{path} leads to {real}, outside {inside[0]}",
+            "put a file of its own in place of the link; nothing was written",
+        )
+    return real
+
+
+def read(real: str) -> bytes | None:
+    """The bytes of a settings file; None where there is none."""
+    try:
+        data = files.read(os.path.dirname(real), os.path.basename(real), MAX_BYTES + 1)
+    except NotFoundError:
+        return None
+    if len(data) > MAX_BYTES:
+        raise InvalidInputError(
+            f"{real} is larger than {MAX_BYTES:,} bytes",
+            "such a file is not edited; write the hooks into it yourself",
+        )
+    return data
+
+
+def parse(path: str, data: bytes | None) -> JsonNode | None:
+    """What the file says. `InvalidInputError` names it with line and column."""
+    try:
+        return jsonc.parse((data or b"").decode(*_ENCODING))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}, {error.message}", _NOTHING_WRITTEN) from None
 
 
 def find_hooks(root: JsonNode | None) -> list[HookEntry]:
     """Every command of ours, in the order of the text; also where a key stands twice."""
-    held: list[HookEntry] = []
+    hooks: list[HookEntry] = []
     for place, top in enumerate(root.entries if root and root.kind == "object" else ()):
         if top.key != HOOKS_KEY or top.value.kind != "object" or root is None:
             continue
         for at, event in enumerate(top.value.entries):
-            for number, group in enumerate(
-                event.value.entries if event.value.kind == "array" else ()
-            ):
+            groups = event.value.entries if event.value.kind == "array" else ()
+            for number, group in enumerate(groups):
                 way = ((root, place), (top.value, at), (event.value, number))
-                held += _find_in_group(event.key, group.value, way)
-    return held
+                hooks += _find_in_group(event.key, group.value, way)
+    return hooks
 
 
 def _find_in_group(
     event: str, group: JsonNode, way: tuple[tuple[JsonNode, int], ...]
 ) -> Iterator[HookEntry]:
-    said = jsonc.to_python(group)
-    if not isinstance(said, dict):
+    value = jsonc.to_python(group)
+    if not isinstance(value, dict):
         return
-    if line := hook_command.parse_handler(said):
-        yield HookEntry(event, way, group, line, is_only_command=True)
+    if command := hook_command.parse_handler(value):
+        yield HookEntry(event, way, group, command, is_only_command=True)
         return
     inner = jsonc.find_member(group, HOOKS_KEY)
-    for number, one in enumerate(inner.entries if inner and inner.kind == "array" else ()):
+    if inner is None or inner.kind != "array":
+        return
+    for number, one in enumerate(inner.entries):
         handler = jsonc.to_python(one.value)
-        if inner and isinstance(handler, dict) and (line := hook_command.parse_handler(handler)):
-            yield HookEntry(
-                event, (*way, (inner, number)), group, line, is_only_command=len(inner.entries) == 1
-            )
+        if isinstance(handler, dict) and (command := hook_command.parse_handler(handler)):
+            alone = len(inner.entries) == 1
+            yield HookEntry(event, (*way, (inner, number)), group, command, is_only_command=alone)
+
+
+def plan_install(
+    path: str, real: str, wants: Sequence[WantedEntry], top: TopFields
+) -> SettingsChange:
+    """What puts our entries in, or brings them up to date."""
+    before = read(real)
+    had_hooks = bool(find_hooks(parse(path, before)))
+    record = _read_record(real) if had_hooks else None
+    is_intact = record is not None and record.digest == _digest(before)
+    cuts = record.cuts if record and is_intact else ()
+    try:
+        edited = install_hooks((before or b"").decode(*_ENCODING), wants, top, cuts)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error.message}", _NOTHING_WRITTEN) from None
+    after = edited.text.encode(*_ENCODING)
+    spans = edited.inserted_spans if is_intact or not had_hooks else None
+    created = None
+    if not had_hooks:
+        created = edited.created_keys
+    elif record and record.made is not None:
+        created = (*record.made, *edited.created_keys)
+    new_record = InstallRecord(
+        digest=_digest(after) if spans is not None else "",
+        cuts=spans or (),
+        absent=before is None or bool(record and record.absent),
+        folders=record.folders if record else (),
+        made=created,
+    )
+    return SettingsChange(path, real, before, after, edited.changed_events, new_record, had_hooks)
+
+
+def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> SettingsChange:
+    """What takes our entries out. A file that we have made, or that is ours alone, goes when nothing else is in it."""
+    before = read(real)
+    hooks = find_hooks(parse(path, before))
+    if before is None or not hooks:
+        return SettingsChange(path, real, before, before, (), None, had_hooks=False)
+    record = _read_record(real)
+    is_intact = record is not None and record.digest == _digest(before)
+    text = before.decode(*_ENCODING)
+    if record and is_intact:
+        bare, is_obsolete = remove_spans(text, record.cuts), record.absent
+    else:
+        bare = remove_hooks(text, record.made if record else None)
+        is_obsolete = (own or bool(record and record.absent)) and _is_empty_settings(bare, top)
+    after = None if is_obsolete else bare.encode(*_ENCODING)
+    events = tuple(dict.fromkeys(one.event for one in hooks))
+    return SettingsChange(path, real, before, after, events, None, had_hooks=True)
+
+
+def apply_change(change: SettingsChange) -> None:
+    """Do it: atomically, with the file's mode, through no link. `ConflictError` when the file has changed meanwhile. What is to be
+    remembered is on disk first: one who is killed between the two has a record of a file that is not there, which counts for nothing."""
+    with lock(os.path.join(_records_folder(), "lock"), "settings"):
+        old_record = _read_record(change.real_path)
+        folders = old_record.folders if old_record else ()
+        if change.install_record is None:
+            _write(change)
+            if change.after is None and change.before is not None:
+                _remove_empty_folders(folders)
+            _save_record(change.real_path, None)
+            return
+        made = _make_folders(os.path.dirname(change.real_path)) if change.before is None else []
+        try:
+            record = change.install_record._replace(folders=tuple(made) or folders)
+            _save_record(change.real_path, record)
+            _write(change)
+        except (CortexError, OSError):
+            with suppress(OSError):
+                _save_record(change.real_path, old_record)
+            _remove_empty_folders(made)
+            raise
 
 
 def install_hooks(
-    text: str,
-    wants: Sequence[WantedEntry],
-    top: Iterable[tuple[str, object]] = (),
-    cuts: Sequence[tuple[int, int]] = (),
+    text: str, wants: Sequence[WantedEntry], top: TopFields = (), cuts: Iterable[Span] = ()
 ) -> EditedSettings:
     """Put in what is missing, replace ours that differ where they stand, take out ours that are not wanted any more.
     `cuts` are those of an earlier time, when the text is still as it was left. `InvalidInputError` where there is no room for them."""
-    now = EditedSettings(text, tuple(cuts), (), ())
-    now = _remove_unwanted(now, {want.event for want in wants})
-    root = jsonc.parse(now.text)
+    editor = _Editor(text)
+    editor.remove_unwanted({want.event for want in wants})
+    root = jsonc.parse(editor.text)
     if root is None:
-        return _append_new_object(now, wants, top)
-    if root.kind != "object":
+        editor.append_new_object(wants, top)
+    elif root.kind != "object":
         raise InvalidInputError("the settings are no object")
-    for key, value in top:
-        root = jsonc.parse(now.text)
-        if root is not None and jsonc.find_member(root, key) is None:
-            now = _apply_splices(
-                now, jsonc.splices_to_append(now.text, root, value, key), made=(key,), insert=True
-            )
-    for want in wants:
-        now = _ensure_entry(now, want, wants)
-    return now
+    else:
+        for key, value in top:
+            editor.ensure_field(key, value)
+        for want in wants:
+            editor.ensure_entry(want, wants)
+    spans = _inserted_spans(remove_spans(text, cuts), editor.text)
+    events = tuple(dict.fromkeys(editor.changed_events))
+    return EditedSettings(editor.text, spans, tuple(dict.fromkeys(editor.created_keys)), events)
 
 
 def remove_hooks(text: str, made: Iterable[str] | None) -> str:
     """Take all of ours out. What is empty then goes too, where we have made it; with `made` unknown, wherever it is empty."""
     known = None if made is None else set(made)
     for _ in range(_MAX_EDITS):
-        ours = find_hooks(jsonc.parse(text))
-        if not ours:
+        hooks = find_hooks(jsonc.parse(text))
+        if not hooks:
             break
-        text = jsonc.apply_splices(
-            text, jsonc.splices_to_remove(text, *_node_to_remove(ours[0], known))
-        )
+        splices = jsonc.splices_to_remove(text, *_node_to_remove(hooks[0], known))
+        text = jsonc.apply_splices(text, splices)
     return text
 
 
-def remove_spans(text: str, cuts: Iterable[tuple[int, int]]) -> str:
+def remove_spans(text: str, spans: Iterable[Span]) -> str:
     """The text without these parts."""
-    return jsonc.apply_splices(text, [Splice(start, end, "") for start, end in cuts])
+    return jsonc.apply_splices(text, [Splice(start, end, "") for start, end in spans])
+
+
+def _inserted_spans(original: str, text: str) -> tuple[Span, ...] | None:
+    """The parts of `text` without which it is `original`; None when it does not hold all of that, in order. Linear."""
+    start = _common_length(original, text)
+    suffix = _common_length(original[start:][::-1], text[start:][::-1])
+    end = len(text) - suffix
+    spans: list[Span] = []
+    for sign in original[start : len(original) - suffix]:
+        at = text.find(sign, start, end)
+        if at < 0:
+            return None
+        if at > start:
+            spans.append((start, at))
+        start = at + 1
+    return (*spans, (start, end)) if start < end else tuple(spans)
+
+
+def _common_length(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _node_to_remove(one: HookEntry, made: set[str] | None) -> tuple[JsonNode, int]:
@@ -134,144 +298,171 @@ def _node_to_remove(one: HookEntry, made: set[str] | None) -> tuple[JsonNode, in
     return one.ancestors[chosen]
 
 
-def _remove_unwanted(now: EditedSettings, events: set[str]) -> EditedSettings:
-    """Without ours on events that we use no more, and without all but the first on one that we do."""
-    for _ in range(_MAX_EDITS):
-        seen: set[str] = set()
-        for one in find_hooks(jsonc.parse(now.text)):
-            if one.event in events and one.event not in seen:
-                seen.add(one.event)
-                continue
-            splices = jsonc.splices_to_remove(now.text, *_node_to_remove(one, set()))
-            now = _apply_splices(now, splices)._replace(
-                changed_events=(*now.changed_events, one.event)
-            )
-            break
+class _Editor:
+    """A text of settings while entries are put into it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.created_keys: list[str] = []
+        self.changed_events: list[str] = []
+
+    def _apply(self, splices: Sequence[Splice], *events: str, created: Sequence[str] = ()) -> None:
+        self.text = jsonc.apply_splices(self.text, splices)
+        self.changed_events += events
+        self.created_keys += created
+
+    def remove_unwanted(self, events: set[str]) -> None:
+        """Take out ours on events that we use no more, and all but the first on one that we do."""
+        for _ in range(_MAX_EDITS):
+            wanted = set(events)
+            for hook in find_hooks(jsonc.parse(self.text)):
+                if hook.event not in wanted:
+                    node = _node_to_remove(hook, set())
+                    self._apply(jsonc.splices_to_remove(self.text, *node), hook.event)
+                    break
+                wanted.discard(hook.event)
+            else:
+                return
+
+    def append_new_object(self, wants: Sequence[WantedEntry], top: TopFields) -> None:
+        """Put the whole behind a text that holds no value."""
+        text, newline, events = self.text, jsonc.newline_of(self.text), [one.event for one in wants]
+        value = {**dict(top), HOOKS_KEY: {want.event: [want.entry] for want in wants}}
+        body = jsonc.dumps_in_style(text, value, "", inline=False) + newline
+        lead = "" if not text or text.endswith(("\n", jsonc.BOM)) else newline
+        created = ["", *dict(top), HOOKS_KEY, *(f"{HOOKS_KEY}/{event}" for event in events)]
+        self._apply([Splice(len(text), len(text), lead + body)], *events, created=created)
+
+    def ensure_field(self, key: str, value: object) -> None:
+        """Put a field of the outermost object in, where it is not there."""
+        root = jsonc.parse(self.text)
+        if root is not None and jsonc.find_member(root, key) is None:
+            self._apply(jsonc.splices_to_append(self.text, root, value, key), created=[key])
+
+    def ensure_entry(self, want: WantedEntry, wants: Sequence[WantedEntry]) -> None:
+        """Put an entry in, or bring ours up to date."""
+        root = jsonc.parse(self.text)
+        assert root is not None
+        present = next((one for one in find_hooks(root) if one.event == want.event), None)
+        hooks = jsonc.find_member(root, HOOKS_KEY)
+        if present is not None:
+            self._update_entry(present, want)
+        elif hooks is None:
+            value, events = {one.event: [one.entry] for one in wants}, [one.event for one in wants]
+            splices = jsonc.splices_to_append(self.text, root, value, HOOKS_KEY)
+            created = [HOOKS_KEY, *(f"{HOOKS_KEY}/{event}" for event in events)]
+            self._apply(splices, *events, created=created)
+        elif hooks.kind != "object":
+            raise InvalidInputError("its hooks are no object")
+        elif (listed := jsonc.find_member(hooks, want.event)) is None:
+            splices = jsonc.splices_to_append(self.text, hooks, [want.entry], want.event)
+            self._apply(splices, want.event, created=[f"{HOOKS_KEY}/{want.event}"])
+        elif listed.kind == "array":
+            self._apply(jsonc.splices_to_append(self.text, listed, want.entry), want.event)
         else:
-            return now
-    return now
+            raise InvalidInputError(f"its hooks on {want.event} are no list")
+
+    def _update_entry(self, present: HookEntry, want: WantedEntry) -> None:
+        """Ours as it should be, in its place; where somebody has put a command of theirs into our group, ours alone."""
+        node, value = present.group, want.entry
+        if not present.is_only_command:
+            inner, number = present.ancestors[-1]
+            node = inner.entries[number].value
+            listed = want.entry.get(HOOKS_KEY)
+            value = listed[0] if isinstance(listed, list) else want.entry
+        if jsonc.to_python(node) != value:
+            self._apply([jsonc.splice_to_replace(self.text, node, value)], want.event)
 
 
-def _append_new_object(
-    now: EditedSettings, wants: Sequence[WantedEntry], top: Iterable[tuple[str, object]]
-) -> EditedSettings:
-    value = {**dict(top), HOOKS_KEY: {want.event: [want.entry] for want in wants}}
-    body = jsonc.dumps_in_style(now.text, value, "", inline=False) + jsonc.newline_of(now.text)
-    lead = (
-        "" if not now.text or now.text.endswith(("\n", jsonc.BOM)) else jsonc.newline_of(now.text)
-    )
-    step = Splice(len(now.text), len(now.text), lead + body)
-    made = (
-        "",
-        *(key for key, _ in top),
-        HOOKS_KEY,
-        *(f"{HOOKS_KEY}/{want.event}" for want in wants),
-    )
-    return _apply_splices(now, [step], made=made, insert=True)._replace(
-        changed_events=tuple(want.event for want in wants)
-    )
-
-
-def _ensure_entry(
-    now: EditedSettings, want: WantedEntry, wants: Sequence[WantedEntry]
-) -> EditedSettings:
-    root = jsonc.parse(now.text)
-    assert root is not None
-    held = next((one for one in find_hooks(root) if one.event == want.event), None)
-    if held is not None:
-        return _update_entry(now, held, want)
-    hooks = jsonc.find_member(root, HOOKS_KEY)
-    if hooks is None:
-        value = {one.event: [one.entry] for one in wants}
-        made = (HOOKS_KEY, *(f"{HOOKS_KEY}/{one.event}" for one in wants))
-        step = _apply_splices(
-            now, jsonc.splices_to_append(now.text, root, value, HOOKS_KEY), made=made, insert=True
-        )
-        return step._replace(changed_events=(*now.changed_events, *(one.event for one in wants)))
-    if hooks.kind != "object":
-        raise InvalidInputError("its hooks are no object")
-    listed = jsonc.find_member(hooks, want.event)
-    if listed is None:
-        splices, made = (
-            jsonc.splices_to_append(now.text, hooks, [want.entry], want.event),
-            (f"{HOOKS_KEY}/{want.event}",),
-        )
-    elif listed.kind == "array":
-        splices, made = jsonc.splices_to_append(now.text, listed, want.entry), ()
+def _write(change: SettingsChange) -> None:
+    folder, name = os.path.split(change.real_path)
+    if not change.has_changes:
+        return
+    if change.after is None:
+        if read(change.real_path) != change.before:
+            raise ConflictError(
+                f"{change.file} was changed by somebody else just now", "run the command again"
+            )
+        files.remove(folder, name)
+    elif change.before is not None:
+        files.replace(folder, name, change.after, change.before)
     else:
-        raise InvalidInputError(f"its hooks on {want.event} are no list")
-    return _apply_splices(now, splices, made=made, insert=True)._replace(
-        changed_events=(*now.changed_events, want.event)
-    )
+        try:
+            files.create(folder, name, change.after)
+        except FileExistsError:
+            raise ConflictError(
+                f"{change.file} was made by somebody else just now", "run the command again"
+            ) from None
 
 
-def _update_entry(now: EditedSettings, held: HookEntry, want: WantedEntry) -> EditedSettings:
-    """Ours as it should be, in its place; where somebody has put a command of theirs into our group, ours alone."""
-    if held.is_only_command:
-        node, value = held.group, want.entry
+def _make_folders(folder: str) -> list[str]:
+    """Make what is missing of a folder; the folders that were made, outermost first."""
+    missing: list[str] = []
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    missing.reverse()
+    for one in missing:
+        os.mkdir(one)
+    return missing
+
+
+def _remove_empty_folders(folders: Sequence[str]) -> None:
+    for one in reversed(folders):
+        with suppress(OSError):  # somebody has put something into it
+            os.rmdir(one)
+
+
+def _is_empty_settings(text: str, top: TopFields) -> bool:
+    try:
+        value: Any = json.loads(text.strip(jsonc.BOM + " \t\r\n") or "{}")
+    except ValueError:  # a comment, perhaps
+        return False
+    nothing = [*top, (HOOKS_KEY, {})]
+    return isinstance(value, dict) and all(one in nothing for one in value.items())
+
+
+def _digest(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
+
+
+def _records_folder() -> str:
+    folder = os.path.join(user_folders.user_folder("state"), "hooks")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return folder
+
+
+def _record_path(real: str) -> str:
+    return os.path.join(user_folders.user_folder("state"), "hooks", f"{short_hash(real, 12)}.json")
+
+
+def _read_record(real: str) -> InstallRecord | None:
+    """What is remembered of this file; None when nothing is, or not in a form that we know."""
+    try:
+        data = json.loads(store.read(_record_path(real), MAX_BYTES))
+        if data["file"] != real:
+            return None
+        cuts = tuple((int(start), int(end)) for start, end in data["cuts"])
+        made = None if data["made"] is None else tuple(map(str, data["made"]))
+        folders = tuple(map(str, data["folders"]))
+        return InstallRecord(str(data["digest"]), cuts, bool(data["absent"]), folders, made)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _save_record(real: str, record: InstallRecord | None) -> None:
+    """Write or forget the record of a file; when this returns, that is on disk."""
+    folder, name = _records_folder(), os.path.basename(_record_path(real))
+    try:
+        before = files.read(folder, name)
+    except NotFoundError:
+        before = None
+    if record is None:
+        if before is not None:
+            files.remove(folder, name)
+        return
+    data = json.dumps({"file": real, **record._asdict()}).encode()
+    if before is None:
+        files.create(folder, name, data)
     else:
-        inner, number = held.ancestors[-1]
-        node = inner.entries[number].value
-        listed = want.entry.get(HOOKS_KEY)
-        value = listed[0] if isinstance(listed, list) else want.entry
-    if jsonc.to_python(node) == value:
-        return now
-    return _apply_splices(now, [jsonc.splice_to_replace(now.text, node, value)])._replace(
-        changed_events=(*now.changed_events, want.event)
-    )
-
-
-def _apply_splices(
-    now: EditedSettings,
-    splices: Sequence[Splice],
-    *,
-    made: tuple[str, ...] = (),
-    insert: bool = False,
-) -> EditedSettings:
-    """After one change: the cuts of before where they are now, and what was inserted as further ones."""
-    moved = [
-        (_shift_offset(start, splices, end=False), _shift_offset(end, splices, end=True))
-        for start, end in now.inserted_spans
-    ]
-    new = (
-        [
-            (begin, begin + len(one.text))
-            for one in splices
-            if one.text
-            for begin in [_shifted_start(one, splices)]
-        ]
-        if insert
-        else []
-    )
-    new = [
-        (start, end)
-        for start, end in new
-        if not any(first <= start and end <= last for first, last in moved)
-    ]
-    cuts = tuple(sorted((start, end) for start, end in (*moved, *new) if start < end))
-    return now._replace(
-        text=jsonc.apply_splices(now.text, splices),
-        inserted_spans=cuts,
-        created_keys=tuple(dict.fromkeys((*now.created_keys, *made))),
-    )
-
-
-def _shifted_start(one: Splice, splices: Sequence[Splice]) -> int:
-    return one.start + sum(
-        len(other.text) - (other.end - other.start)
-        for other in splices
-        if other is not one and other.end <= one.start
-    )
-
-
-def _shift_offset(at: int, splices: Sequence[Splice], *, end: bool) -> int:
-    """Where a position is after the splices. Inserted right there, a text stands outside the part that begins or ends there."""
-    delta = 0
-    for one in splices:
-        if one.start == one.end == at:
-            delta += 0 if end else len(one.text)
-        elif one.end <= at:
-            delta += len(one.text) - (one.end - one.start)
-        elif one.start < at:  # inside what is replaced
-            delta += one.start - at + (len(one.text) if end else 0)
-    return at + delta
+        files.replace(folder, name, data, before)

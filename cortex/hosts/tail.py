@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import stat
 from binascii import crc32
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from cortex.core.text.value import NamedTuple
 
 GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
+_READ_ERRORS = (OSError, ValueError)  # a NUL or a lone surrogate in the path is a `ValueError`
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_HEAD_BYTES, _FOOT_BYTES = (
-    1024,
-    256,
-)  # bytes at the beginning, and before the position, by which a file is known again
+# Bytes at the beginning, and before the position, by which a file is known again.
+_HEAD_BYTES, _FOOT_BYTES = 1024, 256
 
 
 class FilePosition(NamedTuple):
@@ -45,75 +46,54 @@ def read_new_lines(path: str, position: FilePosition = FILE_START, most: int = 1
     """The complete lines after `position`, at most `most` bytes of them. A file that shrank or was replaced is read from
     its beginning; one that is gone or no regular file leaves the position as it was. Raises nothing, never blocks."""
     try:
-        fd = os.open(path, _OPEN_FLAGS)
+        with _open_regular_file(path) as (fd, size):
+            fault = _find_fault(fd, size, position)
+            return _read_lines(fd, FILE_START if fault else position, size, max(most, 1), fault)
     except (FileNotFoundError, NotADirectoryError):
         return NewLines([], position, fault=GONE)
-    except (OSError, ValueError):  # a NUL or a lone surrogate in the path
+    except _READ_ERRORS:
         return NewLines([], position, fault=UNREADABLE)
-    try:
-        held = os.fstat(fd)
-        if not stat.S_ISREG(held.st_mode):
-            return NewLines([], position, fault=UNREADABLE)
-        fault = _find_fault(fd, held.st_size, position)
-        return _read_lines(fd, FILE_START if fault else position, held, max(most, 1), fault)
-    except OSError:
-        return NewLines([], position, fault=UNREADABLE)
-    finally:
-        os.close(fd)
 
 
 def read_partial_line(path: str, position: FilePosition, most: int = 1 << 20) -> bytes:
     """What stands behind the last complete line, when it is short enough: a line that is being written, or the last one of a
     file that somebody cut. Empty when the position is inside a line, or nothing is there."""
-    if (fd := _open_regular_file(path)) is None:
-        return b""
-    try:
+    with suppress(*_READ_ERRORS), _open_regular_file(path) as (fd, _):
         if position.offset and os.pread(fd, 1, position.offset - 1) != b"\n":
             return b""
         rest = os.pread(fd, most + 1, position.offset)
         return b"" if len(rest) > most or b"\n" in rest else rest
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
+    return b""
 
 
 def position_at(path: str, offset: int) -> FilePosition:
     """The position of an offset at which a line ends; the beginning when the file cannot be read."""
-    if offset <= 0 or (fd := _open_regular_file(path)) is None:
-        return FILE_START
-    try:
-        return FilePosition(offset, _checksum_at(fd, offset))
-    except OSError:
-        return FILE_START
-    finally:
-        os.close(fd)
+    if offset > 0:
+        with suppress(*_READ_ERRORS), _open_regular_file(path) as (fd, _):
+            return FilePosition(offset, _checksum_at(fd, offset))
+    return FILE_START
 
 
 def read_last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
     """The complete lines among the last `most` bytes, for a first glance."""
-    if (fd := _open_regular_file(path)) is None:
-        return []
-    try:
-        start = max(0, os.fstat(fd).st_size - most)
+    with suppress(*_READ_ERRORS), _open_regular_file(path) as (fd, size):
+        start = max(0, size - most)
         lines = os.pread(fd, most, start).split(b"\n")
         return [line for line in (lines[1:] if start else lines) if line.strip()]
-    except OSError:
-        return []
+    return []
+
+
+@contextmanager
+def _open_regular_file(path: str) -> Iterator[tuple[int, int]]:
+    """The descriptor and the size of a regular file; raises one of `_READ_ERRORS` for anything else."""
+    fd = os.open(path, _OPEN_FLAGS)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(path)
+        yield fd, status.st_size
     finally:
         os.close(fd)
-
-
-def _open_regular_file(path: str) -> int | None:
-    """A descriptor of a regular file; None when it is none, or cannot be read."""
-    try:
-        fd = os.open(path, _OPEN_FLAGS)
-    except (OSError, ValueError):  # a NUL or a lone surrogate in the path
-        return None
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    return None
 
 
 def _find_fault(fd: int, size: int, position: FilePosition) -> str:
@@ -132,25 +112,22 @@ def _checksum_at(fd: int, offset: int) -> str:
     return f"{crc32(head):08x}{crc32(foot):08x}"
 
 
-def _read_lines(
-    fd: int, position: FilePosition, held: os.stat_result, most: int, fault: str
-) -> NewLines:
+def _read_lines(fd: int, position: FilePosition, size: int, most: int, fault: str) -> NewLines:
     offset = position.offset
     inside = offset > 0 and os.pread(fd, 1, offset - 1) != b"\n"
     data = _read_bytes(fd, offset, most)
-    at_end = offset + len(data) >= held.st_size
+    at_end = offset + len(data) >= size
     start, end, skipped = 0, data.rfind(b"\n") + 1, 0
     if inside:
         start = data.find(b"\n") + 1 or len(data)
-    if not end and (
-        inside or len(data) == most
-    ):  # not one line ends here: it is too long, or its rest is
+    if not end and (inside or len(data) == most):
+        # Not one line ends here: it is too long, or its rest is.
         end, skipped = len(data), 0 if inside else 1
         start = end
     lines, ends = _split_lines(data, start, end, offset)
     offset += end
     after = FilePosition(offset, _checksum_at(fd, offset) if offset else "")
-    return NewLines(lines, after, 0 if at_end else held.st_size - offset, fault, skipped, ends)
+    return NewLines(lines, after, 0 if at_end else size - offset, fault, skipped, ends)
 
 
 def _split_lines(

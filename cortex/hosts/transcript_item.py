@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from cortex.core.model.turn_summary import (
     CommandRun,
@@ -14,21 +14,11 @@ from cortex.core.model.turn_summary import (
 )
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
-from cortex.core.text.value import NamedTuple, Protocol
+from cortex.core.text.value import NamedTuple
 
-AGENT_TEXT, PROMPT, SUMMARY, FILE_CHANGE, COMMAND_RUN, PLAN = (
-    "said",
-    "prompt",
-    "summary",
-    "changed",
-    "ran",
-    "plan",
-)
-MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = (
-    30,
-    140,
-    60,
-)  # commands of one stretch; characters
+AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
+FILE_CHANGE, COMMAND_RUN, PLAN = "changed", "ran", "plan"
+MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = 30, 140, 60  # of one turn
 MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
 MAX_PLAN_STEPS, MAX_STEP_CHARS = 50, 200
 MAX_TAGGED_LINE_CHARS = 2000
@@ -56,96 +46,28 @@ class TranscriptItem(NamedTuple):
     sidechain: str = ""  # the side chain that it is of, where a session's file tells the work of its subagents too
 
 
-class ParsedLines(NamedTuple):
-    """What some lines tell. Times are of lines, UTC with milliseconds."""
-
-    turn_summary: TurnSummary
-    session: str = ""
-    cwd: str = ""  # of the last line that says it
-    branch: str = ""
-    first_time: str = ""
-    last_time: str = ""
-    messages: tuple[Message, ...] = ()
-    title: str = ""
-    skipped_lines: int = 0  # lines that are no JSON object, or not of the shape that their type has
-
-
-class ReaderProtocol(Protocol):
-    """Reads a transcript part by part. What begins in one part may end in the next."""
-
-    session: str
-    cwd: str
-    branch: str
-    first_time: str
-    last_time: str
-    title: str
-    skipped_lines: int
-    since: str  # lines not later than this are passed over
-    is_sidechain: bool  # the file tells a side chain: the work of a subagent
-    parent_session: str  # the session whose subagent it is, where the lines say so
-    subagent: str  # the subagent's name
-
-    def prescan(self, lines: Sequence[bytes]) -> None:
-        """Look through a part, before any part is fed, for what only later lines say of earlier ones."""
-
-    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The pieces that these lines tell."""
-
-    def flush(self) -> list[TranscriptItem]:
-        """What has no end yet: tools that were called and have not answered."""
-
-
-def parse_with(reader: ReaderProtocol, lines: list[bytes], root: str, since: str) -> ParsedLines:
-    """What the lines tell, with one reader of their host. Side chains are left out: their own event tells them."""
-    reader.since = since
-    reader.prescan(lines)
-    pieces = [piece for piece in (*reader.feed(lines), *reader.flush()) if not piece.sidechain]
-    messages = tuple(
-        Message(one.id, "assistant" if one.kind == AGENT_TEXT else "user", one.text)
-        for one in pieces
-        if one.kind in (AGENT_TEXT, PROMPT)
-    )
-    return ParsedLines(
-        summarize_items(pieces, root),
-        reader.session,
-        reader.cwd,
-        reader.branch,
-        reader.first_time,
-        reader.last_time,
-        messages,
-        reader.title,
-        reader.skipped_lines,
-    )
-
-
-def summarize_items(pieces: Iterable[TranscriptItem], root: str) -> TurnSummary:
-    """The pieces as one stretch: all that was said, each thing done once, the last plan. Summaries are no part of it."""
-    said: list[str] = []
-    asked: dict[str, None] = {}
+def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
+    """All that was said in the items, each thing done once, the last plan. Summaries are left out."""
+    texts: list[str] = []
+    tagged: dict[str, None] = {}
     changed: dict[str, None] = {}
-    ran: dict[CommandRun, None] = {}
+    commands: dict[CommandRun, None] = {}
     plan: tuple[PlannedStep, ...] = ()
-    for piece in pieces:
-        if piece.kind == AGENT_TEXT:
-            said.append(piece.text)
-        elif piece.kind == PROMPT:
-            asked.update(dict.fromkeys(tagged_lines(piece.text)))
-        elif piece.kind == FILE_CHANGE and (
-            path := project_relative_path(piece.text, piece.cwd, root)
-        ):
-            changed[path] = None
-        elif piece.command:
-            ran.pop(piece.command, None)
-            ran[piece.command] = None
-        elif piece.kind == PLAN:
-            plan = piece.plan
-    return TurnSummary(
-        join_messages(said),
-        tuple(asked),
-        tuple(changed)[:MAX_CHANGED_FILES],
-        tuple(ran)[-MAX_COMMANDS:],
-        plan,
-    )
+    for item in items:
+        if item.kind == AGENT_TEXT:
+            texts.append(item.text)
+        elif item.kind == PROMPT:
+            tagged.update(dict.fromkeys(tagged_lines(item.text)))
+        elif item.kind == FILE_CHANGE:
+            changed[project_relative_path(item.text, item.cwd, root)] = None
+        elif item.command:
+            commands.pop(item.command, None)
+            commands[item.command] = None
+        elif item.kind == PLAN:
+            plan = item.plan
+    files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
+    last_commands = tuple(commands)[-MAX_COMMANDS:]
+    return TurnSummary(join_messages(texts), tuple(tagged), files, last_commands, plan)
 
 
 def tagged_lines(prompt: str) -> list[str]:
@@ -215,21 +137,9 @@ def _is_valid_timestamp(head: str) -> bool:
         and head[13] == head[16] == ":"
     ):
         return False
-    month, day, hour, minute, second = (
-        int(head[5:7]),
-        int(head[8:10]),
-        int(head[11:13]),
-        int(head[14:16]),
-        int(head[17:]),
-    )
-    return (
-        head[:4] >= "1970"
-        and 1 <= month <= 12
-        and 1 <= day <= 31
-        and hour < 24
-        and minute < 60
-        and second < 60
-    )
+    month, day, hour, minute, second = (int(numbers[at : at + 2]) for at in range(4, 14, 2))
+    is_date = head[:4] >= "1970" and 1 <= month <= 12 and 1 <= day <= 31
+    return is_date and hour < 24 and minute < 60 and second < 60
 
 
 def _convert_offset_timestamp(value: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from cortex.core.model.turn_summary import PlannedStep
+from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.json_text import loads
-from cortex.core.text.value import TYPE_CHECKING
+from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.hosts.command_summary import is_refusal, summarize_command
 from cortex.hosts.transcript_item import (
     AGENT_TEXT,
@@ -20,52 +20,97 @@ from cortex.hosts.transcript_item import (
     PLAN,
     PROMPT,
     SUMMARY,
+    Message,
     TranscriptItem,
     normalize_timestamp,
     redacted_line,
+    summarize_items,
 )
 
 if TYPE_CHECKING:
     from typing import Any
 
+UUID_CHARS = 36
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it
 _REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
 
+class ParsedLines(NamedTuple):
+    """What some lines of a transcript tell, and the reader that has read them."""
+
+    turn_summary: TurnSummary
+    messages: tuple[Message, ...]
+    reader: TranscriptReader
+
+
 class TranscriptReader:
-    """The state of reading one transcript. Its attributes are those of `piece.ReaderProtocol`."""
+    """Reads one transcript part by part; what begins in one part may end in the next. A host's reader has a `feed` of its own."""
 
     def __init__(self) -> None:
-        self.session = self.cwd = self.branch = self.first_time = self.last_time = self.title = (
-            self.since
-        ) = ""
-        self.skipped_lines = 0
-        self.is_sidechain = False
-        self.parent_session = self.subagent = ""
+        self.session = self.cwd = self.branch = self.title = ""  # the last ones that were named
+        self.first_time = self.last_time = ""  # of lines: UTC with milliseconds
+        self.since = ""  # lines not later than this are passed over
+        self.skipped_lines = 0  # that are no JSON object, or not of the shape that their type has
+        self.is_sidechain = False  # the file is the work of a subagent
+        self.parent_session = self.subagent = ""  # of a side chain, where the lines name them
         self.current_time = self.sidechain = ""
         self.items: list[TranscriptItem] = []
-        self.pending_calls: dict[
-            str, tuple[str, list[TranscriptItem]]
-        ] = {}  # id of a call -> its command, else what it does
+        # id of a call -> its command, else what it does
+        self.pending_calls: dict[str, tuple[str, list[TranscriptItem]]] = {}
+
+    @staticmethod
+    def is_transcript(folder: str, name: str) -> bool:
+        """Whether a file with the suffix `.jsonl` below the host's folder is a transcript."""
+        del folder, name
+        return True
+
+    @staticmethod
+    def session_of(line: bytes, before: str, expected: str) -> str:
+        """The session of a line, `before` being that of the line before; empty for none. A line whose bytes seem to name another
+        one than `expected` is parsed. Empty where the lines of a host name no session."""
+        del line, before, expected
+        return ""
+
+    def identify(self, path: str, session: str) -> tuple[str, str]:
+        """The session of a file and its subagent, empty for none; `session` is the one that its lines name."""
+        return session or os.path.basename(path).removesuffix(".jsonl"), ""
 
     def prescan(self, lines: Sequence[bytes]) -> None:
-        """Nothing later changes what was earlier, with most hosts."""
+        """Look through a part, before any part is fed, for what only later lines say of earlier ones."""
+
+    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
+        """The items of these lines."""
+        raise NotImplementedError
 
     def flush(self) -> list[TranscriptItem]:
-        """Edits and plans whose answer never came count as done; a command without an outcome is not told."""
-        found = [
-            piece
-            for command, pieces in self.pending_calls.values()
-            if not command
-            for piece in pieces
-        ]
+        """Edits and plans whose answer never came count as done; a command without an outcome is left out."""
+        calls = self.pending_calls.values()
+        left = [item for command, items in calls if not command for item in items]
         self.pending_calls.clear()
-        return found
+        return left
+
+    def parse(self, lines: list[bytes], root: str, since: str = "") -> ParsedLines:
+        """What the lines tell that are later than `since`. Side chains are left out: their own event tells them. A part may begin
+        anywhere. `root`: the project's folder, to which paths are relative."""
+        self.since = since
+        self.prescan(lines)
+        items = [item for item in (*self.feed(lines), *self.flush()) if not item.sidechain]
+        messages = (
+            Message(item.id, "assistant" if item.kind == AGENT_TEXT else "user", item.text)
+            for item in items
+            if item.kind in (AGENT_TEXT, PROMPT)
+        )
+        return ParsedLines(summarize_items(items, root), tuple(messages), self)
 
     def take_items(self) -> list[TranscriptItem]:
-        """The pieces since the last time."""
-        found, self.items = self.items, []
-        return found
+        """The items since the last time."""
+        items, self.items = self.items, []
+        return items
+
+    def set_branch(self, value: object) -> None:
+        """Note the branch of a line. A detached HEAD is none."""
+        if isinstance(value, str):
+            self.branch = "" if value == "HEAD" else value
 
     def advance_time(self, value: object) -> bool:
         """Note the time of a line, or take that of the line before. Whether it is late enough to be told."""
@@ -104,11 +149,8 @@ class TranscriptReader:
     def add_plan(self, steps: Sequence[PlannedStep], call: str) -> None:
         """The agent has this plan now, unless the answer refuses it."""
         if steps:
-            self._add_pending(
-                call,
-                "",
-                self._new_item(PLAN, "", call)._replace(plan=tuple(steps[:MAX_PLAN_STEPS])),
-            )
+            item = self._new_item(PLAN, "", call)._replace(plan=tuple(steps[:MAX_PLAN_STEPS]))
+            self._add_pending(call, "", item)
 
     def finish_call(
         self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True
@@ -116,27 +158,25 @@ class TranscriptReader:
         """A tool has answered. `known`: whether it ran to its end."""
         if not isinstance(call, str) or call not in self.pending_calls:
             return
-        command, pieces = self.pending_calls.pop(call)
+        command, items = self.pending_calls.pop(call)
         if command and (known or failed):
-            if ran := summarize_command(command, failed, output, code):
-                self.items.append(self._new_item(COMMAND_RUN, "", call)._replace(command=ran))
+            if run := summarize_command(command, failed, output, code):
+                self.items.append(self._new_item(COMMAND_RUN, "", call)._replace(command=run))
         elif not failed and not is_refusal(output):
-            self.items += pieces
+            self.items += items
 
-    def _add_pending(self, call: str, command: str, piece: TranscriptItem | None) -> None:
-        if not call:
-            if piece:
-                self.items.append(piece)
-            return
-        if len(self.pending_calls) >= _MAX_PENDING_CALLS and call not in self.pending_calls:
-            self.pending_calls.pop(next(iter(self.pending_calls)))
-        held = self.pending_calls.setdefault(call, (command, []))
-        if piece:
-            held[1].append(piece)
+    def _add_pending(self, call: str, command: str, item: TranscriptItem | None) -> None:
+        items = self.items
+        if call:
+            if len(self.pending_calls) >= _MAX_PENDING_CALLS and call not in self.pending_calls:
+                self.pending_calls.pop(next(iter(self.pending_calls)))
+            items = self.pending_calls.setdefault(call, (command, []))[1]
+        if item:
+            items.append(item)
 
     def _add_text(self, kind: str, text: object, id_: str) -> None:
-        if isinstance(text, str) and (kept := context_markers.strip_injected(text).strip()):
-            self.items.append(self._new_item(kind, kept, id_))
+        if isinstance(text, str) and (own_text := context_markers.strip_injected(text).strip()):
+            self.items.append(self._new_item(kind, own_text, id_))
 
     def _new_item(self, kind: str, text: str, id_: str) -> TranscriptItem:
         return TranscriptItem(
@@ -147,14 +187,34 @@ class TranscriptReader:
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
     """The line as a JSON object; None when it is none. What is no UTF-8 in it, or half of a surrogate pair, becomes a mark."""
     try:
-        told = loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
+        value = loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
         if b"\\ud" in line or b"\\uD" in line:
             import json  # noqa: PLC0415  half of a pair is rare
 
-            told = json.loads(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return value if isinstance(value, dict) else None
+
+
+def get_str(table: dict[str, Any], *keys: str) -> str:
+    """The first value below the keys that is a text and not empty, else an empty one."""
+    for key in keys:
+        value = table.get(key)
+        if value and isinstance(value, str):
+            return value
+    return ""
+
+
+def get_dict(table: dict[str, Any], key: str) -> dict[str, Any]:
+    """The object below a key; an empty one where there is none."""
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def content_parts(content: str | list[Any]) -> list[Any]:
+    """The parts of a message, of which a text alone is one."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def make_plan_step(text: object, done: bool) -> PlannedStep | None:
@@ -163,9 +223,16 @@ def make_plan_step(text: object, done: bool) -> PlannedStep | None:
     return PlannedStep(line, done) if line else None
 
 
+def parse_todos(todos: object, text_key: str) -> list[PlannedStep]:
+    """The steps of a plan that is a list of objects with a status; none for anything else."""
+    listed = [one for one in todos if isinstance(one, dict)] if isinstance(todos, list) else []
+    steps = (make_plan_step(one.get(text_key), one.get("status") == "completed") for one in listed)
+    return [step for step in steps if step]
+
+
 def parse_plan_steps(plan: str) -> list[PlannedStep]:
     """The steps of a plan that was written as markdown: its list items, else its first line."""
-    found, first = [], ""
+    steps, first = [], ""
     for line in sanitize_text(plan).splitlines():
         words = line.strip()
         head, _, rest = words.partition(" ")
@@ -175,14 +242,13 @@ def parse_plan_steps(plan: str) -> list[PlannedStep]:
             head[:-1].isdigit() and head[-1:] in (".", ")") and len(head) < 5
         ):
             done = rest.startswith(("[x] ", "[X] "))
-            if one := make_plan_step(
-                rest[4:] if rest.startswith(("[x] ", "[X] ", "[ ] ")) else rest, done
-            ):
-                found.append(one)
-        if len(found) == MAX_PLAN_STEPS:
+            text = rest[4:] if done or rest.startswith("[ ] ") else rest
+            if step := make_plan_step(text, done):
+                steps.append(step)
+        if len(steps) == MAX_PLAN_STEPS:
             break
     only = make_plan_step(first, done=False)
-    return found or ([only] if only else [])
+    return steps or ([only] if only else [])
 
 
 def text_content(content: object) -> str:
@@ -190,11 +256,8 @@ def text_content(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(
-            part["text"]
-            for part in content
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
-        )
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        return "\n".join(text for text in parts if isinstance(text, str))
     return ""
 
 
@@ -205,9 +268,9 @@ def absolute_path(path: str, cwd: str) -> str:
 
 def _strip_reminders(text: str) -> str:
     """A prompt without what the host put into it. A reminder without end goes to the end. Linear."""
-    kept, at = [], 0
+    parts, at = [], 0
     while (start := text.find(_REMINDER_START, at)) >= 0:
-        kept.append(text[at:start])
+        parts.append(text[at:start])
         end = text.find(_REMINDER_END, start)
         at = len(text) if end < 0 else end + len(_REMINDER_END)
-    return "".join((*kept, text[at:])) if kept or at else text
+    return "".join((*parts, text[at:]))

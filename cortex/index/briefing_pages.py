@@ -17,7 +17,7 @@ from cortex.core.briefing.pages import (
     parse_page,
     render_page,
 )
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files
@@ -39,8 +39,9 @@ class PageDifference(NamedTuple):
 
 
 def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
-    """Every page by its path, of a vault in which the notes `there` lie. A project that has any line has all its pages,
-    so that a page which becomes empty is changed and not deleted: git calls no merge driver for a deletion."""
+    """Every page by its path, of a vault in which the notes `there` lie. A project that has any
+    line has all its pages, so that a page which becomes empty is changed and not deleted: git calls
+    no merge driver for a deletion."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
         for page, item in _existing_lines(
@@ -61,7 +62,8 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
-    """The lines of all notes that are shared. This is one loop over as many lines as there are records, and more."""
+    """The lines of all notes that are shared. This is one loop over as many lines as there are
+    records, and more."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
     ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.briefing_lines()
@@ -76,11 +78,10 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             elsewhere.append(row)
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
-    outside = {
-        os.fsdecode(path): os.fsdecode(path)
-        for _, path in ticks
-        if not path.startswith(_SHARED_FOLDERS)
-    }  # no record's id
+    unshared_ticks = [
+        os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED_FOLDERS)
+    ]
+    outside = dict(zip(unshared_ticks, unshared_ticks, strict=True))  # no record's id
     outside |= {
         os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED_FOLDERS)
     }
@@ -91,9 +92,8 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             held = found.setdefault((kind, project, branch), {})
             first = held.pop(id_, None)
             both = [(path, ItemLine(id_, section, place, text)), *([first] if first else [])]
-            for number, (where, line) in enumerate(
-                sorted(both)
-            ):  # of two notes with one id the first by path keeps it here
+            # Of two notes with one id the first by path keeps it here.
+            for number, (where, line) in enumerate(sorted(both)):
                 key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
                 held[key] = where, line._replace(id=key)
     return {
@@ -108,8 +108,9 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
 
 
 def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
-    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths. Nobody else has them, so a line
-    of theirs would come and go with every clone that heals. A record that was just moved out is known by its old place."""
+    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths.
+    Nobody else has them, so a line of theirs would come and go with every clone that heals. A
+    record that was just moved out is known by its old place."""
     if not elsewhere or not checkout.is_in_repository(root):
         return set()
     known = {
@@ -130,7 +131,8 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
 def _existing_lines(
     root: str, ids: set[str], there: Iterable[str]
 ) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines that the pages hold of these notes now: who cannot read a note must not take its lines away."""
+    """The lines that the pages hold of these notes now: who cannot read a note must not take its
+    lines away."""
     for path in there:
         if path.startswith(f"{BRIEFINGS_FOLDER}/"):
             try:
@@ -147,53 +149,35 @@ def _existing_lines(
 def compare_pages(
     root: str, wanted: dict[str, bytes], there: Iterable[str]
 ) -> list[PageDifference]:
-    """What has to be written or removed so that the briefings are as `wanted`. `there` are the notes that lie in the
-    vault; what a person has put among the briefings stays. `InvalidInputError` when the folder itself is a link."""
+    """What has to be written or removed so that the briefings are as `wanted`. `there` are the
+    notes that lie in the vault; what a person has put among the briefings stays.
+    `InvalidInputError` when the folder itself is a link."""
     files.list_names(root, BRIEFINGS_FOLDER)
     found = []
-    for path in sorted(
-        {*wanted, *(path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/"))}
-    ):
+    pages = {path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/")}
+    for path in sorted({*wanted, *pages}):
+        expected = wanted.get(path)
         try:
-            held = files.read(root, path)
+            current = files.read(root, path)
         except NotFoundError:
-            held = None
-        except (
-            CortexError,
-            OSError,
-        ) as error:  # a link, or one of another user: it stops no other page
-            why = (
-                str(error)
-                if isinstance(error, CortexError)
-                else f"cannot be read: {error.strerror}"
-            )
-            found.append(
-                PageDifference(
-                    path,
-                    None,
-                    wanted.get(path),
-                    problem=Problem(path, why, "remove it, then cortex heal"),
-                )
-            )
+            current = None
+        except (CortexError, OSError) as error:  # a link, or another user's: it stops no other page
+            prefix = "" if isinstance(error, CortexError) else "cannot be read: "
+            problem = Problem(path, prefix + reason_of(error), "remove it, then cortex heal")
+            found.append(PageDifference(path, None, expected, problem=problem))
             continue
-        if held == wanted.get(path):
+        if current == expected:
             continue
-        told = _parse_header(held) if held is not None else None
-        if path not in wanted and not (told and told.generator_version and told.page):
-            continue
-        found.append(
-            PageDifference(
-                path,
-                held,
-                wanted.get(path),
-                is_newer=told is not None and told.generator_version > GENERATOR_VERSION,
-            )
-        )
+        header = _parse_header(current) if current is not None else None
+        if expected is not None or (header and header.generator_version and header.page):
+            is_newer = header is not None and header.generator_version > GENERATOR_VERSION
+            found.append(PageDifference(path, current, expected, is_newer=is_newer))
     return found
 
 
 def is_page(root: str, path: str) -> bool:
-    """Whether a page lies there, or nothing does; what a person has put among the briefings is none."""
+    """Whether a page lies there, or nothing does; what a person has put among the briefings is
+    none."""
     try:
         told = _parse_header(files.read(root, path, _HEADER_BYTES))
     except NotFoundError:

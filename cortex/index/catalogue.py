@@ -1,18 +1,28 @@
-"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no Whoosh.
+"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no
+Whoosh.
 
-It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh` rebuilds it.
+It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh`
+rebuilds it.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
+from cortex.index.filters import (
+    KNOWLEDGE,
+    ORDER_SQL,
+    NoteFilter,
+    Order,
+    encode_text,
+    sql_condition,
+    sql_in,
+)
 
 if TYPE_CHECKING:
     from cortex.core.model.note_summary import NoteSummary
@@ -20,17 +30,18 @@ if TYPE_CHECKING:
 FILE_NAME = "catalogue.sqlite"
 _SCHEMA = """
 CREATE TABLE note (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, hash BLOB NOT NULL, told BLOB NOT NULL,
-    id TEXT NOT NULL, type TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL,
-    branch TEXT NOT NULL, tags TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
-    events TEXT NOT NULL, digest TEXT NOT NULL, scope TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL,
-    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, pinned INTEGER NOT NULL, confidence REAL, priority INTEGER);
+    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL,
+    title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL, scope TEXT NOT NULL,
+    topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
+    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
+    digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
+    hash BLOB NOT NULL, index_digest BLOB NOT NULL);
 CREATE INDEX note_id ON note (id);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);
 CREATE INDEX note_topic ON note (topic) WHERE topic != '';
 CREATE INDEX note_session ON note (session) WHERE session != '';
-CREATE TABLE name (key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL REFERENCES note);
+CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
 CREATE INDEX name_key ON name (key);
 CREATE INDEX name_note ON name (number);
 CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
@@ -48,24 +59,8 @@ CREATE TABLE item (
     number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL,
     id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX item_note ON item (number);
-CREATE TABLE untold (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
+CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 """
-_ROW_COLUMNS = "number, path, id, type, title, status, project, date, tier, created, events, digest"
-_METADATA_COLUMNS = (
-    "number, path, id, type, title, status, project, branch, scope, topic, session, tags, date, tier, created, updated, due, owner, pinned, confidence,"
-    " priority"
-)
-# When a note was made, in seconds since the epoch: what it says in any zone, else its last change. SQL; of what is no date,
-# SQLite takes a bare number for a day.
-CREATED_SECONDS_SQL = "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END, date) AS INTEGER)"
-_CHILD_TABLES = (
-    "problem",
-    "item",
-    "name",
-    "edge",
-    "entity",
-    "tick",
-)  # tables of what a note has many of
 
 
 class IndexDamaged(Exception):
@@ -85,24 +80,7 @@ class NoteRow(NamedTuple):
 
     number: int  # by which the index names the note
     path: str
-    id: str
-    type: str
-    title: str
-    status: str
-    project: str
-    date: int
-    tier: int
-    created: str
-    events: tuple[str, ...]
-    digest: str
-
-
-class NoteMetadata(NamedTuple):
-    """What a note says of itself that decides how much it matters, and to whom."""
-
-    number: int
-    path: str
-    id: str
+    id: str  # of its frontmatter, else its path
     type: str
     title: str
     status: str
@@ -111,16 +89,31 @@ class NoteMetadata(NamedTuple):
     scope: str
     topic: str
     session: str
-    tags: tuple[str, ...]
-    date: int
+    date: int  # seconds since the epoch
     tier: int
     created: str
     updated: str
     due: str
     owner: str
-    pinned: bool
-    confidence: float | None  # 0 to 1; None when nothing says it
+    confidence: float | None  # 0 to 1; None when the note does not say
     priority: int | None  # 1 to 10; the same
+    digest: str
+    pinned: bool
+    tags: tuple[str, ...]
+    events: tuple[str, ...]  # its provenance
+
+
+_ROW_COLUMNS = ", ".join(NoteRow._fields)
+_INSERT_NOTE = f"INSERT INTO note ({_ROW_COLUMNS}, hash, index_digest) VALUES (?{', ?' * (len(NoteRow._fields) + 1)})"
+# What a note has many of: table -> its rows, without the note's number.
+_CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = {
+    "problem": lambda note: note.problems,
+    "item": lambda note: ((*page, *line) for page, line in note.briefing_items),
+    "name": lambda note: note.link_names,
+    "edge": lambda note: note.edges,
+    "entity": lambda note: note.entities,
+    "tick": lambda note: ((id_,) for id_ in note.done_action_ids),
+}
 
 
 class Catalogue:
@@ -158,222 +151,167 @@ class Catalogue:
         self._db.close()
 
     def put_note(
-        self, card: NoteSummary, content_hash: bytes, told: bytes, number: int | None = None
+        self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
     ) -> int:
-        """Add or renew a note's card, with a digest of what the index is told of the note; answers its number: a new one,
-        which no note ever had, unless it is given."""
-        self.delete_note(card.path)
-        values = (
-            number, os.fsencode(card.path), content_hash, told, *(_encode_text(text) for text in (card.id, card.type, card.title, card.status, card.project, card.branch)),
-            _encode_text("\n".join(card.tags)), card.date, card.tier, _encode_text(card.created),
-            _encode_text("\n".join(card.events)), card.digest,
-            *(_encode_text(text) for text in (card.scope, card.topic, card.session, card.updated, card.due, card.owner)),
-            card.pinned, card.confidence, card.priority,
-        )  # fmt: skip
-        given = self._db.execute(
-            "INSERT INTO note (number, path, hash, told, id, type, title, status, project, branch, tags, date, tier, created, events, digest,"
-            f" scope, topic, session, updated, due, owner, pinned, confidence, priority) VALUES ({','.join('?' * len(values))})",
-            values,
+        """Add a note or replace the one of its path. `index_digest` is of what the index is told of
+        it. Returns its number: a new one, which no note ever had, unless it is given."""
+        self.delete_note(note.path)
+        row = {name: getattr(note, name) for name in NoteRow._fields[2:-2]}
+        given = self.select(
+            _INSERT_NOTE,
+            (
+                number,
+                os.fsencode(note.path),
+                *row.values(),
+                "\n".join(note.tags),
+                "\n".join(note.events),
+                content_hash,
+                index_digest,
+            ),
         ).lastrowid
         assert given is not None
-        self._db.executemany(
-            "INSERT INTO problem VALUES (?, ?, ?, ?)",
-            [(given, *(_encode_text(text) for text in problem)) for problem in card.problems],
-        )
-        self._db.executemany(
-            "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (given, *(_encode_text(text) for text in (*page, *item)))
-                for page, item in card.briefing_items
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO name VALUES (?, ?, ?)",
-            [(_encode_text(key), rank, given) for key, rank in card.link_names],
-        )
-        self._db.executemany(
-            "INSERT INTO edge VALUES (?, ?, ?, ?, ?)",
-            [
-                (given, *map(_encode_text, (one.kind, one.target, one.key)), one.line)
-                for one in card.edges
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO entity VALUES (?, ?, ?, ?, ?)",
-            [
-                (given, *map(_encode_text, (one.kind, one.name, one.key)), one.line)
-                for one in card.entities
-            ],
-        )
-        self._db.executemany(
-            "INSERT INTO tick VALUES (?, ?)",
-            [(given, _encode_text(id_)) for id_ in card.done_action_ids],
-        )
+        for table, rows_of in _CHILD_ROWS.items():
+            if rows := [(given, *map(_sql_value, row)) for row in rows_of(note)]:
+                marks = ", ".join("?" * len(rows[0]))
+                self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         return given
 
     def delete_note(self, path: str) -> tuple[int, bytes] | None:
-        """Forget a note; answers the number it had and the digest of what the index was told of it."""
-        held = self._db.execute(
-            "SELECT number, told FROM note WHERE path = ?", (os.fsencode(path),)
-        ).fetchone()
-        if held is None:
-            return None
-        for table in (*_CHILD_TABLES, "note"):
-            self._db.execute(f"DELETE FROM {table} WHERE number = ?", held[:1])
-        return int(held[0]), bytes(held[1])
+        """Forget a note. Returns the number it had and the digest of what the index was told of
+        it."""
+        query = "SELECT number, index_digest FROM note WHERE path = ?"
+        found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
+        if found:
+            for table in (*_CHILD_ROWS, "note"):
+                self.select(f"DELETE FROM {table} WHERE number = ?", found[:1])
+        return found
 
     def queue_addition(self, number: int) -> None:
-        """The index has still to be told of this note."""
-        self._db.execute("INSERT INTO untold VALUES (?, 0)", (number,))
+        """Queue this note for addition to the full-text index."""
+        self.select("INSERT INTO backlog VALUES (?, 0)", (number,))
 
     def queue_removal(self, number: int) -> None:
-        """The index has still to forget this number, should it ever have been told of it."""
-        if not self._db.execute("DELETE FROM untold WHERE number = ?", (number,)).rowcount:
-            self._db.execute("INSERT INTO untold VALUES (?, 1)", (number,))
+        """Queue this number for deletion from the full-text index, or take its addition back."""
+        if not self.select("DELETE FROM backlog WHERE number = ?", (number,)).rowcount:
+            self.select("INSERT INTO backlog VALUES (?, 1)", (number,))
 
     def has_backlog(self) -> bool:
-        """Whether the index is behind."""
-        return self._db.execute("SELECT 1 FROM untold LIMIT 1").fetchone() is not None
+        """Whether the full-text index is behind."""
+        return self.select("SELECT 1 FROM backlog LIMIT 1").fetchone() is not None
 
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
-        """The numbers that the index has still to forget; and the notes it has still to be told of, number and path."""
-        gone = [
-            int(number)
-            for (number,) in self._db.execute(
-                "SELECT number FROM untold WHERE gone ORDER BY number"
-            )
-        ]
-        come = self._db.execute(
-            "SELECT number, path FROM untold JOIN note USING (number) WHERE NOT gone ORDER BY number"
+        """The numbers to delete from the full-text index; number and path of the notes to add to
+        it."""
+        removed = self.select("SELECT number FROM backlog WHERE gone ORDER BY number")
+        added = self.select(
+            "SELECT number, path FROM backlog JOIN note USING (number) WHERE NOT gone ORDER BY number"
         )
-        return gone, [(int(number), os.fsdecode(path)) for number, path in come]
+        return [one for (one,) in removed], [(one, os.fsdecode(path)) for one, path in added]
 
     def clear_backlog(self) -> None:
-        self._db.execute("DELETE FROM untold")
+        self.select("DELETE FROM backlog")
 
     def update_date(self, path: str, before: int, now: int) -> None:
-        """A note was written anew with the same bytes: its date moves where it is its file's."""
-        self._db.execute(
+        """Move the date of a note with unchanged bytes where it is its file's."""
+        self.select(
             "UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before)
         )
 
     def number_and_hash(self, path: str) -> tuple[int, bytes] | None:
         """A note's number and the hash of the content it was read from."""
-        held = self._db.execute(
-            "SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),)
-        ).fetchone()
-        return (int(held[0]), bytes(held[1])) if held else None
+        query = "SELECT number, hash FROM note WHERE path = ?"
+        found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
+        return found
 
     def commit(self) -> None:
         self._db.commit()
 
     def count_notes(self) -> int:
         """How many notes there are; a briefing is made of notes and is none."""
-        return int(
-            self._db.execute(
-                "SELECT count(*) FROM note WHERE tier < 2 OR type != 'briefing'"
-            ).fetchone()[0]
+        return self.count(KNOWLEDGE) + self.count(
+            NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
         )
 
-    def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition over the columns of `NoteRow` holds. `where` is never a user's text."""
-        for held in self.select(f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}", values):
-            yield _note_row(held)
+    def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
+        """The notes of a filter, at most `limit` if it is not negative. About 8 µs a note."""
+        where, values = sql_condition(wanted)
+        return list(self.rows(f"{where} {ORDER_SQL[order]} LIMIT ?", (*values, limit)))
 
-    def metadata_rows(
-        self, where: str = "1", values: Sequence[object] = ()
-    ) -> Iterator[NoteMetadata]:
-        """As `rows`, with what decides how much a note matters. About 8 µs a note."""
-        for held in self.select(f"SELECT {_METADATA_COLUMNS} FROM note WHERE {where}", values):
-            path, tags, pinned = (
-                os.fsdecode(held[1]),
-                tuple(held[11].split("\n")) if held[11] else (),
-                bool(held[18]),
-            )
-            yield NoteMetadata._make(
-                (held[0], path, *held[2:11], tags, *held[12:18], pinned, *held[19:])
-            )
+    def numbers(self, wanted: NoteFilter) -> set[int]:
+        """The numbers of the notes of a filter. About 1 µs a note."""
+        where, values = sql_condition(wanted)
+        return {
+            number for (number,) in self.select(f"SELECT number FROM note WHERE {where}", values)
+        }
 
-    def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of an SQL query. `query` is never a user's text; `values` may be any text."""
-        return self._db.execute(
-            query, [_encode_text(one) if isinstance(one, str) else one for one in values]
-        )
+    def count(self, wanted: NoteFilter) -> int:
+        where, values = sql_condition(wanted)
+        ((count,),) = self.select(f"SELECT count(*) FROM note WHERE {where}", values)
+        return int(count)
+
+    def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
+        """How many notes of a filter have each value of a column, the most frequent first, then by
+        value."""
+        assert column in NoteRow._fields
+        where, values = sql_condition(wanted)
+        query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self.select(query, values))
 
     def rows_by_number(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
         """The rows of these numbers."""
-        return {row.number: row for row in self._rows_where_in("number", list(numbers))}
-
-    def event_numbers(self, ids: Iterable[str]) -> set[int]:
-        """The numbers of the events with these ids."""
-        return {
-            row.number for row in self._rows_where_in("id", list(ids)) if row.tier == TIER_TRAIL
-        }
-
-    def _rows_where_in(self, column: str, values: Sequence[object]) -> Iterator[NoteRow]:
-        for start in range(0, len(values), 900):  # SQLite takes 999 values at a time everywhere
-            some = values[start : start + 900]
-            yield from self.rows(f"{column} IN ({','.join('?' * len(some))})", some)
+        return {row.number: row for row in self.find(NoteFilter(numbers=list(numbers)))}
 
     def row_at(self, path: str) -> NoteRow | None:
         return next(self.rows("path = ?", (os.fsencode(path),)), None)
 
+    def event_numbers(self, ids: Iterable[str]) -> set[int]:
+        """The numbers of the events with these ids."""
+        return self.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=list(ids)))
+
+    def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
+        """The notes for which an SQL condition holds. `where` is never a user's text. For modules
+        of this package."""
+        query = f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}"
+        for number, path, *plain, pinned, tags, events in self.select(query, values):
+            lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
+            yield NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists))
+
+    def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For
+        modules of this package."""
+        return self._db.execute(query, [_sql_value(one) for one in values])
+
+    def select_in(self, query: str, column: str, values: Collection[object]) -> sqlite3.Cursor:
+        """As `select`, of a query with a `{}` where `column` has to have one of any number of
+        values."""
+        clause, bound = sql_in(column, values)
+        return self.select(query.format(clause), bound)
+
     def problems(self) -> list[Problem]:
         """The problems of all notes, by path."""
-        return [
-            Problem(*held)
-            for held in self._db.execute(
-                "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
-            )
-        ]
+        query = "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
+        return [Problem(*row) for row in self.select(query)]
 
     def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
-        """Every line of every briefing, in no order: kind, project and branch of its page, its id, section, order and text, and
-        the path of the note that it comes from."""
-        return self._db.execute(
+        """Every line of every briefing, in no order: kind, project and branch of its page, its id,
+        section, order and text, and the path of the note that it comes from."""
+        return self.select(
             "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)"
         )
 
     def unreadable_paths(self) -> list[str]:
-        """The notes that could not be read at the last look."""
-        return [
-            os.fsdecode(held[0])
-            for held in self._db.execute("SELECT path FROM note WHERE hash = x'' ORDER BY path")
-        ]
-
-    def count_by(self, column: str) -> dict[str, int]:
-        """How many notes have each value of a column, the trail of events and briefings left out."""
-        assert column in NoteRow._fields
-        return dict(
-            self._db.execute(
-                f"SELECT {column}, count(*) FROM note WHERE tier < 2 GROUP BY 1 ORDER BY 2 DESC, 1"
-            )
-        )
+        """The notes that could not be read at the last refresh."""
+        found = self.select("SELECT path FROM note WHERE hash = x'' ORDER BY path")
+        return [os.fsdecode(path) for (path,) in found]
 
     def check_integrity(self) -> None:
         """Raise `sqlite3.DatabaseError` when the file is damaged."""
-        with closing(self._db.execute("PRAGMA quick_check(1)")) as answers:
-            if answers.fetchone()[0] != "ok":
-                raise sqlite3.DatabaseError("the catalogue is damaged")
+        if self.select("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("the catalogue is damaged")
 
 
-def _note_row(held: tuple[object, ...]) -> NoteRow:
-    number, path, id_, type_, title, status, project, date, tier, created, from_events, digest = (
-        held
-    )
-    assert isinstance(number, int)
-    assert isinstance(path, bytes)
-    assert isinstance(date, int)
-    assert isinstance(tier, int)
-    return NoteRow(
-        number, os.fsdecode(path), str(id_), str(type_), str(title), str(status), str(project), date, tier, str(created),
-        tuple(str(from_events).split("\n")) if from_events else (), str(digest),
-    )  # fmt: skip
-
-
-def _encode_text(text: str) -> str:
-    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become visible escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+def _sql_value(value: object) -> object:
+    return encode_text(value) if isinstance(value, str) and not value.isascii() else value
 
 
 def _quote_uri_path(path: str) -> str:

@@ -1,4 +1,5 @@
-"""The lines of a few changed notes, put into the briefings that hold them: what `briefing_pages` gives, without a look at all notes."""
+"""The lines of a few changed notes, put into the briefings that hold them: what `briefing_pages`
+gives, without a look at all notes."""
 
 from __future__ import annotations
 
@@ -18,10 +19,8 @@ from cortex.core.model.note_summary import summarize_note
 from cortex.core.model.problem import NotFoundError
 from cortex.vault import files
 
-_SHARED_FOLDERS = (
-    "records/",
-    "sessions/",
-)  # what lies elsewhere may be known to this clone alone, and then has no lines
+# What lies elsewhere may be known to this clone alone, and then has no lines.
+_SHARED_FOLDERS = ("records/", "sessions/")
 
 BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 
@@ -29,9 +28,10 @@ BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 def update_pages(
     root: str, before: Mapping[str, bytes | None]
 ) -> list[tuple[str, bytes, bytes]] | None:
-    """Each page that changes, as it lies there and as it should, for notes that were `before` and are otherwise now. None
-    when that cannot be told from the pages alone: one is missing, is not as Cortex writes it, or holds only the first of
-    its lines, so that one that left would make room for another."""
+    """Each page that changes, as it lies there and as it should, for notes that were `before` and
+    are otherwise now. None when that cannot be told from the pages alone: one is missing, is not as
+    Cortex writes it, or holds only the first of its lines, so that one that left would make room
+    for another."""
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)

@@ -1,22 +1,156 @@
-"""The filters of a query as one SQL condition over the catalogue: exact, and answered without Whoosh."""
+"""`NoteFilter`: which notes a query of the catalogue is about, as one SQL condition; and the orders
+that lists have."""
 
 from __future__ import annotations
 
-from cortex.core.ranking.query import Query, QueryFilter
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_SET_ASIDE
+
+if TYPE_CHECKING:
+    from cortex.core.ranking.query import Query, QueryFilter
+
+# Seconds since the epoch: when a note says that it was made, in any zone, else its last change. SQLite takes a bare number
+# for a day, so what does not begin like a date is not asked.
+CREATED_SECONDS_SQL = (
+    "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END,"
+    " date) AS INTEGER)"
+)
+# The note has an id of its own: it is no page of a person's.
+HAS_ID_SQL = "id != CAST(path AS TEXT)"
+_MAX_SQL_VALUES = 900  # SQLite takes 999 values in one query everywhere
+_DUE_IS_DATE_SQL = (
+    "due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12'"
+    " AND substr(due, 9, 2) BETWEEN '01' AND '31' AND substr(due, 11, 1) IN ('', 'T')"
+)
+_IS_DONE_SQL = f"(status IN {DONE_STATUSES} OR (type = 'action' AND id IN (SELECT id FROM tick)))"
+_SQL_BY_STATE = {
+    # An action is open until it is done, whatever word a hand has written there.
+    "open": f"((status = 'open' AND type != 'session') OR type = 'action') AND NOT {_IS_DONE_SQL}",
+    "to_do": f"type = 'action' AND tier = {TIER_CURRENT} AND NOT {_IS_DONE_SQL}",
+    "done": f"type = 'action' AND {_IS_DONE_SQL}",
+}
+# How a field becomes SQL: a column that has one of its values; a clause, where it is True; a clause with its value.
+_COLUMN_BY_FIELD = {
+    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic", "digests": "digest",
+}  # fmt: skip
+_CLAUSE_BY_FLAG = {
+    "has_id": HAS_ID_SQL,
+    "has_topic": "topic != ''",
+    "is_cross_project": "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))",
+}
+_CLAUSE_BY_FIELD = {
+    "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
+    "changed_since": "date >= ?",
+    "changed_before": "date < ?",
+    "created_until": f"{CREATED_SECONDS_SQL} <= ?",
+    "due_before": f"({_DUE_IS_DATE_SQL} AND substr(due, 1, 10) < ?)",
+}
+
+Order = Literal["", "path", "id", "-id", "date", "-date", "tier", "due", "-created", "-pinned"]
+ORDER_SQL: dict[Order, str] = {
+    "": "",
+    "path": "ORDER BY path",  # by its bytes
+    "id": "ORDER BY id, path",
+    "-id": "ORDER BY id DESC, path",
+    "date": "ORDER BY date, path",
+    "-date": "ORDER BY date DESC, path",
+    "tier": "ORDER BY tier, date DESC, path",
+    "due": "ORDER BY due = '', due, path",
+    "-created": f"ORDER BY {CREATED_SECONDS_SQL} DESC, date DESC, path",
+    "-pinned": "ORDER BY pinned DESC, date DESC, path",
+}
 
 
-def sql_condition(query: Query) -> tuple[str, list[object]]:
-    """A condition and its values; `("1", [])` when the query filters nothing."""
+class NoteFilter(NamedTuple):
+    """Conditions on a note that must all hold. None, "" and False ask for nothing; an empty
+    collection matches no note."""
+
+    tiers: Collection[int] | None = None
+    numbers: Collection[int] | None = None
+    ids: Collection[str] | None = None
+    types: Collection[str] | None = None
+    not_types: Collection[str] = ()
+    statuses: Collection[str] | None = None
+    projects: Collection[str] | None = None  # ("",) are the notes without a project
+    sessions: Collection[str] | None = None
+    topics: Collection[str] | None = None
+    digests: Collection[str] | None = None  # `text_digest` of their texts
+    has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
+    has_topic: bool = False
+    is_cross_project: bool = False  # scope personal or global, or neither scope nor project
+    is_enduring: bool = False  # pinned, or of a type that does not decay
+    state: Literal["", "open", "to_do", "done"] = ""
+    id_prefix: str = ""
+    event: str = ""  # an event id in its provenance
+    title_words: Collection[str] = ()  # the title holds one of them; lower case
+    changed_since: int | None = None  # seconds since the epoch, included
+    changed_before: int | None = None  # excluded
+    created_until: int | None = None  # included
+    due_before: str = ""  # a day, excluded; what has no date, or no valid one, is not due
+    query: Query | None = None  # the filters and dates of a search
+
+
+# What people and agents know: records, sessions, pages; no event and no briefing.
+KNOWLEDGE_TIERS = (TIER_CURRENT, TIER_SET_ASIDE)
+KNOWLEDGE = NoteFilter(tiers=KNOWLEDGE_TIERS)
+
+
+def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
+    """An SQL condition over `note` and its values."""
+    parts: list[tuple[str, list[object]]] = [("1", [])]
+    for field, column in _COLUMN_BY_FIELD.items():
+        if (chosen := getattr(wanted, field)) is not None:
+            parts.append(sql_in(column, chosen))
+            if column in ("session", "topic") and "" not in chosen:
+                parts.append((f"{column} != ''", []))  # so that its partial index answers
+    parts += [(clause, []) for field, clause in _CLAUSE_BY_FLAG.items() if getattr(wanted, field)]
+    for field, clause in _CLAUSE_BY_FIELD.items():
+        if (value := getattr(wanted, field)) not in (None, ""):
+            parts.append((clause, [value]))
+    if wanted.numbers is not None:
+        parts.append((f"number IN ({','.join(map(str, wanted.numbers))})", []))
+    if wanted.not_types:
+        clause, values = sql_in("type", wanted.not_types)
+        parts.append((f"NOT {clause}", values))
+    if wanted.is_enduring:
+        # Only rankings need it.
+        from cortex.core.ranking.importance import NON_DECAYING_TYPES  # noqa: PLC0415
+
+        parts.append((f"(pinned = 1 OR type IN {tuple(sorted(NON_DECAYING_TYPES))})", []))
+    if wanted.state:
+        parts.append((f"({_SQL_BY_STATE[wanted.state]})", []))
+    if wanted.id_prefix:
+        parts.append((r"id LIKE ? ESCAPE '\'", [_escape_like(wanted.id_prefix) + "%"]))
+    if wanted.title_words:
+        any_word = " OR ".join("instr(lower(title), ?)" for _ in wanted.title_words)
+        parts.append((f"({any_word})", [*wanted.title_words]))
+    if wanted.query is not None:
+        parts.append(query_condition(wanted.query))
+    return " AND ".join(clause for clause, _ in parts), [one for _, some in parts for one in some]
+
+
+def sql_in(column: str, chosen: Collection[object]) -> tuple[str, list[object]]:
+    """A condition that a column has one of any number of values, and the values for it."""
+    if len(chosen) <= _MAX_SQL_VALUES:
+        return f"{column} IN ({','.join('?' * len(chosen))})", [*chosen]
+    import json  # noqa: PLC0415  2 ms, and hooks ask for few
+
+    texts = [encode_text(one) if isinstance(one, str) else one for one in chosen]
+    return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
+
+
+def query_condition(query: Query) -> tuple[str, list[object]]:
+    """A condition for the filters of a search, and its values; `("1", [])` when it filters
+    nothing."""
     clauses: list[str] = []
     values: list[object] = []
     for one in query.filters:
-        parts = []
-        for value in one.values:
-            part, given = _filter_clause(one, value)
-            parts.append(part)
-            values += given
-        together = f"({' OR '.join(parts) or '0'})"
-        clauses.append(f"NOT {together}" if one.negated else together)
+        parts = [_filter_clause(one, value) for value in one.values]
+        any_of_them = f"({' OR '.join(clause for clause, _ in parts) or '0'})"
+        clauses.append(f"NOT {any_of_them}" if one.negated else any_of_them)
+        values += [value for _, of_clause in parts for value in of_clause]
     for bound, operator in ((query.after, ">="), (query.before, "<")):
         if bound is not None:
             clauses.append(f"date {operator} ?")
@@ -39,6 +173,12 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
     return f"folded({one.key}) = ?", [value.casefold()]
+
+
+def encode_text(text: str) -> str:
+    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become
+    visible escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _escape_like(text: str) -> str:

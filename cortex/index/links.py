@@ -1,17 +1,17 @@
-"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when somebody asks.
+"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when
+somebody asks.
 
-An edge is kept as its note says it. What its target means depends on all other notes, so that is decided here, for the
-notes that are asked about and no more.
+An edge is kept as its note says it. What its target means depends on all other notes, so that is
+decided here, for the notes that are asked about and no more.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.model.problem import Problem
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.relation import (
     LINK_KIND,
     LinkCandidate,
@@ -21,9 +21,8 @@ from cortex.core.model.relation import (
     link_key,
 )
 from cortex.index.catalogue import Catalogue
-from cortex.index.missing_targets import MissingTarget, problems_of_report, report_missing_targets
-
-_BATCH_SIZE = 400  # values in one question
+from cortex.index.filters import NoteFilter
+from cortex.index.missing_targets import MissingTarget
 
 
 class GraphEdge(NamedTuple):
@@ -39,13 +38,13 @@ class LinkGraph:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._bearers_by_key: dict[
-            str, NameResolver | None
-        ] = {}  # the last part of a name -> who is called so
+        # The last part of a name -> who is called so.
+        self._bearers_by_key: dict[str, NameResolver | None] = {}
         self._called_by_number: dict[int, LinkCandidate] = {}
 
     def resolve(self, key: str, from_number: int = 0) -> int | None:
-        """The number of the note that a name means in the note `from_number`; None when there is none."""
+        """The number of the note that a name means in the note `from_number`; None when there is
+        none."""
         self._load_names([key])
         self._load_notes([from_number])
         return self._resolve_loaded(key, from_number)
@@ -62,12 +61,8 @@ class LinkGraph:
         self, numbers: Sequence[int]
     ) -> dict[int, list[tuple[str, str, int | None, int]]]:
         """As `out`, for many at once."""
-        held = list(
-            self._select_in_batches(
-                "SELECT number, kind, target, line FROM edge WHERE number IN ({}) ORDER BY rowid",
-                numbers,
-            )
-        )
+        query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
+        held = self._catalogue.select_in(query, "number", numbers).fetchall()
         self._load_notes(numbers)
         self._load_names([target for _, _, target, _ in held])
         found: dict[int, list[tuple[str, str, int | None, int]]] = {}
@@ -85,11 +80,8 @@ class LinkGraph:
             self._called_by_number[number] for number in wanted if number in self._called_by_number
         ]
         keys = sorted({basename_key(name) for one in notes for name in (one.path, one.id)})
-        held = list(
-            self._select_in_batches(
-                "SELECT number, kind, target, line FROM edge WHERE key IN ({}) ORDER BY rowid", keys
-            )
-        )
+        query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
+        held = self._catalogue.select_in(query, "key", keys).fetchall()
         self._load_names([target for _, _, target, _ in held])
         self._load_notes([number for number, _, _, _ in held])
         held.sort(key=lambda one: self._called_by_number[one[0]].path)
@@ -101,8 +93,8 @@ class LinkGraph:
         return found
 
     def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
-        """Every edge that touches one of these notes, each once, turned into the direction of its kind; those that notes
-        say of themselves are left out."""
+        """Every edge that touches one of these notes, each once, turned into the direction of its
+        kind; those that notes say of themselves are left out."""
         wanted = frozenset(kinds)
         found: dict[GraphEdge, None] = {}
         outs, backs = self.outgoing_by_note(numbers), self.incoming_by_note(numbers)
@@ -117,13 +109,7 @@ class LinkGraph:
 
     def select_trail(self, numbers: Iterable[int]) -> set[int]:
         """Those of these notes that are events or briefings."""
-        return {
-            number
-            for (number,) in self._select_in_batches(
-                f"SELECT number FROM note WHERE tier = {TIER_TRAIL} AND number IN ({{}})",
-                sorted(numbers),
-            )
-        }
+        return self._catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), numbers=list(numbers)))
 
     def in_degree(self) -> dict[int, int]:
         """How many current notes relate or link to each note; one pass over all edges."""
@@ -132,9 +118,7 @@ class LinkGraph:
             names[key] = number if names.setdefault(key, number) == number else -1
         counted: set[tuple[int, int]] = set()
         unclear: list[tuple[int, str]] = []
-        current = {
-            number for (number,) in self._catalogue.select("SELECT number FROM note WHERE tier = 0")
-        }
+        current = self._catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,)))
         for source, target, key in self._catalogue.select("SELECT number, target, key FROM edge"):
             if source not in current:
                 continue
@@ -157,8 +141,9 @@ class LinkGraph:
         return found
 
     def list_missing_targets(self) -> list[MissingTarget]:
-        """Edges to no note, by path and line: relations of any note, and the links of current ones that have an id, in markdown
-        where they lead to a place within the vault. In people's own notes a link to a note that is not there yet is no mistake."""
+        """Edges to no note, by path and line: relations of any note, and the links of current ones
+        that have an id, in markdown where they lead to a place within the vault. In people's own
+        notes a link to a note that is not there yet is no mistake."""
         held = self._catalogue.select(
             "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
             f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
@@ -180,12 +165,6 @@ class LinkGraph:
             if "/" not in one.target or self._resolve_loaded(one.target, one.number) is None
         ]
 
-    def dangling(self) -> list[Problem]:
-        """`missing` as problems, each with what the catalogue knows of the target; the first hundred by name."""
-        return problems_of_report(
-            report_missing_targets(self._catalogue, self.list_missing_targets())
-        )
-
     def _resolve_loaded(self, name: str, source: int) -> int | None:
         """The note that a name means, when the names and the source are known already."""
         bearers = self._bearers_by_key.get(basename_key(name))
@@ -199,9 +178,8 @@ class LinkGraph:
     def _load_notes(self, numbers: Iterable[int]) -> None:
         """Have path and id of these notes at hand."""
         new = [number for number in dict.fromkeys(numbers) if number not in self._called_by_number]
-        for number, path, id_ in self._select_in_batches(
-            "SELECT number, path, id FROM note WHERE number IN ({})", new
-        ):
+        query = "SELECT number, path, id FROM note WHERE {}"
+        for number, path, id_ in self._catalogue.select_in(query, "number", new):
             self._called_by_number[number] = LinkCandidate(number, os.fsdecode(path), id_)
 
     def _load_names(self, names: Iterable[str]) -> None:
@@ -213,18 +191,11 @@ class LinkGraph:
         )
         new = [key for key in keys if key not in self._bearers_by_key]
         called: dict[str, list[LinkCandidate]] = {}
-        for key, number, path, id_ in self._select_in_batches(
-            "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE key IN ({})", new
-        ):
+        query = "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE {}"
+        for key, number, path, id_ in self._catalogue.select_in(query, "key", new):
             called.setdefault(key, []).append(LinkCandidate(number, os.fsdecode(path), id_))
         for key in new:
             self._bearers_by_key[key] = NameResolver(called[key]) if key in called else None
-
-    def _select_in_batches(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
-        """The answers to a question with one `IN ({})`, some values at a time."""
-        for start in range(0, len(values), _BATCH_SIZE):
-            some = values[start : start + _BATCH_SIZE]
-            yield from self._catalogue.select(query.format(",".join("?" * len(some))), some)
 
 
 def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
@@ -237,7 +208,8 @@ def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
 
 
 def _is_within_vault(one: MissingTarget) -> bool:
-    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside it, Cortex does not see."""
+    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside
+    it, Cortex does not see."""
     if one.kind != LINK_KIND or not one.target.lower().endswith(".md"):
         return True
     place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))

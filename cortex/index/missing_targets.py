@@ -1,4 +1,5 @@
-"""What is known of a target that is not there: the name that was meant, the event that it came from, when it went."""
+"""What is known of a target that is not there: the name that was meant, the event that it came
+from, when it went."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cortex.core.model.problem import Problem
+from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import short_hash
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 
 MAX_PROBLEMS = 100
@@ -65,28 +68,17 @@ def report_missing_targets(
 def problems_of_report(
     known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
 ) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the rest. `removed` says of a
-    key how its file went."""
-    groups, named = known.groups, known.groups[:MAX_PROBLEMS]
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the
+    rest. `removed` says of a key how its file went."""
+    tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
-        _make_problem(
-            edges,
-            *(
-                held.get(edges[0].key, "")
-                for held in (removed, known.event_by_key, known.similar_name_by_key)
-            ),
-        )
-        for edges in named
+        _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
+        for edges in known.groups[:MAX_PROBLEMS]
     ]
-    if more := len(groups) - len(named):
+    if more := len(known.groups) - len(problems):
+        links = f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there"
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(
-            Problem(
-                groups[MAX_PROBLEMS][0].path,
-                f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there",
-                hint,
-            )
-        )
+        problems.append(Problem(known.groups[MAX_PROBLEMS][0].path, links, hint))
     return problems
 
 
@@ -100,9 +92,8 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
         also = f", and links to it on line {', '.join(links)}" if links else ""
         said = f"says {', '.join(kinds)} {target}{also}; there is no such note"
     else:
-        name = (
-            first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
-        )  # as a link in markdown has it
+        # As a link in markdown has it.
+        name = first.target if first.target.lower().endswith(".md") else f"[[{first.target}]]"
         said = f"links to {name}, and there is no such note"
     known = [
         f"its file was removed {removed}" if removed else "",
@@ -129,30 +120,23 @@ def _most_similar_name(catalogue: Catalogue, key: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  only where something is missing
 
     for begin in (key[: len(key) // 2], key[:3]):
-        asked = "SELECT DISTINCT key FROM name WHERE key >= ? AND key < ? AND rank != 1 LIMIT ?"
-        names = [
-            str(name)
-            for (name,) in catalogue.select(
-                asked, (begin, f"{begin}\U0010ffff", _MAX_COMPARED_NAMES)
-            )
-        ]
+        names = queries.name_keys_from(catalogue, begin, _MAX_COMPARED_NAMES)
         if found := get_close_matches(key[:120], names, 1, _MIN_SIMILARITY):
             return found[0]
     return ""
 
 
 def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
-    """The events that records came from whose ids are known and that are gone, of several the last: an id ends in a hash of
-    its event, or of its topic."""
+    """The events that records came from whose ids are known and that are gone, of several the last:
+    an id ends in a hash of its event, or of its topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
-    if not wanted:
-        return found
-    asked = "SELECT id, type, project, scope, topic FROM note WHERE tier = 2 AND type != 'briefing' ORDER BY id"
-    for id_, type_, project, scope, topic in catalogue.select(asked):
-        if topic and (made := topic_record_id(project, scope, topic)) in wanted.values():
-            found[made] = id_
-        for ordinal in range(_MAX_ORDINALS_BY_TYPE.get(type_, 1)):
-            if key := wanted.get(short_hash(f"{id_}/{ordinal}")):
-                found[key] = id_
+    for event in queries.event_origins(catalogue) if wanted else ():
+        scope = event.scope or default_scope(event.project)
+        made = topic_record_id(event.project, scope, event.topic) if event.topic else ""
+        if made in wanted.values():
+            found.setdefault(made, event.id)
+        for ordinal in range(_MAX_ORDINALS_BY_TYPE.get(event.type, 1)):
+            if key := wanted.get(short_hash(f"{event.id}/{ordinal}")):
+                found.setdefault(key, event.id)
     return found

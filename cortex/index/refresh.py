@@ -1,8 +1,9 @@
 """Bring catalogue and index up to the notes as they are now, then let somebody look at them.
 
-Both lie in the user's cache, sealed by `state.json`: the stamp of every file they consist of. Any other stamp means
-that somebody, or a crash, has touched them; then they are built anew. No daemon is needed: a scan of the notes'
-stamps tells what has changed since the last look, and comes before every answer.
+Both lie in the user's cache, sealed by `state.json`: the stamp of every file they consist of. Any
+other stamp means that somebody, or a crash, has touched them; then they are built anew. No daemon
+is needed: a scan of the notes' stamps tells what has changed since the last look, and comes before
+every answer.
 """
 
 from __future__ import annotations
@@ -12,17 +13,16 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.text.json_text import loads
 from cortex.core.text.value import NamedTuple
-from cortex.index import file_scan as snapshots
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
-from cortex.index.file_scan import Snapshot, make_scan_filter
+from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import store
@@ -30,7 +30,7 @@ from cortex.vault.state import store
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"8/{__version__}"
+FORMAT = f"9/{__version__}"
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -71,8 +71,9 @@ def query_index(
     *,
     words: bool = True,
 ) -> _T:
-    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone. Should catalogue or index turn out to be damaged where no stamp
-    shows it, they are built anew and `at` is asked once more."""
+    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone.
+    Should catalogue or index turn out to be damaged where no stamp shows it, they are built anew
+    and `at` is asked once more."""
     try:
         with open_index(vault, progress, words=words) as now:
             return at(now)
@@ -95,53 +96,87 @@ def open_index(
     words: bool = True,
     cores: int = 0,
 ) -> Iterator[IndexSession]:
-    """Look at a vault as it is now. Several processes may look at once; one at a time brings things up to date. Without
-    `words` the index may stay behind: what it has still to be told is told at the next look that asks for words."""
+    """Open catalogue and index as the vault is now. Several processes may look at once; one at a
+    time brings things up to date. Without `words` the full-text index may stay behind: it catches
+    up when somebody asks for words."""
     folder = vault.cache_folder()
+    index_folder = os.path.join(folder, INDEX_FOLDER)
     lock_file = os.path.join(folder, "index.lock")
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            state = load_valid_state(folder)
-            if state is not None and state.settings == file_stamp(
-                os.path.join(vault.root, "cortex.toml")
-            ):
-                seen = scan_notes(vault.root, state.exclude, state.ignored)
-                if seen.rule_stamps == state.rules and encode_stamps(seen) == read_stamps(folder):
-                    with Catalogue(folder, writable=False) as catalogue:
-                        if not (words and catalogue.has_backlog()):
-                            yield IndexSession(
-                                catalogue,
-                                os.path.join(folder, INDEX_FOLDER),
-                                seen,
-                                "current",
-                                state.noted,
-                            )
-                            return
+            if (current := _scan_if_current(vault, folder)) is not None:
+                with Catalogue(folder, writable=False) as catalogue:
+                    if not (words and catalogue.has_backlog()):
+                        yield IndexSession(
+                            catalogue, index_folder, current[0], "current", current[1]
+                        )
+                        return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
-        # Reading notes costs 40 ms of imports (YAML above all); most looks find nothing changed.
-        from cortex.index.reindex import reindex  # noqa: PLC0415
+        # Reading notes costs 40 ms of imports (YAML above all); most refreshes find nothing changed.
+        from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
         many = cores or _default_cores()
         try:
-            found, seen, noted = reindex(
-                vault.root, folder, progress, rebuild=rebuild, words=words, cores=many
+            found, seen, noted = Reindexing(vault.root, folder, progress, many).run(
+                rebuild=rebuild, words=words
             )
         except (IndexDamaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = reindex(
-                    vault.root, folder, progress, rebuild=True, words=words, cores=1
+                found, seen, noted = Reindexing(vault.root, folder, progress, 1).run(
+                    rebuild=True, words=words
                 )
             except (IndexDamaged, sqlite3.Error) as error:
                 raise CortexError(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
                 ) from error
         with Catalogue(folder, writable=False) as catalogue:
-            yield IndexSession(catalogue, os.path.join(folder, INDEX_FOLDER), seen, found, noted)
+            yield IndexSession(catalogue, index_folder, seen, found, noted)
+
+
+def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
+    """What lies in the vault, and the problems of its settings, if nothing has changed since the
+    last refresh; else None."""
+    state = load_valid_state(folder)
+    if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
+        return None
+    seen = scan_notes(vault.root, state.exclude, state.ignored)
+    if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
+        return None
+    return seen, state.noted
+
+
+@contextmanager
+def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | None]:
+    """Catalogue and full-text folder as the last refresh left them, under its shared lock. None
+    when they must be refreshed first, or when somebody has kept them locked for `wait` seconds.
+    Raises `IndexDamaged` inside for what cannot be read."""
+    folder = vault.cache_folder()
+    with ExitStack() as held:
+        try:
+            held.enter_context(
+                lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=wait)
+            )
+        except ConflictError:
+            yield None
+            return
+        if load_valid_state(folder) is None:
+            yield None
+            return
+        try:
+            with Catalogue(folder, writable=False) as catalogue:
+                yield catalogue, os.path.join(folder, INDEX_FOLDER)
+        except sqlite3.DatabaseError as error:
+            raise IndexDamaged(str(error)) from error
+
+
+def state_path(vault: Vault) -> str:
+    """The file that is written anew by every refresh that finds a change."""
+    return os.path.join(vault.cache_folder(), STATE_FILE)
 
 
 def _default_cores() -> int:
-    """How many processes a build may use. Among other threads, as in the watcher, it stays in this one: a process that is
-    started there and dies at once would be waited for without end."""
+    """How many processes a build may use. Among other threads, as in the watcher, it stays in this
+    one: a process that is started there and dies at once would be waited for without end."""
     threading = sys.modules.get("threading")
     alone = threading is None or threading.active_count() == 1
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
@@ -150,11 +185,12 @@ def _default_cores() -> int:
 def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return snapshots.scan_vault(root, make_scan_filter(ignored, exclude), time.time_ns())
+    return scan_vault(root, exclude, ignored, time.time_ns())
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
-    """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any scan will give."""
+    """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any
+    scan will give."""
     if for_later and seen.racy:
         kept = (
             (path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp)
@@ -180,11 +216,11 @@ def write_file(folder: str, name: str, data: bytes) -> None:
 
 
 def file_stamp(path: str) -> str:
+    """The stamp of a file; empty when there is none."""
     try:
-        status = os.lstat(path)
+        return stamp_of(os.lstat(path))
     except OSError:
         return ""
-    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
 def compute_seal(folder: str) -> dict[str, str]:
@@ -197,11 +233,11 @@ def compute_seal(folder: str) -> dict[str, str]:
 
 
 def load_valid_state(folder: str) -> IndexState | None:
-    """The state of the last look when every file is as it was left then; None when anything must be built anew."""
+    """The state of the last look when every file is as it was left then; None when anything must be
+    built anew."""
     try:
-        table: Any = loads(
-            store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
-        )  # `json` takes 2 ms to load
+        # `json` takes 2 ms to load.
+        table: Any = loads(store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES))
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
         return IndexState(

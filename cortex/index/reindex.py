@@ -1,4 +1,5 @@
-"""Read the notes that have changed into catalogue and index: one process at a time, under the lock of `refresh`."""
+"""Read the notes that have changed into catalogue and index: one process at a time, under the lock
+of `refresh`."""
 
 from __future__ import annotations
 
@@ -6,16 +7,18 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from itertools import count
+from typing import NamedTuple
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.note_summary import NoteSummary, summarize_note
-from cortex.core.model.problem import CortexError, Problem
-from cortex.index.catalogue import Catalogue, IndexDamaged
+from cortex.core.model.problem import CortexError, Problem, reason_of
+from cortex.index.catalogue import Catalogue
+from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
 from cortex.index.refresh import (
     FORMAT,
@@ -36,32 +39,24 @@ from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.state import store
 
-Document: TypeAlias = "dict[str, object]"
-_MIN_PARALLEL_NOTES = 400  # notes; below, a second process costs more than it saves
 
-
-def reindex(
-    root: str, folder: str, progress: ProgressCallback, *, rebuild: bool, words: bool, cores: int
-) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-    """Bring what lies in `folder` up to the notes as they are; answers how it was found (updated, built), what lies
-    in the vault, and what is wrong with its settings and repository. Without `words`, an index that is there stays behind."""
-    return _Reindexing(root, folder, progress, cores).run(rebuild=rebuild, words=words)
-
-
-class _Reindexing:
-    """One bringing up to date, by the process that holds the lock."""
+class Reindexing:
+    """One bringing up to date of what lies in a cache folder, by the process that holds the
+    lock."""
 
     def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
-        self.cores = cores
-        self.unreadable: set[str] = (
-            set()
-        )  # notes that could not be read: they are tried again at the next look
         self.root = root
         self.folder = folder
         self.index_folder = os.path.join(folder, INDEX_FOLDER)
         self.progress = progress
+        self.cores = cores
+        # Notes that could not be read: they are tried again at the next refresh.
+        self.unreadable: set[str] = set()
 
     def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
+        """Read what has changed. Returns how it was found (updated, built), what lies in the vault,
+        and what is wrong with its settings and repository. Without `words`, a full-text index that
+        is there stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
         noted = list(wanted.problems)
@@ -112,14 +107,6 @@ class _Reindexing:
 
     def _rebuild(self, stamps: dict[str, str]) -> None:
         """Everything anew."""
-        # Whoosh costs 30 ms; `show` and `normalize` need none when nothing has changed.
-        from cortex.index.engines.whoosh.segment import (  # noqa: PLC0415
-            BuildFailed,
-            build_index,
-            build_index_parallel,
-        )
-        from cortex.index.engines.whoosh.whoosh_index import SCHEMA  # noqa: PLC0415
-
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE_FILE))
         store.remove(self.index_folder)
@@ -127,100 +114,86 @@ class _Reindexing:
         numbers = {path: number for number, path in enumerate(paths, start=1)}
         reading = partial(_read_note, self.root, stamps, numbers)
         with Catalogue.create(self.folder) as catalogue:
-            done = 0
+            done = count(1)
 
-            def noted(path: str, read: _IndexedNote) -> None:
-                nonlocal done
-                done += 1
+            def put(path: str, read: _IndexedNote) -> None:
                 if not read.content_hash:
                     self.unreadable.add(path)
                 catalogue.put_note(*read, number=numbers[path])
-                self.progress("indexing", done, len(paths))
+                self.progress("indexing", next(done), len(paths))
 
-            if self.cores > 1 and len(paths) >= _MIN_PARALLEL_NOTES:
-                try:
-                    build_index_parallel(
-                        self.index_folder, SCHEMA, paths, reading, noted, procs=self.cores
-                    )
-                except BuildFailed as error:  # a process was killed, for want of memory perhaps
-                    raise IndexDamaged(str(error)) from error
-            else:
-                build_index(self.index_folder, SCHEMA, _read_documents(paths, reading, noted))
+            load_engine().build(self.index_folder, paths, reading, put, cores=self.cores)
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
-        """Only what differs from the last look. A note whose bytes are the same costs its reading, no more; one of which the
-        index knows everything by another path, or from before an edit, takes over the number that is free now."""
-        gone = held.keys() - stamps.keys()
-        touched = [path for path, stamp in stamps.items() if held.get(path) != stamp]
+        """Only what differs from the last refresh. A note whose bytes are the same costs its
+        reading, no more; one of which the index knows everything by another path, or from before an
+        edit, takes over the number that is free now."""
         with Catalogue(self.folder, writable=True) as catalogue:
-            changed: list[_IndexedNote] = []
-            for count, path in enumerate(touched, start=1):
-                known = catalogue.number_and_hash(path)
-                card, content_hash = load_summary(
-                    self.root, path, stamps[path], known[1] if known else None
-                )
-                if not content_hash:
-                    self.unreadable.add(path)
-                if card is not None:
-                    changed.append(
-                        _IndexedNote(
-                            card if words else card._replace(body=""),
-                            content_hash,
-                            index_digest(card),
-                        )
-                    )
-                elif path in held:
-                    catalogue.update_date(
-                        path, _mtime_seconds(held[path]), _mtime_seconds(stamps[path])
-                    )
-                self.progress("indexing", count, len(touched))
+            changed = self._read_changed(catalogue, stamps, held, words=words)
             # All that go let their numbers go before any comes: files may have swapped their names.
             free: defaultdict[bytes, list[int]] = defaultdict(list)
-            for path in (*gone, *(read.summary.path for read in changed)):
+            for path in (*(held.keys() - stamps.keys()), *(read.summary.path for read in changed)):
                 if dropped := catalogue.delete_note(path):
                     free[dropped[1]].append(dropped[0])
-            cards: dict[int, NoteSummary] = {}
+            added: dict[int, NoteSummary] = {}
             for read in changed:
                 if numbers := free.get(read.index_digest):
                     catalogue.put_note(*read, number=numbers.pop())
                 else:
                     number = catalogue.put_note(*read)
                     catalogue.queue_addition(number)
-                    cards[number] = read.summary
+                    added[number] = read.summary
             for numbers in free.values():
                 for number in numbers:
                     catalogue.queue_removal(number)
             if words and catalogue.has_backlog():
-                from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  as above
-
-                dropped_numbers, added = catalogue.read_backlog()
-                whoosh_index.update_index(
-                    self.index_folder,
-                    dropped_numbers,
-                    self._backlog_documents(catalogue, added, cards, stamps),
-                )
+                removed, queued = catalogue.read_backlog()
+                documents = self._backlog_documents(catalogue, queued, added, stamps)
+                load_engine().update(self.index_folder, removed, documents)
                 catalogue.clear_backlog()
             catalogue.commit()
+
+    def _read_changed(
+        self, catalogue: Catalogue, stamps: dict[str, str], held: dict[str, str], *, words: bool
+    ) -> list[_IndexedNote]:
+        """The notes with other bytes than at the last refresh; their text only with `words`."""
+        touched = [path for path, stamp in stamps.items() if held.get(path) != stamp]
+        changed: list[_IndexedNote] = []
+        for done, path in enumerate(touched, start=1):
+            known = catalogue.number_and_hash(path)
+            note, content_hash = load_summary(
+                self.root, path, stamps[path], known[1] if known else None
+            )
+            if not content_hash:
+                self.unreadable.add(path)
+            if note is not None:
+                changed.append(_indexed_note(note, content_hash, keep_body=words))
+            elif path in held:
+                before, now = (_mtime_seconds(some[path]) for some in (held, stamps))
+                catalogue.update_date(path, before, now)
+            self.progress("indexing", done, len(touched))
+        return changed
 
     def _backlog_documents(
         self,
         catalogue: Catalogue,
-        added: list[tuple[int, str]],
-        cards: dict[int, NoteSummary],
+        queued: list[tuple[int, str]],
+        read_now: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
-        """What the index is told of notes; those that an earlier look has read are read again."""
-        for number, path in added:
-            card: NoteSummary | None = cards.get(number)
-            if card is None:
-                card, content_hash = load_summary(self.root, path, stamps[path])
-                assert card is not None  # as below
+        """What the engine is told of queued notes; those that an earlier refresh has read are read
+        again."""
+        for number, path in queued:
+            note: NoteSummary | None = read_now.get(number)
+            if note is None:
+                note, content_hash = load_summary(self.root, path, stamps[path])
+                assert note is not None  # as below
                 if not content_hash:
                     self.unreadable.add(path)
                 # It may have changed since the scan: then the catalogue has to say what the index says.
-                catalogue.put_note(card, content_hash, index_digest(card), number=number)
-            yield make_document(number, card)
+                catalogue.put_note(note, content_hash, index_digest(note), number=number)
+            yield make_document(number, note)
 
 
 class _IndexedNote(NamedTuple):
@@ -254,45 +227,34 @@ def _head_text(card: NoteSummary) -> str:
     return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
 
 
-def _read_documents(
-    paths: list[str],
-    reading: Callable[[str], tuple[Document, _IndexedNote]],
-    noted: Callable[[str, _IndexedNote], None],
-) -> Iterator[Document]:
-    """The documents of the paths, read one after the other, each noted before the index has it."""
-    for path in paths:
-        known, read = reading(path)
-        noted(path, read)
-        yield known
+def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) -> _IndexedNote:
+    kept = note if keep_body else note._replace(body="")
+    return _IndexedNote(kept, content_hash, index_digest(note))
 
 
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
 ) -> tuple[Document, _IndexedNote]:
-    """A note for the index, and for the catalogue its card without the text: what a building process sends back."""
-    card, content_hash = load_summary(root, path, stamps[path])
-    assert card is not None  # only a known hash gives none
-    return make_document(numbers[path], card), _IndexedNote(
-        card._replace(body=""), content_hash, index_digest(card)
-    )
+    """A note for the engine, and for the catalogue without its text: what a building process sends
+    back."""
+    note, content_hash = load_summary(root, path, stamps[path])
+    assert note is not None  # only a known hash gives none
+    return make_document(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
 
 
 def load_summary(
     root: str, path: str, stamp: str, known_hash: bytes | None = None
 ) -> tuple[NoteSummary | None, bytes]:
-    """A note's card and the hash of what was read of it; no card when the hash is the known one. A file that cannot
-    be read gives a card that says so."""
+    """A note's card and the hash of what was read of it; no card when the hash is the known one. A
+    file that cannot be read gives a card that says so."""
     mtime = _mtime_seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
     except (OSError, CortexError) as error:
         if known_hash == b"":
             return None, b""  # it could not be read the last time either
-        reason = error.message if isinstance(error, CortexError) else error.strerror or str(error)
-        card = summarize_note(path, b"", mtime)
-        return card._replace(
-            problems=(Problem(path, f"cannot be read: {reason}", "check its permissions"),)
-        ), b""
+        problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
+        return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
     content_hash = hashlib.blake2b(data, digest_size=16).digest()
     if content_hash == known_hash:
         return None, content_hash

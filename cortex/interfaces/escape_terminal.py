@@ -1,4 +1,5 @@
-"""Text for a terminal: a note's bytes may come from a stranger, so control and invisible characters are shown, not sent."""
+"""Text for a terminal: a note's bytes may come from a stranger, so control and invisible characters
+are shown, not sent."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ _UNSAFE_CHARACTERS = "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\
 
 
 def escape(text: str, *, lines: bool = False) -> str:
-    """`text` with every character that would act on the terminal, or hide in it, as `<U+001B>`; with `lines`, line ends
-    and tabs stay."""
+    """`text` with every character that would act on the terminal, or hide in it, as `<U+001B>`;
+    with `lines`, line ends and tabs stay."""
     if text.isascii() and text.isprintable():
         return text  # nearly every text; the pattern need not be compiled for it
     return re.sub(

@@ -1,8 +1,9 @@
 """The merge drivers that git runs: `python -I -S merge_driver.py briefing|record %O %A %B %L %P`.
 
-Run as a file, with the standard library alone. Python compiles this file at each run, so it is short. Exit codes of
-`record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's shell fallback takes over). `briefing`
-always ends with 0: a briefing that could not be merged is healed later, and no merge is held up by one.
+Run as a file, with the standard library alone. Python compiles this file at each run, so it is
+short. Exit codes of `record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's
+shell fallback takes over). `briefing` always ends with 0: a briefing that could not be merged is
+healed later, and no merge is held up by one.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ def run(words: list[str]) -> int:
 
     stem = os.path.basename(path).removesuffix(".md")
     merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
-    if merged.other_note is not None and not _store_displaced(
-        path, base, merged.data, merged.other_note
-    ):
+    other = merged.other_note
+    if other is not None and not _store_displaced(path, base, merged.data, other):
         return CONFLICTS  # git's index holds all versions; the fallback would mix two notes
     _write(name, merged.data, ours)
     for line in merged.decisions:
@@ -50,10 +50,8 @@ def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool
     try:
         displaced.save(os.getcwd(), path, base, stays, other)
     except (CortexError, OSError) as error:
-        _print_line(
-            path,
-            f"not merged, since it is two notes and the second could not be kept: {error}; cortex doctor --fix",
-        )
+        why = "not merged, since it is two notes and the second could not be kept"
+        _print_line(path, f"{why}: {error}; cortex doctor --fix")
         return False
     return True
 
@@ -67,7 +65,8 @@ def _read(name: str) -> bytes:
 
 
 def _write(name: str, data: bytes, before: bytes) -> None:
-    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback to work on."""
+    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback
+    to work on."""
     with open(name, "r+b", buffering=0) as file:
         try:
             _overwrite(file, data)
@@ -96,10 +95,8 @@ def main(argv: list[str]) -> int:
     try:
         return run(argv)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
-        _print_line(
-            argv[-1] if argv else "merge_driver",
-            f"not merged by its fields: {error or type(error).__name__}",
-        )
+        path = argv[-1] if argv else "merge_driver"
+        _print_line(path, f"not merged by its fields: {error or type(error).__name__}")
         return CLEAN if argv[:1] == ["briefing"] else FAILED
 
 

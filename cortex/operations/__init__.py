@@ -54,5 +54,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("operations.care.doctor", "doctor"),
     "promote": ("operations.projects.promote", "promote"),
     "project": ("operations.projects.project", "project"),
+    "schema": ("interfaces.schema", "schema"),
     "rebuild": ("operations.care.rebuild", "rebuild"),
 }

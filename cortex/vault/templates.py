@@ -13,7 +13,7 @@ _SEARCH_FOLDERS = (
     os.path.join(_PACKAGE_FOLDER, "templates"),
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "templates"),
 )
-_NAME_RE = re.compile(r"(?:agent/)?[a-z][a-z.-]{0,30}")
+_NAME_RE = re.compile(r"(?:(?:agent|completion)/)?[a-z][a-z.-]{0,30}")
 
 
 def read_template(name: str) -> str:

@@ -1,4 +1,5 @@
-"""What the watcher commits by itself: only files that somebody has finished writing, and only while git has time."""
+"""What the watcher commits by itself: only files that somebody has finished writing, and only while
+git has time."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
@@ -15,15 +16,13 @@ from cortex.vault.layout import RECORDS_FOLDER, SETTINGS_FILE
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
 _MAX_READ_BYTES = 4 * 1024 * 1024
-_NOTE_FOLDERS = (
-    "events/",
-    f"{RECORDS_FOLDER}/",
-    "sessions/",
-)  # notes of ours: without an id they are not whole
+# Notes of ours: without an id they are not whole.
+_NOTE_FOLDERS = ("events/", f"{RECORDS_FOLDER}/", "sessions/")
 
 
 class CommitCandidates(NamedTuple):
-    """The changes of a vault: what can be committed, what is still being written, what has to be mended first."""
+    """The changes of a vault: what can be committed, what is still being written, what has to be
+    mended first."""
 
     ready: tuple[UncommittedChange, ...]
     recent: tuple[UncommittedChange, ...]
@@ -31,7 +30,8 @@ class CommitCandidates(NamedTuple):
 
 
 def is_enabled(root: str) -> bool:
-    """Whether the watcher commits here: as the vault's settings say, else where the vault is a repository of its own."""
+    """Whether the watcher commits here: as the vault's settings say, else where the vault is a
+    repository of its own."""
     if (around := checkout.find_repository(root)) is None:
         return False
     chosen = settings.load(root).autocommit
@@ -43,29 +43,24 @@ def classify_changes(
 ) -> CommitCandidates:
     """Look at every changed file as it lies there at `now` (seconds since the epoch)."""
     ready: list[UncommittedChange] = []
-    young: list[UncommittedChange] = []
-    held: list[Problem] = []
+    recent: list[UncommittedChange] = []
+    blocked: list[Problem] = []
     for change in changed:
+        check = _is_recent_deletion if change.kind == "D" else _is_unfinished
         try:
-            fresh = (
-                _is_recent_deletion(root, change.path, now)
-                if change.kind == "D"
-                else _is_unfinished(root, change.path, now)
-            )
+            is_recent = check(root, change.path, now)
         except FileNotFoundError:
-            fresh = True  # gone since git looked
-        except CortexError as error:
-            held.append(Problem(change.path, error.message, error.hint))
+            is_recent = True  # gone since git looked
+        except (CortexError, OSError) as error:
+            blocked.append(problem_of(change.path, error))
             continue
-        except OSError as error:
-            held.append(Problem(change.path, error.strerror or str(error), "check its permissions"))
-            continue
-        (young if fresh else ready).append(change)
-    return CommitCandidates(tuple(ready), tuple(young), tuple(held))
+        (recent if is_recent else ready).append(change)
+    return CommitCandidates(tuple(ready), tuple(recent), tuple(blocked))
 
 
 def _is_recent_deletion(root: str, path: str, now: float) -> bool:
-    """A deletion counts when its folder is settled: some editors save by deleting and writing anew."""
+    """A deletion counts when its folder is settled: some editors save by deleting and writing
+    anew."""
     try:
         return _is_recent(os.stat(os.path.join(root, os.path.dirname(path))), now)
     except FileNotFoundError:
@@ -73,7 +68,8 @@ def _is_recent_deletion(root: str, path: str, now: float) -> bool:
 
 
 def _is_unfinished(root: str, path: str, now: float) -> bool:
-    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended before it is committed."""
+    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended
+    before it is committed."""
     status = os.lstat(os.path.join(root, path))
     if _is_recent(status, now):
         return True
@@ -86,8 +82,8 @@ def _is_unfinished(root: str, path: str, now: float) -> bool:
 
 
 def check_complete(path: str, data: bytes) -> None:
-    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers that git left in its text
-    are looked for where commits are made."""
+    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers
+    that git left in its text are looked for where commits are made."""
     if len(data) == _MAX_READ_BYTES:
         data = data[: data.rfind(b"\n") + 1]
     note = notes.read(data, path)

@@ -1,4 +1,4 @@
-"""When it is time to look: some quiet after the last hint, but not too long after the first."""
+"""When it is time to act: some quiet after the last notice, but not too long after the first."""
 
 from __future__ import annotations
 
@@ -7,33 +7,51 @@ import select
 import time
 from contextlib import suppress
 
-QUIET_SECONDS, MAX_DELAY_SECONDS = 0.4, 2.0  # seconds
+
+class QuietPeriod:
+    """Notices come from other threads and from signals: so no locks, and nothing is kept but two
+    times (monotonic)."""
+
+    def __init__(self, quiet: float, longest: float) -> None:
+        self.quiet = quiet
+        self.longest = longest
+        self._first = self._last = 0.0
+
+    def notify(self) -> None:
+        """Something may have changed."""
+        self._last = time.monotonic()
+        self._first = self._first or self._last
+
+    def due_at(self) -> float | None:
+        """When to act; None when nothing was noticed."""
+        first = self._first
+        return min(self._last + self.quiet, first + self.longest) if first else None
+
+    @property
+    def latest(self) -> float:
+        """When to act at the latest."""
+        return self._first + self.longest
+
+    def clear(self) -> None:
+        """What was noticed so far is about to be looked at."""
+        self._first = 0.0
 
 
-class Debouncer:
-    """Hints come from other threads, wakings from signals too: so no locks, and nothing is kept but two times."""
+class Debouncer(QuietPeriod):
+    """A quiet period whose first notice ends a sleep."""
 
     def __init__(self) -> None:
-        self._first_notice = self._last_notice = 0.0
+        super().__init__(quiet=0.4, longest=2.0)
         self._pipe_read_fd, self._pipe_write_fd = os.pipe()
         os.set_blocking(self._pipe_read_fd, False)
         os.set_blocking(self._pipe_write_fd, False)
 
     def notify(self) -> None:
         """Something may have changed."""
-        self._last_notice = time.monotonic()
-        if not self._first_notice:
-            self._first_notice = self._last_notice
+        is_first = not self._first
+        super().notify()
+        if is_first:
             self.wake()
-
-    def due_at(self) -> float | None:
-        """When to look (monotonic seconds); None when nothing was hinted at."""
-        first = self._first_notice
-        return min(self._last_notice + QUIET_SECONDS, first + MAX_DELAY_SECONDS) if first else None
-
-    def clear(self) -> None:
-        """What was hinted at so far is about to be looked at."""
-        self._first_notice = 0.0
 
     def wake(self) -> None:
         """End the wait."""

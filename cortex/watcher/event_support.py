@@ -1,4 +1,5 @@
-"""Whether the kernel can tell what happens to a vault's files: the kind of file system, and what is left of watches."""
+"""Whether the kernel can tell what happens to a vault's files: the kind of file system, and what is
+left of watches."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _IN_DELETE_SELF, _IN_CLOEXEC = 0x400, 0x80000  # of inotify
 
 
 def remote_file_system(root: str, mounts: str = _MOUNTINFO_FILE) -> str:
-    """The kind of file system that `root` lies on when changes there may go unnoticed; else empty."""
+    """The kind of file system that `root` lies on when changes there may go unnoticed; else
+    empty."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             kind = file_system_type(root, file.read())
@@ -42,8 +44,8 @@ def file_system_type(path: str, mountinfo: str) -> str:
 
 
 def exhausted_limit(root: str) -> str:
-    """Why the kernel gives no more watches; empty when it does, and where there is no inotify. Watchdog keeps silent
-    when it gets none for a folder inside a folder."""
+    """Why the kernel gives no more watches; empty when it does, and where there is no inotify.
+    Watchdog keeps silent when it gets none for a folder inside a folder."""
     if sys.platform != "linux":
         return ""
     library = ctypes.CDLL(None, use_errno=True)

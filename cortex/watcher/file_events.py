@@ -1,7 +1,7 @@
 """Watchdog's events as hints that something may have changed. What has, the scan tells.
 
-Only folders without a leading dot are watched, each below the root on its own, so that `.git` costs neither watches
-nor events. Nothing is kept for an event: it moves a clock.
+Only folders without a leading dot are watched, each below the root on its own, so that `.git` costs
+neither watches nor events. Nothing is kept for an event: it moves a clock.
 """
 
 from __future__ import annotations
@@ -52,14 +52,12 @@ class FileWatcher:
         self._on_change = notice
         self._handler = _EventForwarder(self)
         self._observer: BaseObserver | None = None
-        self._watches: dict[
-            str, tuple[ObservedWatch, int]
-        ] = {}  # top folder -> its watch and inode; "" is the root
+        # Top folder -> its watch and inode; "" is the root.
+        self._watches: dict[str, tuple[ObservedWatch, int]] = {}
         self._fault_count = 0
         self._stale = False
-        warnings.filterwarnings(
-            "ignore", category=RuntimeWarning, module=r"watchdog\."
-        )  # "callback already exists"
+        # "callback already exists"
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         log = logging.getLogger("watchdog")
         log.handlers, log.propagate = [_LostEventHandler(notice)], False
         threading.excepthook = self._on_thread_error
@@ -67,21 +65,19 @@ class FileWatcher:
     def start(self) -> None:
         """Begin to watch; raises `EventsUnavailable` where that does not work."""
         if kind := event_support.remote_file_system(self.root):
-            raise EventsUnavailable(
-                f"a file system of the kind {kind} does not tell what others change"
-            )
+            why = f"a file system of the kind {kind} does not tell what others change"
+            raise EventsUnavailable(why)
         try:
             self._observer = Observer()
             self._observer.start()
         except OSError as error:
-            raise EventsUnavailable(
-                event_support.describe_limit(error.errno or 0)
-                or f"watching failed: {error.strerror}"
-            ) from error
+            why = event_support.describe_limit(error.errno or 0)
+            raise EventsUnavailable(why or f"watching failed: {error.strerror}") from error
         self.update_watches()
 
     def update_watches(self) -> None:
-        """Watch the folders there are now, and those no more that went away. Raises `EventsUnavailable` when watches run out."""
+        """Watch the folders there are now, and those no more that went away. Raises
+        `EventsUnavailable` when watches run out."""
         if self._stale:
             self.stop()
             self._stale = False
@@ -121,20 +117,17 @@ class FileWatcher:
                 return
 
     def discard_watches(self) -> None:
-        """Forget all watches at the next `follow`: they are on a folder that is no longer the vault."""
+        """Forget all watches at the next `follow`: they are on a folder that is no longer the
+        vault."""
         self._stale = True
 
     def _list_folders(self) -> dict[str, int]:
         """The folders to watch with their inodes."""
         found = {"": os.stat(self.root).st_ino}
         with os.scandir(self.root) as entries:
-            found.update(
-                {
-                    one.name: one.inode()
-                    for one in entries
-                    if one.name[0] != "." and one.is_dir(follow_symlinks=False)
-                }
-            )
+            for one in entries:
+                if one.name[0] != "." and one.is_dir(follow_symlinks=False):
+                    found[one.name] = one.inode()
         return found
 
     def _add_watch(self, observer: BaseObserver, name: str, inode: int) -> None:
@@ -150,7 +143,8 @@ class FileWatcher:
         self._watches[name] = (watch, inode)
 
     def _on_thread_error(self, ended: threading.ExceptHookArgs) -> None:
-        """A thread has ended with an error: watchdog's are begun anew, and who asked one of ours answers by himself."""
+        """A thread has ended with an error: watchdog's are begun anew, and who asked one of ours
+        answers by himself."""
         self._on_fault(f"{ended.exc_type.__name__}: {ended.exc_value}")
         if type(ended.thread).__module__.startswith("watchdog"):
             self._fault_count += 1

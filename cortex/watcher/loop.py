@@ -1,7 +1,8 @@
-"""The watcher's loop: sleep until something may have changed, look what has, bring everything up to it, commit.
+"""The watcher's loop: sleep until something may have changed, look what has, bring everything up to
+it, commit.
 
-Events, timers and git's own files only say that it is time; the scan is the truth. No step that fails ends the loop or
-keeps another one from its turn: it is told, and tried again later and later.
+Events, timers and git's own files only say that it is time; the scan is the truth. No step that
+fails ends the loop or keeps another one from its turn: it is told, and tried again later and later.
 """
 
 from __future__ import annotations
@@ -11,40 +12,38 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
 from typing import NamedTuple
 
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
-from cortex.index.refresh import IndexSession, encode_stamps, file_stamp, query_index
+from cortex.index.refresh import encode_stamps, file_stamp, query_index
 from cortex.operations.capture.drain_spool import (
     drain_spool,
     has_spooled_work,
     has_unread_transcripts,
 )
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.share.heal import heal
+from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.vault import files
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, commit, drivers
+from cortex.vault.git.change_marker import git_stamp
 from cortex.vault.layout import PENDING_FOLDER, SETTINGS_FILE
 from cortex.vault.locate import Vault
-from cortex.watcher.debounce import Debouncer
+from cortex.watcher import autocommit
+from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
 from cortex.watcher.watch_status import WatcherStatus
 
 _TICK_SECONDS = 1.0  # seconds; so often git's files and the vault itself are looked at
 _FULL_SCAN_SECONDS = 30.0  # seconds after which a scan is due without any hint
-_POLL_SECONDS, _POLL_PAUSE_FACTOR = (
-    2.0,
-    20,
-)  # seconds between scans where there are no events; a scan takes at most a twentieth of the time
+# Seconds between scans where there are no events; a scan takes at most a twentieth of the time.
+_POLL_SECONDS, _POLL_PAUSE_FACTOR = 2.0, 20
 _GIT_LOCK_WAIT_SECONDS = 5.0  # seconds that git may take for what it has begun
-_MISSING_VAULT_SECONDS = (
-    3.0  # seconds that a vault may be away: somebody may be putting another one in its place
-)
-_MAX_COMMIT_DELAY_SECONDS = (
-    60.0  # seconds after which a change is committed though others keep coming
-)
+_MISSING_VAULT_SECONDS = 3.0  # that a vault may be away: somebody may be replacing it
+_MAX_COMMIT_DELAY_SECONDS = 60.0  # after which a change is committed though others keep coming
 _MAX_BACKOFF_SECONDS = 60.0
 _RECENT_RETRY_SECONDS, _GATE_RETRY_SECONDS = 1.0, 10.0
 _MAX_BLOCKED_SHOWN = 20  # notes that are named
@@ -71,9 +70,8 @@ class WatcherLoop:
         self.say = say
         self.quiet = quiet
         self.since = caller.now
-        self.polling_reason = (
-            "asked for with --poll" if poll else ""
-        )  # no events are used; empty while they are
+        # Why no events are used; empty while they are.
+        self.polling_reason = "asked for with --poll" if poll else ""
         self.debouncer = Debouncer()
         self.file_watcher = FileWatcher(vault.root, self.debouncer.notify, self._on_thread_fault)
         self.thread_fault = ""  # the last error that ended a thread
@@ -86,19 +84,16 @@ class WatcherLoop:
         self._stamps_digest = b""  # a digest of the notes' stamps at the last look
         self._healed_state: tuple[bytes, str] = (b"", "")  # notes and git as of the last heal
         self._git_state = self._abandoned_lock = ""
-        self._last_pass_end = self._pass_seconds = (
-            0.0  # when the last pass ended and how long it took
-        )
+        # When the last pass ended and how long it took.
+        self._last_pass_end = self._pass_seconds = 0.0
         self._root_identity = _device_and_inode(vault.root)
         self._missing_since = 0.0
-        self._last_change = self._first_change = (
-            0.0  # monotonic; 0 when nothing waits to be committed
-        )
+        self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
 
     def run(self, stands: Callable[[], bool]) -> str:
-        """Work until asked to end, or until there is nothing left to watch. `stands` says whether lock and socket are
-        still there. Answers why it ended; empty when it was asked to."""
+        """Work until asked to end, or until there is nothing left to watch. `stands` says whether
+        lock and socket are still there. Answers why it ended; empty when it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         self._start()
@@ -112,12 +107,13 @@ class WatcherLoop:
             if not self.is_ending and not self._missing_since and self._is_commit_due():
                 self._run_step("commit", self._commit)
         self.file_watcher.stop()
-        if self._last_change:
+        if self._uncommitted.due_at() is not None:
             self._run_step("commit", self._commit)
         return ""
 
     def end(self) -> None:
-        """Finish the step under way, commit what is ready, and end. Callable from any thread and from a signal."""
+        """Finish the step under way, commit what is ready, and end. Callable from any thread and
+        from a signal."""
         self.is_ending = True
         self.debouncer.wake()
 
@@ -137,7 +133,7 @@ class WatcherLoop:
             except EventsUnavailable as blind:
                 self._switch_to_polling(str(blind))
         self._git_state = self._git_stamps()
-        self._record_change()
+        self._uncommitted.notify()
         self.debouncer.notify()
 
     def _on_thread_fault(self, message: str) -> None:
@@ -152,17 +148,18 @@ class WatcherLoop:
         times = [_TICK_SECONDS]
         if (due := self.debouncer.due_at()) is not None:
             times.append(due - now)
-        if self._last_change:
-            times.append(self._commit_time() - now)
+        if (due := self._commit_time()) is not None:
+            times.append(due - now)
         return max(min(times), 0.02)
 
     def _is_pass_due(self) -> bool:
-        """Whether a pass is: after a hint and a little quiet, after git was at work, and after a while anyway."""
+        """Whether a pass is: after a hint and a little quiet, after git was at work, and after a
+        while anyway."""
         now = time.monotonic()
         if (stamps := self._git_stamps()) != self._git_state:
             self._git_state, self._commit_retry_at = stamps, 0.0
             self.debouncer.notify()
-            self._record_change()
+            self._uncommitted.notify()
         due = self.debouncer.due_at()
         pause = (
             max(_POLL_SECONDS, self._pass_seconds * _POLL_PAUSE_FACTOR)
@@ -172,25 +169,20 @@ class WatcherLoop:
         again = any(one.retry_at <= now for name, one in self.failures.items() if name != "commit")
         return (due is not None and due <= now) or now - self._last_pass_end > pause or again
 
-    def _commit_time(self) -> float:
+    def _commit_time(self) -> float | None:
+        """When to commit; None when nothing waits for it."""
+        if (due := self._uncommitted.due_at()) is None:
+            return None
         trouble = self.failures.get("commit")
-        due = min(self._last_change + self.quiet, self._first_change + _MAX_COMMIT_DELAY_SECONDS)
         return max(due, self._commit_retry_at, trouble.retry_at if trouble else 0.0)
 
     def _is_commit_due(self) -> bool:
-        return (
-            bool(self._last_change)
-            and time.monotonic() >= self._commit_time()
-            and self.debouncer.due_at() is None
-        )
-
-    def _record_change(self) -> None:
-        self._last_change = time.monotonic()
-        self._first_change = self._first_change or self._last_change
+        due = self._commit_time()
+        return due is not None and time.monotonic() >= due and self.debouncer.due_at() is None
 
     def _check_vault_gone(self) -> str:
-        """Why there is nothing left to watch; empty while there is. A vault in whose place another one was put is
-        watched on as that one."""
+        """Why there is nothing left to watch; empty while there is. A vault in whose place another
+        one was put is watched on as that one."""
         root = self.vault.root
         identity = _device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):
@@ -212,14 +204,8 @@ class WatcherLoop:
         return ""
 
     def _git_stamps(self) -> str:
-        """Stamps of what git changes whenever it moves HEAD or the work tree."""
-        around = checkout.find_repository(self.vault.root)
-        stamps = []
-        for name in ("HEAD", "index", "logs/HEAD") if around else ():
-            with suppress(OSError):  # a repository without commits has not all of them
-                status = os.lstat(os.path.join(around[1] if around else "", name))
-                stamps.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
-        return "\n".join(stamps) + checkout.operation_in_progress(self.vault.root)
+        """What git changes whenever it moves HEAD or the work tree."""
+        return git_stamp(self.vault) + checkout.operation_in_progress(self.vault.root)
 
     def _run_pass(self) -> None:
         started = time.monotonic()
@@ -232,32 +218,26 @@ class WatcherLoop:
                 self._switch_to_polling(str(blind))
             except OSError:
                 self.debouncer.notify()  # the vault is being replaced
-        self._run_step(
-            "drivers",
-            self._register_drivers,
-            needed=not checkout.has_merge_drivers(self.vault.root),
-        )
+        # A clone that took the place of the vault does not know our merge drivers yet.
+        unregistered = not checkout.has_merge_drivers(self.vault.root)
+        self._run_step("drivers", lambda: drivers.register(self.vault.root), needed=unregistered)
         busy = checkout.operation_in_progress(self.vault.root)
         self._run_step("gather", self._drain_spool, needed=has_spooled_work(self.vault))
+        pending = not busy and bool(files.list_notes(self.vault.root, PENDING_FOLDER))
         self._run_step(
-            "normalize",
-            self._normalize,
-            needed=not busy and bool(files.list_notes(self.vault.root, PENDING_FOLDER)),
+            "normalize", lambda: normalize(self.vault, self._current_caller()), needed=pending
         )
         self._run_step("look", self._refresh_index)
-        self._run_step(
-            "heal",
-            self._heal,
-            needed=not busy and self._healed_state != (self._stamps_digest, self._git_stamps()),
-        )
+        stale = self._healed_state != (self._stamps_digest, self._git_stamps())
+        self._run_step("heal", self._heal, needed=not busy and stale)
         self.pass_count += 1
         self.last_pass = _utc_now()
         self._last_pass_end = time.monotonic()
         self._pass_seconds = self._last_pass_end - started
 
     def _await_git(self) -> None:
-        """Wait while git writes its index: in the middle of a checkout there is nothing to be learnt. A lock that a
-        killed git has left is waited for once."""
+        """Wait while git writes its index: in the middle of a checkout there is nothing to be
+        learnt. A lock that a killed git has left is waited for once."""
         around = checkout.find_repository(self.vault.root)
         deadline = time.monotonic() + _GIT_LOCK_WAIT_SECONDS
         while (
@@ -270,12 +250,6 @@ class WatcherLoop:
                 self._abandoned_lock = lock
             time.sleep(0.05)
 
-    def _register_drivers(self) -> None:
-        """A clone that took the place of the vault does not know our merge drivers yet."""
-        from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
-
-        drivers.register(self.vault.root)
-
     def _drain_spool(self) -> None:
         problems = drain_spool(self.vault, self._current_caller())
         if problems:
@@ -283,28 +257,19 @@ class WatcherLoop:
         if has_unread_transcripts(self.vault):
             self.debouncer.notify()  # a long transcript is taken bit by bit
 
-    def _normalize(self) -> None:
-        from cortex.operations.capture.normalize import normalize  # noqa: PLC0415  25 ms, and most passes need none
-
-        normalize(self.vault, self._current_caller())
-
     def _refresh_index(self) -> None:
-        def seen(now: IndexSession) -> tuple[bytes, int]:
-            rules = "".join(
-                file_stamp(os.path.join(self.vault.root, name))
-                for name in (SETTINGS_FILE, ".gitattributes")
-            )
-            return hashlib.blake2b(encode_stamps(now.snapshot) + rules.encode()).digest(), len(
-                now.snapshot.stamps
-            )
-
-        stamps, self.note_count = query_index(self.vault, self.caller.progress, seen)
-        if stamps != self._stamps_digest:
-            self._stamps_digest = stamps
-            self._record_change()
+        snapshot = query_index(self.vault, self.caller.progress, lambda now: now.snapshot)
+        rule_files = (
+            os.path.join(self.vault.root, name) for name in (SETTINGS_FILE, ".gitattributes")
+        )
+        rules = "".join(map(file_stamp, rule_files))
+        digest = hashlib.blake2b(encode_stamps(snapshot) + rules.encode()).digest()
+        self.note_count = len(snapshot.stamps)
+        if digest != self._stamps_digest:
+            self._stamps_digest = digest
+            self._uncommitted.notify()
 
     def _heal(self) -> None:
-        from cortex.operations.share.heal import heal  # noqa: PLC0415  as above
 
         before = (self._stamps_digest, self._git_stamps())
         healed = heal(self.vault, self._current_caller())
@@ -313,13 +278,10 @@ class WatcherLoop:
             self.debouncer.notify()  # what was written is looked at like anybody's change, and so is what git did meanwhile
 
     def _commit(self) -> None:
-        from cortex.operations.share.resolve_conflicts import recover_interrupted_merge  # noqa: PLC0415
-        from cortex.vault.git import commit  # noqa: PLC0415  as above
-        from cortex.watcher import autocommit  # noqa: PLC0415
 
         root = self.vault.root
         if not autocommit.is_enabled(root):
-            self._last_change = self._first_change = 0.0
+            self._uncommitted.clear()
             return
         if commit.why_blocked(root):
             self._commit_retry_at = time.monotonic() + _GATE_RETRY_SECONDS
@@ -329,35 +291,29 @@ class WatcherLoop:
         self.blocked = tuple(
             f"{one.where}: {one.message}" for one in done.blocked[:_MAX_BLOCKED_SHOWN]
         )
-        if (
-            done.recent
-            and not self.is_ending
-            and time.monotonic() < self._first_change + _MAX_COMMIT_DELAY_SECONDS
-        ):
+        if done.recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
         kept = commit.commit_changes(root, done.ready)
-        self.blocked = (*self.blocked, *(f"{one.where}: {one.message}" for one in kept.problems))[
-            :_MAX_BLOCKED_SHOWN
-        ]
-        self._last_change = self._first_change = time.monotonic() if done.recent else 0.0
+        problems = (f"{one.where}: {one.message}" for one in kept.problems)
+        self.blocked = (*self.blocked, *problems)[:_MAX_BLOCKED_SHOWN]
+        self._uncommitted.clear()
+        if done.recent:
+            self._uncommitted.notify()
 
     def _commit_status(self) -> tuple[str, int]:
         """Whether commits are made, and how many changes wait for one."""
-        from cortex.vault.git import commit  # noqa: PLC0415  as above
-        from cortex.watcher import autocommit  # noqa: PLC0415
-
         try:
             if not autocommit.is_enabled(self.vault.root):
                 return "off", 0
-            return commit.why_blocked(self.vault.root) or "on", len(
-                commit.list_changes(self.vault.root)
-            )
+            waiting = len(commit.list_changes(self.vault.root))
+            return commit.why_blocked(self.vault.root) or "on", waiting
         except (CortexError, OSError) as error:
             return str(error), 0
 
-    def _run_step(self, name: str, action: Callable[[], None], *, needed: bool = True) -> None:
-        """Do it, unless it failed a moment ago. The one place where any error at all is survived: the watcher's loop."""
+    def _run_step(self, name: str, action: Callable[[], object], *, needed: bool = True) -> None:
+        """Do it, unless it failed a moment ago. The one place where any error at all is survived:
+        the watcher's loop."""
         if not needed:
             self.failures.pop(name, None)
             return
@@ -372,12 +328,9 @@ class WatcherLoop:
                 if isinstance(error, CortexError)
                 else f"{type(error).__name__}: {error}"
             )
-            times = trouble.attempts + 1 if trouble else 1
-            self.failures[name] = StepFailure(
-                times,
-                time.monotonic() + min(2.0**times, _MAX_BACKOFF_SECONDS),
-                f"{name}: {message}",
-            )
+            attempts = trouble.attempts + 1 if trouble else 1
+            retry_at = time.monotonic() + min(2.0**attempts, _MAX_BACKOFF_SECONDS)
+            self.failures[name] = StepFailure(attempts, retry_at, f"{name}: {message}")
             if not trouble or trouble.message != self.failures[name].message:
                 self.say(f"{name} failed and will be tried again: {message}")
         else:

@@ -1,4 +1,5 @@
-"""One watcher for each vault: whoever holds the lock, which the kernel frees when its process ends, however it ends."""
+"""One watcher for each vault: whoever holds the lock, which the kernel frees when its process ends,
+however it ends."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class WatcherLock(NamedTuple):
     fd: int
 
     def is_valid(self) -> bool:
-        """Whether the file is still the one that is locked; if somebody deleted it, another watcher may start."""
+        """Whether the file is still the one that is locked; if somebody deleted it, another watcher
+        may start."""
         try:
             there, ours = os.lstat(self.path), os.fstat(self.fd)
         except OSError:

@@ -1,5 +1,6 @@
-"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them, over a socket in the
-vault's state folder. A thin search imports this, so it needs next to nothing itself."""
+"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them,
+over a socket in the vault's state folder. A thin search imports this, so it needs next to nothing
+itself."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from cortex import __version__
-from cortex.core.text.value import NamedTuple, Protocol
+from cortex.core.text.value import NamedTuple
 from cortex.vault import user_folders
 
 SOCKET_NAME = "watch.sock"
@@ -28,12 +30,35 @@ class CommandReply(NamedTuple):
     exit_code: int
 
 
-class SocketLike(Protocol):
-    """What is used of a socket; `_socket.socket` has it too, and costs a twentieth of `socket`."""
+class CommandRequest(NamedTuple):
+    """A command line, for the watcher of the vault at `root` to answer as the command itself would
+    in `cwd`."""
 
-    def settimeout(self, seconds: float, /) -> None: ...
-    def recv(self, size: int, /) -> bytes: ...
-    def sendall(self, data: bytes, /) -> None: ...
+    root: str
+    cwd: str
+    paint: bool  # for a terminal
+    default_root: str  # the asker's default vault
+    words: tuple[str, ...]
+
+    def encode(self) -> list[bytes]:
+        """The fields of the request. Raises `UnicodeEncodeError` for text that no command line can
+        hold."""
+        paint = b"1" if self.paint else b""
+        head = (
+            os.fsencode(self.root),
+            os.fsencode(self.cwd),
+            paint,
+            os.fsencode(self.default_root),
+        )
+        return [RUN, *head, *map(os.fsencode, self.words)]
+
+    @classmethod
+    def decode(cls, fields: list[bytes]) -> CommandRequest | None:
+        """The request whose fields, without its kind, these are; None when there are too few."""
+        if len(fields) < 5:
+            return None
+        root, cwd, paint, default_root, *words = map(os.fsdecode, fields)
+        return cls(root, cwd, bool(paint), default_root, tuple(words))
 
 
 def encode_message(fields: Iterable[bytes]) -> bytes:
@@ -55,8 +80,9 @@ def decode_fields(body: bytes) -> list[bytes] | None:
     return fields
 
 
-def make_receiver(link: SocketLike, deadline: float) -> Callable[[int], bytes]:
-    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do not all come."""
+def make_receiver(link: Any, deadline: float) -> Callable[[int], bytes]:
+    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do
+    not all come."""
 
     def receive(size: int) -> bytes:
         held: list[bytes] = []
@@ -77,7 +103,7 @@ def read_message(receive: Callable[[int], bytes], most: int) -> list[bytes] | No
     return decode_fields(receive(size)) if size <= most else None
 
 
-def send(link: SocketLike, data: bytes, deadline: float) -> None:
+def send(link: Any, data: bytes, deadline: float) -> None:
     """Send all of it before `deadline`, else `OSError`."""
     link.settimeout(_seconds_left(deadline))
     link.sendall(data)
@@ -86,12 +112,10 @@ def send(link: SocketLike, data: bytes, deadline: float) -> None:
 def exchange(
     root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
 ) -> list[bytes] | None:
-    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within `first_sign` seconds, or
-    does not answer whole within `whole_answer`. `InvalidInputError` when the folder of its socket is not ours alone."""
-    try:
-        import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
-    except ImportError:  # another Python
-        import socket  # type: ignore[no-redef]  # noqa: PLC0415
+    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within
+    `first_sign` seconds, or does not answer whole within `whole_answer`. `InvalidInputError` when
+    the folder of its socket is not ours alone."""
+    import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
 
     folder = user_folders.vault_folder_path("state", root)
     started = time.monotonic()
@@ -116,8 +140,9 @@ def exchange(
 def socket_path(
     folder: str, name: str = SOCKET_NAME, descriptors: str = "/proc/self/fd"
 ) -> Iterator[str]:
-    """A path to the socket in `folder` that is short enough for every system: the path itself, else through an open
-    descriptor of the folder, else relative to it; then the working directory is another one meanwhile."""
+    """A path to the socket in `folder` that is short enough for every system: the path itself, else
+    through an open descriptor of the folder, else relative to it; then the working directory is
+    another one meanwhile."""
     path = os.path.join(folder, name)
     if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         yield path

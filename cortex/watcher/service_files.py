@@ -1,4 +1,5 @@
-"""How to have the watcher started with one's session: a unit for systemd, a property list for launchd."""
+"""How to have the watcher started with one's session: a unit for systemd, a property list for
+launchd."""
 
 from __future__ import annotations
 
@@ -8,18 +9,21 @@ from xml.sax.saxutils import escape
 
 from cortex.core.text.strings import short_hash, slugify
 
-KINDS = ("systemd", "launchd")
+_TEMPLATES = {"systemd": "systemd.service.in", "launchd": "launchd.plist.in"}
+KINDS = tuple(_TEMPLATES)
 
 
 def render(kind: str, root: str) -> str:
     """The whole file, with what to do with it in a comment at its top."""
     name = f"cortex-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
-    command = [sys.executable, "-m", "cortex", "watch", "--vault", root]
-    return (
-        _render_systemd(name, root, command)
-        if kind == "systemd"
-        else _render_launchd(name, command)
-    )
+    words = [sys.executable, "-m", "cortex", "watch", "--vault", root]
+    if kind == "systemd":
+        command = " ".join(map(_quote_argument, words))
+    else:
+        command = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
+    path = os.path.join(os.path.dirname(__file__), _TEMPLATES[kind])
+    with open(path, encoding="utf-8") as file:
+        return file.read().format(name=name, root=_escape_percent(root), command=command)
 
 
 def install_hint() -> str:
@@ -28,61 +32,10 @@ def install_hint() -> str:
     return f"to have it started with your session: cortex watch --unit {kind}"
 
 
-def _render_systemd(name: str, root: str, command: list[str]) -> str:
-    return f"""# ~/.config/systemd/user/{name}.service
-# systemctl --user daemon-reload && systemctl --user enable --now {name}
-[Unit]
-Description=Cortex watcher of {_escape_percent(root)}
-
-[Service]
-ExecStart={" ".join(map(_quote_argument, command))}
-Restart=on-failure
-RestartSec=10
-RestartPreventExitStatus=2
-Nice=5
-
-[Install]
-WantedBy=default.target
-"""
-
-
-def _render_launchd(name: str, command: list[str]) -> str:
-    words = "\n".join(f"    <string>{escape(word)}</string>" for word in command)
-    return f"""<?xml version="1.0" encoding="UTF-8"?>
-<!-- ~/Library/LaunchAgents/{name}.plist
-     launchctl bootstrap gui/$UID ~/Library/LaunchAgents/{name}.plist -->
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>{name}</string>
-  <key>ProgramArguments</key>
-  <array>
-{words}
-  </array>
-  <key>RunAtLoad</key>
-  <true/>
-  <key>KeepAlive</key>
-  <dict>
-    <key>SuccessfulExit</key>
-    <false/>
-  </dict>
-  <key>ThrottleInterval</key>
-  <integer>60</integer>
-  <key>ProcessType</key>
-  <string>Background</string>
-</dict>
-</plist>
-"""
-
-
 def _quote_argument(word: str) -> str:
     """A word of ExecStart: systemd knows quotes and backslashes, and expands % and $."""
-    return (
-        '"'
-        + _escape_percent(word.replace("\\", "\\\\").replace('"', '\\"')).replace("$", "$$")
-        + '"'
-    )
+    quoted = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_escape_percent(quoted).replace("$", "$$")}"'
 
 
 def _escape_percent(text: str) -> str:

@@ -1,4 +1,5 @@
-"""The watcher's socket: answers requests of the same user, each on a thread of its own, bounded in size, time and number."""
+"""The watcher's socket: answers requests of the same user, each on a thread of its own, bounded in
+size, time and number."""
 
 from __future__ import annotations
 
@@ -15,17 +16,13 @@ from cortex.watcher import protocol
 # Answers the fields of a request, or None when the asker should do without.
 Respond = Callable[[list[bytes]], "list[bytes] | None"]
 
-_MAX_CONNECTIONS = (
-    8  # connections; who comes when all are taken is sent away, and answers by itself
-)
-_REQUEST_TIMEOUT_SECONDS, _ANSWER_TIMEOUT_SECONDS = (
-    5.0,
-    5.0,
-)  # seconds in which all of it has to come, or to be taken
+_MAX_CONNECTIONS = 8  # who comes when all are taken is sent away, and answers by itself
+_REQUEST_TIMEOUT_SECONDS = _ANSWER_TIMEOUT_SECONDS = 5.0  # for all of it to come, or to be taken
 
 
 class SocketServer:
-    """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor another asker waits."""
+    """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor
+    another asker waits."""
 
     def __init__(self, folder: str, respond: Respond) -> None:
         self.folder = folder
@@ -84,10 +81,9 @@ class SocketServer:
             if not _is_same_user(link) or not self._slots.acquire(blocking=False):
                 link.close()
                 continue
+            thread = Thread(target=self._serve_connection, args=(link,), name="answer", daemon=True)
             try:
-                Thread(
-                    target=self._serve_connection, args=(link,), name="answer", daemon=True
-                ).start()
+                thread.start()
             except RuntimeError:  # no more threads
                 self._slots.release()
                 link.close()
@@ -114,7 +110,8 @@ class SocketServer:
 
 
 def _is_same_user(link: socket.socket) -> bool:
-    """Whether the other end is the same user. Where the system does not say, the folder's mode has kept others out."""
+    """Whether the other end is the same user. Where the system does not say, the folder's mode has
+    kept others out."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True

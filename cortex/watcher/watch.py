@@ -15,7 +15,7 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files, watch_status
 from cortex.watcher.pidlock import RunningWatcher
-from cortex.watcher.protocol import CommandReply
+from cortex.watcher.protocol import CommandReply, CommandRequest
 from cortex.watcher.watch_status import WatcherStatus
 
 if TYPE_CHECKING:
@@ -147,23 +147,18 @@ def _answer_request(
     if kind == protocol.STOP:
         loop.end()
         return [protocol.DONE]
-    if (
-        kind != protocol.RUN
-        or len(rest) < 5
-        or version != __version__.encode()
-        or rest[0] != os.fsencode(vault.root)
-    ):
-        return None
-    loop.answer_count += 1
-    words = [os.fsdecode(word) for word in rest[4:]]
-    reply = answer(
-        vault, words, os.fsdecode(rest[1]), paint=rest[2] == b"1", default=os.fsdecode(rest[3])
-    )
-    return (
-        [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
-        if reply
+    asked = (
+        CommandRequest.decode(rest)
+        if (kind, version) == (protocol.RUN, __version__.encode())
         else None
     )
+    if asked is None or asked.root != vault.root:
+        return None
+    loop.answer_count += 1
+    reply = answer(vault, asked.words, asked.cwd, paint=asked.paint, default=asked.default_root)
+    if reply is None:
+        return None
+    return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
 
 
 def _query_status(vault: Vault) -> WatchResult:
@@ -171,33 +166,28 @@ def _query_status(vault: Vault) -> WatchResult:
         return WatchResult(
             running=False, refused=True, text="no watcher runs: cortex watch starts one"
         )
-    fields = protocol.exchange(
-        vault.root, [protocol.STATE], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
-    )
-    now = (
-        watch_status.decode(fields[1])
-        if fields and len(fields) == 2 and fields[0] == protocol.DONE
-        else None
-    )
+    fields = _exchange(vault, protocol.STATE)
+    is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
+    now = watch_status.decode(fields[1]) if fields and is_whole else None
     if now is None:
-        return WatchResult(
-            running=True,
-            refused=False,
-            text=f"process {runs.pid} watches since {runs.since}, but does not say how it stands; it may be reading a large vault for the first time",
+        text = (
+            f"process {runs.pid} watches since {runs.since}, but does not say how it stands;"
+            " it may be reading a large vault for the first time"
         )
+        return WatchResult(running=True, refused=False, text=text)
     return WatchResult(running=True, refused=False, text="", standing=now)
+
+
+def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
+    seconds = _REQUEST_TIMEOUT_SECONDS
+    return protocol.exchange(vault.root, [kind], seconds, seconds)
 
 
 def _stop_watcher(vault: Vault) -> WatchResult:
     runs = pidlock.running_watcher(vault)
     if runs is None:
         return WatchResult(running=False, refused=True, text="no watcher runs")
-    if (
-        protocol.exchange(
-            vault.root, [protocol.STOP], _REQUEST_TIMEOUT_SECONDS, _REQUEST_TIMEOUT_SECONDS
-        )
-        is None
-    ):
+    if _exchange(vault, protocol.STOP) is None:
         _terminate(vault, runs)
     deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
     while (now := pidlock.running_watcher(vault)) is not None and now == runs:

@@ -15,8 +15,13 @@ from cortex.core.model.turn_summary import (
     parse_turn_summary as read_back,
 )
 from cortex.core.text import context_markers
-from cortex.hosts.claude import read
+from cortex.hosts.claude import ClaudeReader
 from cortex.hosts.transcript_item import Message
+from cortex.hosts.transcript_reader import ParsedLines
+
+
+def read(lines: list[bytes], root: str, since: str = "") -> ParsedLines:
+    return ClaudeReader().parse(lines, root, since)
 
 
 def claude(notes: str, **common: Any) -> list[bytes]:
@@ -97,8 +102,13 @@ def test_a_turn_as_it_happened() -> None:
     assert told.turn_summary.changed_files == ("src/cache.py",)
     assert [one.line for one in told.turn_summary.commands] == ["pytest -q tests"]
     assert told.turn_summary.commands[0].outcome.startswith("failed: exit code 1")
-    assert (told.session, told.cwd, told.branch, told.skipped_lines) == ("s1", "/repo", "main", 0)
-    assert (told.first_time, told.last_time) == (
+    assert (
+        told.reader.session,
+        told.reader.cwd,
+        told.reader.branch,
+        told.reader.skipped_lines,
+    ) == ("s1", "/repo", "main", 0)
+    assert (told.reader.first_time, told.reader.last_time) == (
         "2026-10-01T10:00:00.000Z",
         "2026-10-01T10:10:00.000Z",
     )
@@ -319,24 +329,10 @@ def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
     assert read(refused, "/repo").turn_summary.commands == ()
 
 
-def test_a_long_answer_is_not_parsed_and_says_the_same() -> None:
-    lines = claude("a1 < -  Bash t1: make\nr1 < a1  ok t1: fine\na2 < r1  says: Built.")
-    long = (
-        json.dumps(json.loads(lines[1]), separators=(",", ":"))
-        .encode()
-        .replace(b'"fine"', b'"' + b"x" * 100_000 + b'"')
-    )
-    assert read([lines[0], long, lines[2]], "/repo")[:6] == read(lines, "/repo")[:6]
-    failed = long.replace(b'"content":"x', b'"is_error":true,"content":"x')
-    assert (
-        read([lines[0], failed], "/repo").turn_summary.commands[0].outcome.startswith("failed: x")
-    )
-
-
 def test_lines_not_later_than_a_time_are_passed_over() -> None:
     lines = claude("a0 < -  says: One.\na1 < a0  says: Two.\na2 < a1  says: Three.")
     assert read(lines, "/repo", "2026-10-01T10:01:00.000Z").turn_summary.message == "Three."
-    assert read(lines, "/repo", read(lines, "/repo").last_time).turn_summary.message == ""
+    assert read(lines, "/repo", read(lines, "/repo").reader.last_time).turn_summary.message == ""
 
 
 JSON = st.recursive(
@@ -406,7 +402,13 @@ def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(
 ) -> None:
     told = read(lines, "/repo")
     compose_text(told.turn_summary).encode()
-    assert told.skipped_lines <= sum(line.count(b"{") + 1 for line in lines)
+    assert told.reader.skipped_lines <= sum(line.count(b"{") + 1 for line in lines)
+
+
+def test_a_tool_whose_name_is_no_text_is_passed_over() -> None:
+    part = {"type": "tool_use", "id": "t1", "name": ["Bash"], "input": {"command": "make"}}
+    line = {"type": "assistant", "uuid": "a1", "message": {"content": [part]}}
+    assert read([json.dumps(line).encode()], "/repo").turn_summary.commands == ()
 
 
 def test_lines_that_are_none_are_counted() -> None:
@@ -419,7 +421,7 @@ def test_lines_that_are_none_are_counted() -> None:
         b'{"type":"later"}',
         b"[" * 100_000,
     ]
-    assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo")[-1] == 6
+    assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo").reader.skipped_lines == 6
     assert (
         read([*lines, *claude("a1 < -  says: Still here.")], "/repo").turn_summary.message
         == "Still here."

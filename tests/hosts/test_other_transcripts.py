@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, compose_text
-from cortex.hosts import READER_MODULES, codex, cursor, new_reader, parse_lines
-from cortex.hosts.codex import tool_output
+from cortex.hosts import HOST_NAMES, has_transcripts, new_reader
+from cortex.hosts.codex import CodexReader, tool_output
+from cortex.hosts.cursor import CursorReader
 from cortex.hosts.transcript_item import normalize_timestamp
 
 PATCH = "*** Begin Patch\n*** Add File: new.py\n+x\n*** Update File: src/old.py\n*** Move to: src/moved.py\n*** Delete File: /etc/passwd\n*** End Patch"
@@ -56,7 +57,7 @@ META = ("session_meta", {"id": "s1", "cwd": "/repo", "git": {"branch": "dev"}})
 
 
 def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
-    told = codex.read(
+    told = CodexReader().parse(
         rollout(
             META, ("turn_context", {"cwd": "/repo"}), said("<environment_context>[MEMORY: decision] no</environment_context>", "user"),
             event("Go\n[MEMORY: decision] WAL", "user_message"), said("Go\n[MEMORY: decision] WAL", "user"), event("One."), said("One."), said("Two."), event("Two."),
@@ -66,8 +67,13 @@ def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
     )  # fmt: skip
     assert told.turn_summary.message == "One.\n\nTwo.\n\nTwo.\n\nOnly an event.\n\nOnly an item."
     assert told.turn_summary.tagged_lines == ("[MEMORY: decision] WAL",)
-    assert (told.session, told.cwd, told.branch, told.skipped_lines) == ("s1", "/repo", "dev", 0)
-    assert (told.first_time, told.last_time) == (
+    assert (
+        told.reader.session,
+        told.reader.cwd,
+        told.reader.branch,
+        told.reader.skipped_lines,
+    ) == ("s1", "/repo", "dev", 0)
+    assert (told.reader.first_time, told.reader.last_time) == (
         "2026-10-01T10:00:00.500Z",
         "2026-10-01T10:00:13.500Z",
     )
@@ -80,7 +86,7 @@ def test_what_was_done() -> None:
             {"step": "Mend", "status": "in_progress"},
         ]
     }
-    told = codex.read(
+    told = CodexReader().parse(
         rollout(
             META,
             *call(
@@ -165,8 +171,10 @@ def test_turns_that_were_taken_back_did_not_happen() -> None:
         back, event("4", "user_message"), event("Four."), ("event_msg", {**back[1], "num_turns": 9}), event("Five."),
         ("event_msg", {**back[1], "num_turns": "x"}), event("Six."),
     )  # fmt: skip
-    assert codex.read(lines, "/repo").turn_summary.message == "One.\n\nFour.\n\nFive.\n\nSix."
-    assert codex.read(lines[:7], "/repo").turn_summary.message == "One.\n\nTwo.\n\nThree."
+    assert (
+        CodexReader().parse(lines, "/repo").turn_summary.message == "One.\n\nFour.\n\nFive.\n\nSix."
+    )
+    assert CodexReader().parse(lines[:7], "/repo").turn_summary.message == "One.\n\nTwo.\n\nThree."
 
 
 def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
@@ -175,33 +183,6 @@ def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
         rollout(("session_meta", {"id": "s2", "source": {"subagent": {"thread_spawn": {}}}}), META)
     )
     assert (aside.is_sidechain, aside.session) == (True, "s2")
-
-
-def test_the_old_form_of_a_rollout() -> None:
-    head = {
-        "id": "s0",
-        "timestamp": "2025-05-02T05:04:05.000Z",
-        "instructions": None,
-        "git": {"branch": "main"},
-    }
-    context = "<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>"
-    lines = [
-        head, {"record_type": "state"}, said(context, "user")[1], said("Go", "user")[1], {"type": "reasoning", "summary": []},
-        {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "make"]}), "call_id": "1"},
-        {"type": "function_call_output", "call_id": "1", "output": json.dumps({"output": "x", "metadata": {"exit_code": 0}})}, said("Done.")[1], {"x": 1},
-    ]  # fmt: skip
-    told = codex.read([json.dumps(line).encode() for line in lines], "/repo")
-    assert (told.turn_summary.message, told.turn_summary.commands) == (
-        "Done.",
-        (CommandRun("make"),),
-    )
-    assert (told.session, told.branch, told.cwd, told.first_time, told.skipped_lines) == (
-        "s0",
-        "main",
-        "/repo",
-        "2025-05-02T05:04:05.000Z",
-        1,
-    )
 
 
 def copilot_line(number: int, type_: str, **data: Any) -> bytes:
@@ -282,7 +263,7 @@ def test_copilot_s_events() -> None:
         copilot_line(13, "assistant.message", messageId="m3", content="Decision: use WAL"),
         b'{"type": "assistant.message"}',
     ]
-    told = parse_lines("copilot", lines, "/repo")
+    told = new_reader("copilot").parse(lines, "/repo")
     assert told.turn_summary.message == "Looking.\n\nDecision: use WAL"
     assert told.turn_summary.tagged_lines == ("[MEMORY: gotcha] port",)
     assert told.turn_summary.changed_files == ("src/a.py",)
@@ -290,7 +271,13 @@ def test_copilot_s_events() -> None:
         CommandRun("make"),
         CommandRun("pytest -q", "failed: exit code 1, E  boom error".replace("  ", " ")),
     )
-    assert (told.session, told.cwd, told.branch, told.first_time, told.skipped_lines) == (
+    assert (
+        told.reader.session,
+        told.reader.cwd,
+        told.reader.branch,
+        told.reader.first_time,
+        told.reader.skipped_lines,
+    ) == (
         "s1",
         "/repo",
         "dev",
@@ -340,14 +327,14 @@ def test_cursor_s_transcripts_have_no_times() -> None:
         },
         {"role": "assistant", "message": {"content": 7}},
     ]
-    told = cursor.read(
+    told = CursorReader().parse(
         [json.dumps(line).encode() for line in lines], "/repo", "2026-10-01T10:00:00.000Z"
     )
     assert (
         told.turn_summary.message,
         told.turn_summary.tagged_lines,
         told.turn_summary.changed_files,
-        told.skipped_lines,
+        told.reader.skipped_lines,
     ) == (
         "Done.",
         ("[MEMORY: gotcha] port",),
@@ -402,14 +389,14 @@ LINE = st.dictionaries(
 )
 
 
-@pytest.mark.parametrize("host", sorted(READER_MODULES))
+@pytest.mark.parametrize("host", list(filter(has_transcripts, HOST_NAMES)))
 @given(
     lines=st.lists(
         st.binary(max_size=40) | LINE.map(lambda line: json.dumps(line).encode()), max_size=6
     )
 )
 def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> None:
-    compose_text(parse_lines(host, lines, "/repo").turn_summary).encode()
+    compose_text(new_reader(host).parse(lines, "/repo").turn_summary).encode()
 
 
 @pytest.mark.parametrize(

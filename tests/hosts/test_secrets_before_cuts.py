@@ -9,8 +9,8 @@ import pytest
 
 from cortex.core.model.turn_summary import compose_text
 from cortex.core.redact.secrets import sanitize_text
-from cortex.hosts import codex
-from cortex.hosts.claude import read
+from cortex.hosts.claude import ClaudeReader
+from cortex.hosts.codex import CodexReader
 from cortex.hosts.transcript_item import (
     MAX_COMMAND_CHARS,
     MAX_PATH_CHARS,
@@ -101,9 +101,9 @@ def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> N
     for start in range(max(limit - len(secret) - 30, 0), limit + 2):
         told = sanitize_text(
             compose_text(
-                read(
-                    lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo"
-                ).turn_summary
+                ClaudeReader()
+                .parse(lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo")
+                .turn_summary
             )
         )
         assert hidden[:8] not in told, start
@@ -115,9 +115,9 @@ def test_a_reason_is_picked_from_a_text_without_secrets() -> None:
         BODY[10:20], "xFailError"
     )  # a line of it that says most about the failure
     told = compose_text(
-        read(
-            called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True), "/repo"
-        ).turn_summary
+        ClaudeReader()
+        .parse(called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True), "/repo")
+        .turn_summary
     )
     assert "xFailError" not in told
 
@@ -145,5 +145,5 @@ def test_of_every_host() -> None:
         },
     ]
     assert "ghp_A" not in compose_text(
-        codex.read([json.dumps(one).encode() for one in lines], "/repo").turn_summary
+        CodexReader().parse([json.dumps(one).encode() for one in lines], "/repo").turn_summary
     )

@@ -102,9 +102,9 @@ def everything(now: IndexSession) -> list[object]:
         for table, columns in tables.items()
     ]
     notes = sorted(
-        map(repr, now.catalogue.select("SELECT path, hash, told, events, digest FROM note"))
+        map(repr, now.catalogue.select("SELECT path, hash, index_digest, events, digest FROM note"))
     )
-    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.metadata_rows())
+    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.rows())
     found = [
         sorted((named[one.number], one.group, one.score) for one in words(now, query))
         for query in QUERIES

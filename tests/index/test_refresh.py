@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.index.refresh import open_index
+from cortex.core.text.strings import format_time
+from cortex.index.catalogue import IndexDamaged
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import last_index, open_index, state_path
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
+from cortex.vault.lock import lock
 
 WORDS = [
     "zebra",
@@ -159,4 +165,31 @@ def test_a_note_written_anew_with_the_same_bytes_has_its_files_new_date(vault, c
     note.write_text("no date in here\n")
     for mtime in (1_000_000_000, 1_100_000_000):
         os.utime(note, (mtime, mtime))
-        assert search(vault, caller, "date").hits[0].date == mtime
+        assert search(vault, caller, "date").hits[0].date == format_time(mtime)
+
+
+def test_the_last_index_is_given_as_it_is_or_not_at_all(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "vault"
+    (root / "vault").mkdir(parents=True)
+    vault = Vault(str(root))
+    (root / "a.md").write_text("zebra")
+    with last_index(vault, 0.0) as found:
+        assert found is None
+    with open_index(vault, no_progress):
+        pass
+    (root / "b.md").write_text("giraffe")
+    with last_index(vault, 0.0) as found:
+        assert found is not None
+        assert [row.path for row in found[0].find(NoteFilter())] == ["a.md"]
+        assert os.path.isdir(found[1])
+    with (
+        lock(os.path.join(vault.cache_folder(), "index.lock"), "search index"),
+        last_index(vault, 0.0) as found,
+    ):
+        assert found is None
+    with pytest.raises(IndexDamaged), last_index(vault, 0.0) as found:
+        raise sqlite3.DatabaseError("as a damaged page does")
+    os.unlink(state_path(vault))
+    with last_index(vault, 0.0) as found:
+        assert found is None

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
-from cortex.interfaces.cli import overview, render
-from cortex.interfaces.cli.arguments import parse
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import declaration_of
+from cortex.core.model.problem import InvalidInputError
+from cortex.interfaces.cli import arguments, overview, render, text
+from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
 
 SEARCH = declaration_of(load_verb("search"))
 CAPTURE = declaration_of(load_verb("capture"))
 NEW = declaration_of(load_verb("new"))
+NOW = "2026-11-22T12:00:00Z"
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -29,7 +31,9 @@ def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_exam
     assert declared.examples
     assert all(example.partition("cortex ")[1] for example in declared.examples)
     assert [one.name for one in declared.parameters if not one.meaning] == []
-    assert render._text_renderer(name)
+    if render._text_renderer(name) is text.change_lines:
+        answer = get_type_hints(load_verb(name))["return"]
+        assert {"outcome", "path", "id", "undo", "problems"} <= set(answer._fields)
 
 
 def test_the_overview_names_every_verb_once() -> None:
@@ -64,27 +68,39 @@ def test_the_overview_names_every_verb_once() -> None:
     ],
 )
 def test_reads_a_line(declared, words, values) -> None:
-    given = parse("x", declared, words)
+    given = {"json": False, "vault": ""} | (arguments.parse(declared, words) or {})
+    chosen = {key: given.pop(key) for key in ("json", "vault")}
+    given = chosen | convert(declared, given, NOW)
     assert {key: given[key] for key in values} == values
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("declared", "words", "message"),
     [
-        [],
-        ["-n"],
-        ["-n", "x", "a"],
-        ["--nope", "a"],
-        ["a", "--json=1"],
-        ["a", "--vault"],
-        ["-x", "a"],
+        (SEARCH, [], "QUERY is missing"),
+        (SEARCH, ["-n"], "--number needs a value"),
+        (SEARCH, ["-n", "x", "a"], "--number 'x' is not a whole number"),
+        (SEARCH, ["foo", "-n-5x"], "--number '-5x' is not a whole number"),
+        (SEARCH, ["--nope", "a"], "cortex search has no option --nope"),
+        (SEARCH, ["a", "--json=1"], "--json takes no value"),
+        (SEARCH, ["a", "--vault"], "--vault needs a value"),
+        (CAPTURE, ["Use SQLite", "-typ", "decision"], "cortex capture has no option -typ"),
+        (NEW, ["decision", "a", "-x"], "cortex new has no option -x"),
     ],
 )
-def test_a_mistake_is_explained_and_ends_with_two(words, capsys) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parse("search", SEARCH, words)
-    assert ended.value.code == 2
-    assert "cortex search" in capsys.readouterr().err
+def test_a_mistake_names_the_option(declared, words, message) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
+        convert(declared, arguments.parse(declared, words), NOW)
+    assert raised.value.hint
+
+
+def test_a_mistyped_option_is_suggested_and_nothing_is_saved(vault_from, cortex) -> None:
+    vault = vault_from("=== a.md\nzebra\n")
+    done = cortex("save", "Use SQLite", "-typ", "decision", cwd=vault.root)
+    assert (done.returncode, "did you mean --type?" in done.stderr) == (2, True)
+    done = cortex("search", "a", "--nmber", "3", "--json", cwd=vault.root)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["message"] == "cortex search has no option --nmber"
 
 
 def test_help_of_a_verb_ends_with_zero_and_an_example(cortex) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.main import load_verb, main
-from cortex.interfaces.cli.style import BOLD, DIM, OFF, YELLOW
-from cortex.interfaces.declare import declaration_of
+from cortex.interfaces.cli.main import main
+from cortex.interfaces.cli.text import BOLD, DIM, OFF, YELLOW
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 
 ESC = "\x1bc"  # resets a terminal; nothing of it stops a link
@@ -250,7 +250,7 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
     required = [
         ID
         for one in declaration_of(load_verb(name)).parameters
-        if one.default is None and not one.is_option
+        if one.required and not one.is_option
     ]
     everything = ""
     for form in ("plain", "painted", "json"):

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from cortex.core.model.problem import Problem
-from cortex.interfaces.cli import daemon_client
+from cortex.hosts import HOST_NAMES
+from cortex.hosts.host import EVENTS
 from cortex.interfaces.hook import read_stdin, run
-from cortex.interfaces.hook.payloads import EVENTS, PAYLOAD_MAPPINGS
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
+from cortex.watcher import client
 from tests.conftest import SOAK, cpu_limit
 
 pytestmark = pytest.mark.sampled(2)
@@ -214,7 +215,7 @@ def test_a_vault_that_knows_nothing_says_nothing(project):
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
-@pytest.mark.parametrize("host", PAYLOAD_MAPPINGS)
+@pytest.mark.parametrize("host", HOST_NAMES)
 def test_every_host_has_its_last_message_captured(host, project):
     event = {
         "gemini": "AfterAgent",
@@ -421,6 +422,11 @@ def test_what_a_broken_payload_tells_is_kept(data, text):
     assert read_stdin.parse_json(data).get("last_assistant_message") == text
 
 
+def test_a_cut_text_without_a_blank_says_nothing() -> None:
+    """It may be the first half of a secret."""
+    assert read_stdin.parse_json(b'{"prompt": "ghp_abcdef') == {"prompt": ""}
+
+
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
     text = "Decision: keep it. " + "many words here " * 3_300_000
     started = os.times().children_user
@@ -562,7 +568,7 @@ def test_help_explains_it_with_an_example_that_works(project):
             timeout=30,
             check=True,
         )
-        assert all(word in done.stdout for word in (*PAYLOAD_MAPPINGS, *EVENTS))
+        assert all(word in done.stdout for word in (*HOST_NAMES, *EVENTS))
     example = done.stdout.partition("Example: ")[2].replace(
         "cortex hook", f"{sys.executable} -m cortex hook"
     )
@@ -772,7 +778,7 @@ def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
 
 def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
     assert (
-        daemon_client._CONNECT_SECONDS + daemon_client._SESSION_START_SECONDS
+        client.CONNECT_SECONDS + client.SESSION_START_SECONDS
         < run._TIMEOUT_SECONDS_BY_EVENT["session-start"] / 2
     )
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli import daemon_client
 from cortex.interfaces.hook import injected_context as speaking
 from cortex.interfaces.hook.injected_context import context_for_agent
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of
 from cortex.vault.locate import Vault
 from cortex.vault.state import reminder_log
+from cortex.watcher import client
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))
 SESSION = "s-1"
@@ -68,7 +68,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
         return answer[0]
 
     monkeypatch.setattr(
-        daemon_client, "request_briefing", watcher
+        client, "request_briefing", watcher
     )  # another process, which here answers as it is told to
 
     def said(**more: str) -> str:
@@ -94,7 +94,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
 
 
 def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
-    monkeypatch.setattr(daemon_client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
     place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
         context_for_agent(

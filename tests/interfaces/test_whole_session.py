@@ -177,7 +177,7 @@ def shown(project: Path, id_: str) -> str:
 
 
 def test_it_is_one_session(project):
-    (session,) = asked(project, "session", "list")["records"]
+    (session,) = asked(project, "session", "list")["hits"]
     assert session["status"] == "done"
     note = shown(project, session["id"])
     assert "src/part19.py" in note
@@ -238,5 +238,5 @@ def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path):
     host = begun(tmp_path)
     host.hook("SessionStart", source="startup")
     host.hook("SessionEnd", reason="other")
-    assert asked(host.project, "session", "list")["records"] == []
+    assert asked(host.project, "session", "list")["hits"] == []
     assert not list((host.project / "vault").rglob("2*z-*.md"))

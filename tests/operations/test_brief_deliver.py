@@ -182,6 +182,7 @@ def test_what_was_written_or_taken_away_is_said_and_nothing_else(vault_from, hom
     assert said("agents") == "nothing written: the briefing is there as it is now\n"
     assert said("none") == f"taken away: {AGENTS_FILE}\n"
     assert said("none") == "nothing of cortex was there\n"
+    assert said("elsewhere") == ""
 
 
 def test_nothing_is_written_through_a_link_or_into_the_vault(vault_from, home, tmp_path) -> None:
@@ -196,5 +197,3 @@ def test_nothing_is_written_through_a_link_or_into_the_vault(vault_from, home, t
     assert not (tmp_path / "rules").exists()
     with pytest.raises(InvalidInputError):
         write_briefing_files(vault, vault.root, "rules", "x")
-    with pytest.raises(InvalidInputError):
-        brief(vault, here, into="elsewhere")

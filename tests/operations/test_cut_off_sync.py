@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import ConflictError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
@@ -393,9 +392,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(
     back(b, ours, theirs)
     monkeypatch.setattr(commit, "LOCK_WAIT_SECONDS", 0.3)
     make_lock(Path(b.root, ".git/index.lock"))
-    with pytest.raises(ConflictError) as raised:
-        b.sync()
-    assert f"rm {b.root}/.git/index.lock" in raised.value.hint
+    assert f"rm {b.root}/.git/index.lock" in b.sync().hint
     assert not Path(b.root, ".git/MERGE_HEAD").exists()
     assert b.head() == ours
 

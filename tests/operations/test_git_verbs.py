@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.operations.find.history import history
 from cortex.operations.share.git import git as git_verb
 
@@ -69,8 +69,6 @@ def test_install_remove_and_status(vault, caller, git):
     assert (found.changed, found.removed, found.drivers) == (True, True, ())
     found = git_verb(vault, caller, "install")
     assert (found.changed, found.removed) == (True, False)
-    with pytest.raises(InvalidInputError, match="not 'purge'"):
-        git_verb(vault, caller, "purge")
 
 
 def test_a_note_is_followed_over_its_names_newest_first(vault, caller, kept, git):

@@ -258,12 +258,12 @@ def test_who_mentions_a_thing(vault_from, cortex) -> None:
         "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
     )
     found = answer(cortex, "entities", "APP.py")
-    assert [(one["path"], one["line"]) for one in found["records"]] == [
+    assert [(one["path"], one["line"]) for one in found["hits"]] == [
         ("one.md", 1),
         ("two.md", 3),
     ]
-    assert [one["path"] for one in answer(cortex, "entities", "useThing")["records"]] == ["two.md"]
-    assert [one["path"] for one in answer(cortex, "entities", "@Anna")["records"]] == ["one.md"]
+    assert [one["path"] for one in answer(cortex, "entities", "useThing")["hits"]] == ["two.md"]
+    assert [one["path"] for one in answer(cortex, "entities", "@Anna")["hits"]] == ["one.md"]
     assert [
         (one["kind"], one["name"], one["line"])
         for one in answer(cortex, "entities", "--note", "two.md")["entities"]
@@ -314,3 +314,38 @@ def test_a_graph_of_one_note_does_not_say_that_nothing_is_connected(notes, corte
 
 def test_where_nothing_is_mentioned_that_is_said(vault, cortex) -> None:
     assert cortex("entities").stdout == "nothing is mentioned by name\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("graph", "aa-abcdef"),
+        ("entities",),
+        ("score", "aa-abcdef"),
+        ("relate", "aa-abcdef", "refines", "bb-abcdef"),
+        ("unrelate", "cc-abcdef", "refines", "bb-abcdef"),
+    ],
+)
+def test_what_hinders_the_inbox_is_told(words, notes, cortex) -> None:
+    cortex("relate", "cc-abcdef", "refines", "bb-abcdef")
+    waiting = "inbox/pending/20261120t164513z-aaaaaaaaaa.md"
+    Path(notes.root, waiting).parent.mkdir(parents=True, exist_ok=True)
+    Path(notes.root, waiting).write_text("---\nid: [\n---\n")
+    (problem, *_) = answer(cortex, *words)["problems"]
+    assert "20261120t164513z-aaaaaaaaaa" in problem["where"]
+
+
+def test_a_hint_names_a_note_whose_id_is_no_word_by_its_path(vault_from, cortex) -> None:
+    vault_from(
+        "".join(
+            f"=== records/note/{name}.md\n---\nid: the {name}\ntype: note\n---\ntext\n"
+            for name in ("old", "new")
+        )
+    )
+    old, new = "records/note/old.md", "records/note/new.md"
+    said = answer(cortex, "relate", new, "supersedes", old)
+    assert said["hint"].startswith(f"cortex supersede {old} --by {new} ")
+    cortex("supersede", old, "--by", new)
+    assert answer(cortex, "unrelate", new, "supersedes", old)["hint"].endswith(
+        f"cortex restore {old}"
+    )

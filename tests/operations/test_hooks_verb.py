@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.hosts import settings_file, table
+from cortex.hosts import settings_edit, table
 from cortex.hosts.table import HOSTS, wanted_entries
-from cortex.interfaces.cli import render_hooks
+from cortex.interfaces.cli import render_care
 from cortex.operations.care.doctor import doctor
-from cortex.operations.care.hooks import hooks
+from cortex.operations.care.hooks import HooksResult, hooks as hooks_verb
 from cortex.operations.care.init import init
 from cortex.vault.git import checkout
 from cortex.vault.locate import find_vault
@@ -47,6 +47,10 @@ BEFORE = {
 }
 
 
+def hooks(caller, action: str, hosts: str = "", **options: bool) -> HooksResult:
+    return hooks_verb(caller, action, hosts.split(), **options)
+
+
 @pytest.fixture
 def home(monkeypatch) -> Path:
     for host in HOSTS.values():
@@ -65,7 +69,8 @@ def shop(vault, git, home):
 def file_of(root: Path, home: Path, host: str, scope: str) -> Path:
     one = HOSTS[host]
     if scope == "user":
-        return home / (one.user_folder or one.settings_folder) / one.settings_file
+        folder = home / (one.home_folder or one.settings_folder) / one.hooks_subfolder
+        return folder / one.settings_file
     return root / one.settings_folder / (one.local_file or one.settings_file)
 
 
@@ -126,7 +131,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
         assert sys.executable in text
         assert ("command -v cortex" in text) == (path.name != "settings.local.json")
         assert str(Path.home()) not in text.replace(sys.executable, "").replace(
-            str(Path(settings_file.__file__).parents[1]), ""
+            str(Path(settings_edit.__file__).parents[1]), ""
         )
 
 
@@ -182,7 +187,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
                 check=False,
             )
             python = f"python -I -S {program} {on.event} --host {host.name}"
-            said = {"python": python, "nothing": on.empty_answer}.get(
+            said = {"python": python, "nothing": host.empty_answer(on.event)}.get(
                 there, f"cortex hook {on.event} --host {host.name}"
             )
             assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
@@ -337,24 +342,24 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     for before in (None, "{}"):
         if before:
             file.write_text(before)
-        change = settings_file.plan_install(
+        change = settings_edit.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
         file.write_text('{"theirs": true}')
         with pytest.raises(ConflictError):
-            settings_file.apply_change(change)
+            settings_edit.apply_change(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    settings_file.apply_change(
-        settings_file.plan_install(
+    settings_edit.apply_change(
+        settings_edit.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
     )
-    change = settings_file.plan_removal(str(file), str(file), (), own=False)
+    change = settings_edit.plan_removal(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
     with pytest.raises(ConflictError):
-        settings_file.apply_change(change)
+        settings_edit.apply_change(change)
     assert file.read_text() == '{"theirs": true}'
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
@@ -384,7 +389,8 @@ def test_the_home_folder_is_no_project(home) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "install, remove and status"), (("wire",), "not 'wire'"), (("install",), "which host"), (("install", "emacs"), "no host 'emacs'"),
+        ((), "ACTION is missing"), (("wire",), "ACTION 'wire' is not install, remove or status"), (("install",), "which host"),
+        (("install", "emacs"), "HOSTS 'emacs' is not claude, codex"),
         (("install", "claude", "--user", "--shared"), "different files"),
     ],
 )  # fmt: skip
@@ -674,8 +680,8 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
-        settings_file.apply_change(
-            settings_file.plan_install(
+        settings_edit.apply_change(
+            settings_edit.plan_install(
                 str(file), str(file), wanted_entries(HOSTS["claude"], python), ()
             )
         )
@@ -688,7 +694,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
         )  # the file, then its folder
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
-    settings_file.apply_change(settings_file.plan_removal(str(file), str(file), (), own=False))
+    settings_edit.apply_change(settings_edit.plan_removal(str(file), str(file), (), own=False))
     assert state in synced
     assert list(Path(state).glob("*.json*")) == []
 
@@ -767,7 +773,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
         )
     told = hooks(place, "status")
     json.dumps(told)
-    assert all(isinstance(line, str) for line in render_hooks.hooks_lines(told))
+    assert all(isinstance(line, str) for line in render_care.hooks(told))
     doctor(vault, place)
 
 

@@ -101,11 +101,11 @@ def test_a_session_becomes_events_a_session_note_and_records(
     vault: Vault, here: Caller, repo: Path
 ) -> None:
     write(turns(repo, 3))
-    done = import_(vault, here, "claude")
+    done = import_(vault, here, ["claude"])
     assert [
         (one.id, one.project, one.messages, one.events, one.outcome) for one in done.sessions
     ] == [(SESSION, "cache", 6, 1, "imported")]
-    assert (done.events, done.skipped, done.others, done.problems) == (1, 0, 0, ())
+    assert (done.events, done.unread, done.left_alone, done.problems) == (1, [], 0, [])
     ((id_, event),) = events(vault).items()
     assert is_event_id(id_)
     assert id_.startswith("20261001t0000")  # when it was said, not when it was imported
@@ -132,16 +132,16 @@ def test_a_session_becomes_events_a_session_note_and_records(
 
 def test_twice_is_once_and_what_came_since_is_added(vault: Vault, here: Caller, repo: Path) -> None:
     write(turns(repo, 2))
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     before = events(vault)
-    again = import_(vault, here, "claude")
+    again = import_(vault, here, ["claude"])
     assert (again.events, [one.outcome for one in again.sessions], events(vault)) == (
         0,
         ["nothing new"],
         before,
     )
     write(turns(repo, 1, begin=2))
-    more = import_(vault, here, "claude")
+    more = import_(vault, here, ["claude"])
     assert (more.events, more.sessions[0].messages) == (1, 2)
     assert texts(vault).count("option 2") == texts(vault).count("option 1") == 1
 
@@ -168,14 +168,14 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
 
         monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
         try:
-            import_(vault, here, "claude")
+            import_(vault, here, ["claude"])
         except KeyboardInterrupt:
             pass
         if forgotten:
             for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
                 path.unlink()
     monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert len(events(vault)) > 1
     for number in range(6):
         assert texts(vault).count(f"use SQLite for option {number}") == 1
@@ -186,11 +186,11 @@ def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(
     vault: Vault, here: Caller, repo: Path
 ) -> None:
     write(turns(repo, 1))
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
         path.unlink()
     write(turns(repo, 1, begin=1))
-    assert import_(vault, here, "claude").problems == ()
+    assert import_(vault, here, ["claude"]).problems == []
     assert "option 1" in texts(vault)
 
 
@@ -202,12 +202,12 @@ def test_only_the_project_that_one_is_in_unless_all_are_wanted(
     (other / ".cortex-project").write_text("shop\n")
     write(turns(repo))
     write(turns(other, session="2other"), name="2other", mode="w")
-    alone = import_(vault, here, "claude")
-    assert ([one.project for one in alone.sessions], alone.others) == (["cache"], 1)
-    both = import_(vault, here, "claude", all=True)
+    alone = import_(vault, here, ["claude"])
+    assert ([one.project for one in alone.sessions], alone.left_alone) == (["cache"], 1)
+    both = import_(vault, here, ["claude"], all=True)
     assert {one.project for one in both.sessions} == {"cache", "shop"}
     assert sorted(note.get("project") for note in events(vault).values()) == ["cache", "shop"]
-    assert [one.project for one in import_(vault, here, "claude", project="shop").sessions] == [
+    assert [one.project for one in import_(vault, here, ["claude"], project="shop").sessions] == [
         "shop"
     ]
 
@@ -219,7 +219,7 @@ def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     (other / ".cortex-project").write_text("shop\n")
     write([*turns(repo), *turns(other, begin=1), *turns(tmp_path, begin=2)])
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     found = sorted(
         (note.get("project"), *re.findall(r"option (\d)", note.text))
         for note in events(vault).values()
@@ -236,8 +236,8 @@ def test_a_folder_that_is_switched_off_is_left_alone(
 ) -> None:
     write(turns(repo))
     (repo / ".cortex-off").touch()
-    done = import_(vault, here, "claude")
-    assert (done.sessions, done.off, events(vault)) == ((), 1, {})
+    done = import_(vault, here, ["claude"])
+    assert (done.sessions, done.left_alone, events(vault)) == ([], 1, {})
 
 
 def test_a_dry_run_says_what_would_come_and_leaves_nothing(
@@ -245,23 +245,20 @@ def test_a_dry_run_says_what_would_come_and_leaves_nothing(
 ) -> None:
     write(turns(repo, 2))
     before = sorted(path for path in Path(vault.root).rglob("*"))
-    done = import_(vault, here, "claude", dry_run=True)
+    done = import_(vault, here, ["claude"], dry_run=True)
     assert [
         (one.messages, one.events, one.outcome, one.first, one.last) for one in done.sessions
     ] == [(4, 1, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")]
     assert sorted(path for path in Path(vault.root).rglob("*")) == before
     assert not os.path.exists(os.path.join(vault.state_folder(), cursors.STATE_FOLDER))
-    assert import_(vault, here, "claude").events == done.events
+    assert import_(vault, here, ["claude"]).events == done.events
 
 
 def test_since_takes_sessions_that_went_on_after_it(vault: Vault, here: Caller, repo: Path) -> None:
     write(turns(repo))
-    assert import_(vault, here, "claude", since="30d").sessions == ()
-    assert import_(vault, here, "claude", since="2026-10-02").sessions == ()
-    assert len(import_(vault, here, "claude", since="2026-10-01").sessions) == 1
-    for wrong in ("soon", "3y", "99999999999d", "d"):
-        with pytest.raises(InvalidInputError):
-            import_(vault, here, "claude", since=wrong)
+    day = 1_790_812_800  # 2026-10-01
+    assert import_(vault, here, ["claude"], since=day + 86_400).sessions == []
+    assert len(import_(vault, here, ["claude"], since=day).sessions) == 1
 
 
 def asides(repo: Path, agent: str, said: str, **more: Any) -> Lines:
@@ -322,7 +319,7 @@ def test_what_subagents_decided_belongs_to_their_session(
         asides(repo, "a3", "Decision: of an old one {}"), name="agent-a3"
     )  # beside the session, as it was once
     write_agent(turns(repo, session="3journal", said="Decision: no {}"), "journal")
-    done = import_(vault, here, "claude")
+    done = import_(vault, here, ["claude"])
     assert [(one.id, one.agents, one.messages, one.events) for one in done.sessions] == [
         (SESSION, 3, 8, 4)
     ]
@@ -333,9 +330,9 @@ def test_what_subagents_decided_belongs_to_their_session(
         ("subagent_stop", SESSION, "of an old one 0"),
     ]
     before = events(vault)
-    assert (import_(vault, here, "claude").events, events(vault)) == (0, before)
+    assert (import_(vault, here, ["claude"]).events, events(vault)) == (0, before)
     write_agent(asides(repo, "a9", "Decision: later {}", agentId="a1"), "agent-a1")
-    assert import_(vault, here, "claude").events == 1
+    assert import_(vault, here, ["claude"]).events == 1
     assert "later 0" in texts(vault)
 
 
@@ -353,14 +350,14 @@ def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(
         del line["agentId"]
         line["parentUuid"] = parent
     write([first, named[0], other[0], named[1], rest[0], other[1], *rest[1:]])
-    done = import_(vault, here, "claude")
+    done = import_(vault, here, ["claude"])
     assert [(one.agents, one.events) for one in done.sessions] == [(2, 3)]
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0 use SQLite for option 1"),
         ("subagent_stop", SESSION, "of b1 0"),
         ("subagent_stop", SESSION, "of b2 0"),
     ]
-    assert import_(vault, here, "claude").events == 0
+    assert import_(vault, here, ["claude"]).events == 0
 
 
 def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
@@ -376,9 +373,9 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
         return real(*args, **named)
 
     monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
-    assert (import_(vault, here, "claude").stopped, len(events(vault))) == (True, 1)
+    assert (import_(vault, here, ["claude"]).stopped, len(events(vault))) == (True, 1)
     monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),
         ("subagent_stop", SESSION, "aside 0"),
@@ -388,7 +385,7 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
 def test_an_agent_s_transcript_by_its_path(vault: Vault, here: Caller, repo: Path) -> None:
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
     assert [
-        (one.id, one.agents) for one in import_(vault, here, "claude", path=str(path)).sessions
+        (one.id, one.agents) for one in import_(vault, here, ["claude"], path=str(path)).sessions
     ] == [(SESSION, 1)]
     assert kinds(vault) == [("subagent_stop", SESSION, "of an agent 0")]
 
@@ -402,10 +399,10 @@ def test_what_a_hook_captured_of_a_subagent_is_not_imported(
         "subagent-stop", "claude", SESSION, str(repo), agent="a1", agent_transcript=str(path)
     )
     assert capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert texts(vault).count("of an agent 0") == 1
     write_agent(asides(repo, "a9", "Decision: later {}", agentId="a1"), "agent-a1")
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert not capture_hook_event(vault, here, told, workspace_of(str(repo), {}), 1)
     assert texts(vault).count("later 0") == 1
 
@@ -417,7 +414,7 @@ def test_a_subagent_in_no_project_is_of_its_session_s(
     write_agent(
         asides(repo, "a1", "Decision: of an agent {}", cwd=str(tmp_path / "gone")), "agent-a1"
     )
-    assert import_(vault, here, "claude").others == 0
+    assert import_(vault, here, ["claude"]).left_alone == 0
     assert {note.get("project") for note in events(vault).values()} == {"cache"}
 
 
@@ -433,8 +430,8 @@ def test_of_other_projects_sessions_are_counted_not_files(
     Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-any", "noise.jsonl").write_bytes(
         b"\0\1\n\2\n"
     )
-    done = import_(vault, here, "claude")
-    assert (done.sessions, done.others, [one.transcripts for one in done.looked]) == ((), 1, [5])
+    done = import_(vault, here, ["claude"])
+    assert (done.sessions, done.left_alone, done.transcripts) == ([], 1, 5)
 
 
 def test_a_prompt_that_was_rewound_stays_out_with_what_followed(
@@ -444,7 +441,7 @@ def test_a_prompt_that_was_rewound_stays_out_with_what_followed(
     for line, parent in zip(lines, (None, "u10", "a10", "u11", "a10", "u12"), strict=True):
         line["parentUuid"] = parent
     write(lines)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert re.findall(r"use SQLite for option (\d)", texts(vault)) == ["0", "2"]
 
 
@@ -459,7 +456,7 @@ def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wa
     }
     write([*turns(repo), summary, *turns(repo, begin=2)])
     Path(vault.root, "cortex.toml").write_text("format = 1\n[hooks]\nprompts = true\n")
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     found = [
         (note.get("type"), note.text.partition("## Raw Content\n\n")[2][:15])
         for _, note in sorted(events(vault).items())
@@ -476,7 +473,7 @@ def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wa
 
 def test_without_it_only_their_tagged_lines_are(vault: Vault, here: Caller, repo: Path) -> None:
     write(turns(repo))
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert "Do 0" not in texts(vault)
     assert "[MEMORY: gotcha] port 0" in texts(vault)
 
@@ -493,11 +490,11 @@ def test_an_event_holds_a_bounded_part_of_what_was_said(
             if line["type"] == "assistant"
         ]
     )  # in one turn
-    done = import_(vault, here, "claude")
+    done = import_(vault, here, ["claude"])
     sizes = sorted(
         len(turn_summary.parse_turn_summary(note.text).message) for note in events(vault).values()
     )
-    assert done.problems == ()
+    assert done.problems == []
     assert (
         sum(size > segmenter.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
     )  # the parts of the one message
@@ -509,7 +506,7 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     vault: Vault, here: Caller, repo: Path
 ) -> None:
     path = write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Cache"}])
-    assert import_(vault, here, "claude").sessions[0].title == "Cache"
+    assert import_(vault, here, ["claude"]).sessions[0].title == "Cache"
     cursor = cursors.load_cursor(vault, "claude", SESSION)
     assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
         path.stat().st_size,
@@ -524,7 +521,7 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     )
     with cursors.lock_session(vault, cursors.session_key("claude", SESSION)) as held:
         held.save(ahead)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert "option 2" in texts(vault)
     assert "option 3" not in texts(vault)
     assert cursors.load_cursor(vault, "claude", SESSION).ahead == ()
@@ -536,13 +533,13 @@ def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_
     path = write(turns(repo, 2))
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert "option 0" in texts(vault)
     assert "option 1" not in texts(vault)
     path.write_bytes(whole[:-1])
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     path.write_bytes(whole)
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     assert texts(vault).count("option 1") == 1
 
 
@@ -552,7 +549,7 @@ def test_a_session_that_was_resumed_into_another_file_is_told_once(
     write(turns(repo, 2))
     copied = [{**line, "sessionId": "2copy"} for line in turns(repo, 2)]
     write([*copied, *turns(repo, 1, begin=2)], name="99999999-2222-4333-8444-555555555555")
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     for number in range(3):
         assert texts(vault).count(f"use SQLite for option {number}") == 1
 
@@ -560,7 +557,7 @@ def test_a_session_that_was_resumed_into_another_file_is_told_once(
 def test_secrets_stay_out(vault: Vault, here: Caller, repo: Path) -> None:
     key = "AKIA" + "ABCDEFGH23456789"
     write(turns(repo, said=f"Decision: the key is {key} {{}}"))
-    import_(vault, here, "claude")
+    import_(vault, here, ["claude"])
     for folder in (vault.root, vault.state_folder(), vault.cache_folder()):
         for path in Path(folder).rglob("*"):
             assert path.is_dir() or key.encode() not in path.read_bytes()
@@ -573,8 +570,8 @@ def test_lines_that_are_none_are_counted_and_stop_nothing(
     path.write_bytes(
         b"\xff\n[1]\n{half\n" + path.read_bytes() + b'{"type": "assistant", "message": "\\ud800"}\n'
     )
-    done = import_(vault, here, "claude")
-    assert (done.events, done.skipped, done.problems) == (1, 4, ())
+    done = import_(vault, here, ["claude"])
+    assert (done.events, [one.lines for one in done.unread], done.problems) == (1, [4], [])
 
 
 def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
@@ -583,7 +580,7 @@ def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
     path = write(turns(repo))
     os.mkfifo(path.with_name("pipe.jsonl"))
     path.with_name("empty.jsonl").touch()
-    done = import_(vault, here, "claude", all=True)
+    done = import_(vault, here, ["claude"], all=True)
     assert [(os.path.basename(one.where), one.message) for one in done.problems] == [
         ("pipe.jsonl", "cannot be read: unreadable")
     ]
@@ -630,10 +627,10 @@ def test_a_codex_rollout(vault: Vault, here: Caller, repo: Path) -> None:
         )
         + "\n"
     )
-    done = import_(vault, here, "codex")
+    done = import_(vault, here, ["codex"])
     assert [(one.id, one.branch, one.messages) for one in done.sessions] == [("c0de", "dev", 2)]
     assert texts(vault).count("use WAL mode") == 1
-    assert import_(vault, here, "codex").events == 0
+    assert import_(vault, here, ["codex"]).events == 0
 
 
 def rollout(path: str, lines: Lines) -> None:
@@ -650,9 +647,7 @@ def codex_says(text: str) -> dict[str, Any]:
     }
 
 
-def test_codex_archives_sessions_and_wrote_another_form_once(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_codex_archives_sessions(vault: Vault, here: Caller, repo: Path) -> None:
     envelope = {"timestamp": "2026-10-01T10:00:00.000Z"}
     meta = {**envelope, "type": "session_meta", "payload": {"id": "archived", "cwd": str(repo)}}
     rollout(
@@ -662,12 +657,6 @@ def test_codex_archives_sessions_and_wrote_another_form_once(
             {**envelope, "type": "response_item", "payload": codex_says("Decision: of an archive")},
         ],
     )
-    context = f"<environment_context>\nCurrent working directory: {repo}\nSandbox: x\n</environment_context>"
-    old = [
-        {"id": "old", "timestamp": "2025-05-02T05:04:05.000Z", "instructions": None, "git": {"branch": "main"}}, {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": context}]}, codex_says("Decision: of the old form"),
-    ]  # fmt: skip
-    rollout("sessions/rollout-2025-05-02.jsonl", old)
     thread = {"subagent": {"thread_spawn": {"parent_thread_id": "archived", "depth": 1}}}
     child = {
         **envelope,
@@ -681,22 +670,20 @@ def test_codex_archives_sessions_and_wrote_another_form_once(
             {**envelope, "type": "response_item", "payload": codex_says("Decision: of a child")},
         ],
     )
-    done = import_(vault, here, "codex")
+    done = import_(vault, here, ["codex"])
     assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [
-        ("old", "2025-05-02", 0),
         ("archived", "2026-10-01", 1),
     ]
-    assert done.skipped == 0
+    assert done.unread == []
     assert kinds(vault) == [
         ("stop", "archived", "of an archive"),
-        ("stop", "old", "of the old form"),
         ("subagent_stop", "archived", "of a child"),
     ]
     os.rename(
         Path(os.environ["CODEX_HOME"], "sessions/2026/rollout-2.jsonl"),
         Path(os.environ["CODEX_HOME"], "archived_sessions/rollout-2.jsonl"),
     )
-    assert import_(vault, here, "codex").events == 0
+    assert import_(vault, here, ["codex"]).events == 0
 
 
 def test_several_hosts_at_once(
@@ -704,11 +691,12 @@ def test_several_hosts_at_once(
 ) -> None:
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
+    at = "2026-10-02T05:04:05.000Z"
     rollout(
         "sessions/rollout-1.jsonl",
         [
-            {"id": "c1", "timestamp": "2026-10-02T05:04:05.000Z", "cwd": str(repo)},
-            codex_says("Decision: codex"),
+            {"timestamp": at, "type": "session_meta", "payload": {"id": "c1", "cwd": str(repo)}},
+            {"timestamp": at, "type": "response_item", "payload": codex_says("Decision: codex")},
         ],
     )
     folder = tmp_path / "copilot/session-state/c0ffee"
@@ -728,7 +716,7 @@ def test_several_hosts_at_once(
         },
     ]
     (folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = import_(vault, here, "claude codex,copilot")
+    done = import_(vault, here, ["claude", "codex", "copilot"])
     assert [(one.host, one.id) for one in done.sessions] == [
         ("claude", SESSION),
         ("codex", "c1"),
@@ -736,9 +724,7 @@ def test_several_hosts_at_once(
     ]
     assert {note.get("host") for note in events(vault).values()} == {"claude", "codex", "copilot"}
     with pytest.raises(InvalidInputError):
-        import_(vault, here, "claude codex", path=str(folder))
-    with pytest.raises(InvalidInputError):
-        import_(vault, here, "claude winamp")
+        import_(vault, here, ["claude", "codex"], path=str(folder))
 
 
 def test_one_transcript_by_its_path_whichever_project_it_is_of(
@@ -746,16 +732,16 @@ def test_one_transcript_by_its_path_whichever_project_it_is_of(
 ) -> None:
     path = tmp_path / "saved.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in turns(Path("/gone/elsewhere"))))
-    assert [one.id for one in import_(vault, here, "claude", path=str(path)).sessions] == [SESSION]
+    assert [one.id for one in import_(vault, here, ["claude"], path=str(path)).sessions] == [
+        SESSION
+    ]
     assert {note.get("project")[:10] for note in events(vault).values()} == {"elsewhere-"}
 
 
 def test_what_cannot_be_asked(vault: Vault, here: Caller) -> None:
-    with pytest.raises(InvalidInputError):
-        import_(vault, here, "winamp")
     with pytest.raises(NotFoundError):
-        import_(vault, here, "claude", path="nowhere")
-    assert import_(vault, here, "claude").sessions == ()
+        import_(vault, here, ["claude"], path="nowhere")
+    assert import_(vault, here, ["claude"]).sessions == []
 
 
 def test_the_command_says_what_it_did(
@@ -788,12 +774,14 @@ def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
     with path.open("a") as file:
         file.write("{half\n[1]\n")
     told = cortex("import", "claude", "--since", "2026-11-01", "--project", "cache").stdout
+    alone = "of other projects (--all takes them, each as its own), ended before --since, or in folders with a .cortex-off file"
     assert told.splitlines() == [
         f"nothing to import in {tmp_path}/claude/projects",
-        "1 session ended before --since",
+        f"1 session left alone: {alone}",
     ]
-    told = cortex("import", "claude", "--project", "shop").stdout
-    assert "1 session of other projects: --all takes them, each as its own" in told
+    assert cortex("import", "claude", "--since", "3m", "--json").returncode == 0  # months
+    for wrong in (["winamp"], ["claude", "--since", "soon"]):
+        assert cortex("import", *wrong).returncode == 2
     assert f"2 lines could not be read in {path}" in cortex("import", "claude", "--all").stdout
 
 

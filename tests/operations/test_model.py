@@ -68,7 +68,7 @@ time.sleep(60)
 def test_one_that_does_not_answer_is_ended_with_what_it_started(tmp_path):
     begun = time.monotonic()
     with pytest.raises(CortexError, match="no answer within 2 s"):
-        ask_model(model(tmp_path, SLOW), "x\n", str(tmp_path), patience=2)
+        ask_model(model(tmp_path, SLOW), "x\n", str(tmp_path), timeout=2)
     assert time.monotonic() - begun < 30
     time.sleep(4)
     assert not (tmp_path / "late").exists()
@@ -105,7 +105,7 @@ def test_one_that_never_stops_answering_is_ended_with_what_it_started(tmp_path):
 def test_one_that_never_stops_complaining_is_ended_in_time(tmp_path):
     before = peak()
     with pytest.raises(CortexError, match="no answer within 2 s"):
-        ask_model(model(tmp_path, ENDLESS.replace("{fd}", "2")), "x\n", str(tmp_path), patience=2)
+        ask_model(model(tmp_path, ENDLESS.replace("{fd}", "2")), "x\n", str(tmp_path), timeout=2)
     assert peak() - before < 20 * MAX_ANSWER_BYTES // 1000
 
 

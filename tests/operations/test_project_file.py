@@ -101,18 +101,20 @@ def test_an_install_says_how_the_name_lasts(shop, git) -> None:
     place = caller_at(NOW, str(shop / "src"))
     (shop / "src").mkdir()
     old = checkout.project_of(str(shop))
-    (line,) = [line for line in hooks(place, "install", "claude").next if ".cortex-project" in line]
+    (line,) = [
+        line for line in hooks(place, "install", ["claude"]).next if ".cortex-project" in line
+    ]
     subprocess.run(["/bin/sh", "-c", line.rpartition(": ")[2]], cwd=place.cwd, check=True)
     assert (shop / ".cortex-project").read_text() == f"{old}\n"
     assert not [
-        line for line in hooks(place, "install", "claude").next if ".cortex-project" in line
+        line for line in hooks(place, "install", ["claude"]).next if ".cortex-project" in line
     ]
     (shop / ".cortex-project").unlink()
     git(
         shop, "remote", "add", "origin", "https://example.org/shop.git"
     )  # of which a clone has the name too
     assert not [
-        line for line in hooks(place, "install", "claude").next if ".cortex-project" in line
+        line for line in hooks(place, "install", ["claude"]).next if ".cortex-project" in line
     ]
 
 

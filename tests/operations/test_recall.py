@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
-from cortex.operations.find.spans import parse_since
 from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions, is_date
 from cortex.operations.plan.meetings import meetings
@@ -56,7 +58,8 @@ def record(
 
 
 def ids(answer) -> list[str]:
-    return [one.id for one in answer.records]
+    hits = answer.hits if hasattr(answer, "hits") else answer.records
+    return [getattr(one, "hit", one).id for one in hits]
 
 
 EVENT = """\
@@ -130,8 +133,8 @@ def test_without_a_query_current_records_come_by_their_rank(held, caller) -> Non
         "open-question",
     }
     assert found.index("use-links") < found.index("old-gotcha")
-    assert [one.score for one in recall(held, caller).records] == sorted(
-        (one.score for one in recall(held, caller).records), reverse=True
+    assert [one.score for one in recall(held, caller).hits] == sorted(
+        (one.score for one in recall(held, caller).hits), reverse=True
     )
 
 
@@ -154,8 +157,8 @@ SCOPED = [
 
 
 @pytest.mark.parametrize(("asked", "expected"), SCOPED)
-def test_scopes_and_filters(held, caller, asked, expected) -> None:
-    answer = recall(held, caller, **asked)
+def test_scopes_and_filters(held, caller, worded, asked, expected) -> None:
+    answer = worded(recall, held, caller, **asked)
     assert sorted(ids(answer)) == sorted(expected)
     if asked.get("scope") in ("recent", "open"):
         assert ids(answer) == expected
@@ -192,9 +195,9 @@ def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> Non
         ("10d", {"old-gotcha", "use-links", "write-docs"}),
     ],
 )
-def test_what_held_on_a_day(held, caller, as_of, expected) -> None:
-    assert set(ids(recall(held, caller, as_of=as_of))) == expected
-    assert set(ids(recall(held, caller, "gone links", as_of=as_of))) <= expected
+def test_what_held_on_a_day(held, caller, worded, as_of, expected) -> None:
+    assert set(ids(worded(recall, held, caller, as_of=as_of))) == expected
+    assert set(ids(worded(recall, held, caller, query="gone links", as_of=as_of))) <= expected
 
 
 def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from, caller) -> None:
@@ -221,7 +224,7 @@ def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller)
 
 def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller) -> None:
     vault = vault_from(record("long", body="many words " * 200))
-    (one,) = recall(vault, caller).records
+    (one,) = recall(vault, caller).hits
     assert 200 < len(one.snippet) <= 301
 
 
@@ -239,14 +242,15 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     )
     answer = recall(vault, caller, number=200)
     assert {"old", "note-0000"} <= set(ids(answer))
-    assert answer.more == MAX_RANKED + 52 - 200
+    assert answer.total == MAX_RANKED + 52
     assert ids(answer)[0] == "old"
     assert ids(context(vault, caller, project="p", number=100)) == ids(answer)[:100]
     held = query_index(
         vault,
         caller.progress,
         lambda now: [
-            one.id for one in select_for_ranking(vault, now, "tier = 0", (), MAX_RANKED + 52)
+            one.id
+            for one in select_for_ranking(vault, now, NoteFilter(tiers=(0,)), MAX_RANKED + 52)
         ],
     )
     assert {"old", "code", "note-0000"} <= set(held)  # code endures too
@@ -266,22 +270,10 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
         {"query": "..."},
     ],
 )
-def test_what_cannot_be_asked_is_said(held, caller, wrong) -> None:
+def test_what_cannot_be_asked_is_said(held, caller, worded, wrong) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        recall(held, caller, **wrong)
+        worded(recall, held, caller, **wrong)
     assert refused.value.hint
-
-
-def test_spans() -> None:
-    assert (
-        parse_since("7d", NOW)
-        == parse_since("1w", NOW)
-        == access_log.epoch_seconds(NOW) - 7 * 86400
-    )
-    assert parse_since(" 2026-11-20 ", NOW) == access_log.epoch_seconds("2026-11-20T00:00:00Z")
-    for wrong in ("", "7", "type:x", '7d" x', "1d type:note"):
-        with pytest.raises(InvalidInputError):
-            parse_since(wrong, NOW)
 
 
 def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
@@ -308,8 +300,8 @@ def test_a_timeline_is_of_the_times_at_which_notes_were_made(vault_from, caller)
     )
     answer = timeline(vault, caller, "b")
     assert ids(answer) == ["a", "b", "c"]
-    assert [len(one.snippet) <= 151 for one in answer.records] == [True] * 3
-    assert 400 < len(timeline(vault, caller, "c").records[-1].snippet) <= 500
+    assert [len(one.snippet) <= 151 for one in answer.hits] == [True] * 3
+    assert 400 < len(timeline(vault, caller, "c").hits[-1].snippet) <= 500
     assert ids(timeline(vault, caller, "b", number=1)) == ["a", "b", "c"]
 
 
@@ -325,12 +317,12 @@ def test_moments_count_and_not_how_they_are_written(vault_from, caller) -> None:
         assert ids(timeline(vault, caller, name)) == list("abcdef")
 
 
-def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller) -> None:
+def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded) -> None:
     vault = vault_from(
         record("late", created="2026-11-01T23:30:00-02:00")
         + record("early", created="2026-11-02T00:30:00+02:00")
     )
-    assert ids(recall(vault, caller, as_of="2026-11-01")) == ["early"]
+    assert ids(worded(recall, vault, caller, as_of="2026-11-01")) == ["early"]
 
 
 def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller) -> None:
@@ -353,7 +345,7 @@ def test_context_is_where_work_stood(held, caller, cortex) -> None:
         capture(held, when, f"turn {number}", type="stop", session=f"s{number}", project="p")
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
-    assert [one.summary for one in answer.sessions] == [
+    assert [one.snippet for one in answer.sessions] == [
         "turn 6",
         "turn 5",
         "turn 4",
@@ -390,12 +382,7 @@ def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
 
 def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller) -> None:
     answer = context(held, caller, project="new")
-    assert (answer.sessions, answer.prompts, answer.records, answer.figures) == (
-        (),
-        (),
-        (),
-        (0, 0, 0, 0),
-    )
+    assert answer[2:6] == ([], [], [], (0, 0, 0, 0))
 
 
 @pytest.fixture
@@ -415,23 +402,13 @@ def to_do(vault_from):
 def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller) -> None:
     answer = actions(to_do, caller)
     assert ids(answer) == ["late", "later-still", "today", "later-today", "later", "odd", "undated"]
-    assert [one.overdue for one in answer.records] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]
-    assert {one.id: one.due for one in answer.records}["odd"] == "next week"
+    assert [one.overdue for one in answer.hits] == [True] * 2 + [False] * 5
+    assert {one.hit.id: one.due for one in answer.hits}["odd"] == "next week"
     assert ids(actions(to_do, caller, overdue=True)) == ["late", "later-still"]
     assert ids(actions(to_do, caller, owner="BEN")) == ["today", "later"]
     assert ids(actions(to_do, caller, done=True)) == ["finished"]
-    assert (ids(actions(to_do, caller, number=1)), actions(to_do, caller, number=1).more) == (
-        ["late"],
-        6,
-    )
+    first = actions(to_do, caller, number=1)
+    assert (ids(first), first.total) == (["late"], 7)
     assert ids(actions(to_do, caller, project="q")) == []
     with pytest.raises(InvalidInputError):
         actions(to_do, caller, overdue=True, done=True)
@@ -465,51 +442,41 @@ def test_meetings_and_what_came_of_them(vault, caller) -> None:
             project="p",
         )
     answer = meetings(vault, caller)
-    assert [one.title for one in answer.records] == ["Storage review 19", "Storage review 18"]
-    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.records] == [
+    assert [one.hit.title for one in answer.hits] == ["Storage review 19", "Storage review 18"]
+    assert [(one.open_actions, one.done_actions, one.decisions) for one in answer.hits] == [
         (1, 1, 1),
         (1, 1, 1),
     ]
-    assert [one.title for one in meetings(vault, caller, since="2026-11-19").records] == [
-        "Storage review 19"
-    ]
-    assert meetings(vault, caller, number=1).more == 1
-    one = recall(vault, caller, scope=f"meeting:{answer.records[0].id}")
-    assert [each.type for each in one.records] == ["meeting", "decision", "action", "action"]
-    assert all(each.title.endswith("19") for each in one.records)
+    assert ids(meetings(vault, caller, since=1_795_046_400)) == ids(answer)[:1]
+    assert meetings(vault, caller, number=1).total == 2
+    one = recall(vault, caller, scope=f"meeting:{ids(answer)[0]}")
+    assert [each.type for each in one.hits] == ["meeting", "decision", "action", "action"]
+    assert all(each.title.endswith("19") for each in one.hits)
     assert ids(recall(vault, caller, scope="meetings")) == ids(answer)
     with pytest.raises(CortexError, match="no meeting"):
-        recall(vault, caller, scope=f"meeting:{one.records[1].id}")
+        recall(vault, caller, scope=f"meeting:{one.hits[1].id}")
 
 
 def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
     capture(vault, caller, MINUTES.format(n=1), type="meeting", project="p")
     normalize(vault, caller)
-    (todo,) = actions(vault, caller).records
-    (held,) = meetings(vault, caller).records
-    path = Path(vault.root, held.path)
+    (todo,) = actions(vault, caller).hits
+    (held,) = meetings(vault, caller).hits
+    path = Path(vault.root, held.hit.path)
     path.write_text(path.read_text().replace("- [ ] Ada", "- [x] Ada"))
     assert ids(actions(vault, caller)) == []
-    done = {one.id: one for one in actions(vault, caller, done=True).records}
-    assert (done[todo.id].status, done[todo.id].ticked) == ("done", True)
-    assert meetings(vault, caller).records[0][-3:] == (0, 2, 1)
+    done = {one.hit.id: one for one in actions(vault, caller, done=True).hits}
+    assert (done[todo.hit.id].hit.status, done[todo.hit.id].ticked) == ("done", True)
+    assert meetings(vault, caller).hits[0][-3:] == (0, 2, 1)
     assert ids(recall(vault, caller, scope="open")) == []
 
 
 def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
-    fields = {
-        "id",
-        "path",
-        "line",
-        "title",
-        "type",
-        "status",
-        "score",
-        "snippet",
-        "project",
-        "vault",
-    }
-    assert set(json.loads(cortex("search", "links", "--json").stdout)["hits"][0]) == fields
+    fields = {*Hit._fields}
+    (found, *_) = json.loads(cortex("search", "links", "--json").stdout)["hits"]
+    assert set(found) == fields
+    assert found["file"] == os.path.join(held.root, found["path"])
+    assert found["date"] == "2026-11-10T10:00:00Z"
     for words in (
         ["recall"],
         ["timeline", "mine"],
@@ -517,7 +484,8 @@ def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
         ["actions"],
         ["session", "list"],
     ):
-        (first, *_) = json.loads(cortex(*words, "--json").stdout)["records"]
+        answer = json.loads(cortex(*words, "--json").stdout)
+        first = (answer.get("hits") or answer["records"])[0]
         assert set(first) >= fields, words
 
 
@@ -543,15 +511,15 @@ def test_a_date_that_is_to_come_leads_nothing(vault_from, caller) -> None:
     )
     vault = vault_from(made)
     for scope in ("", "recent"):
-        assert [one.id for one in recall(vault, caller, scope=scope).records] == [
+        assert [one.id for one in recall(vault, caller, scope=scope).hits] == [
             "a-now-abcdef",
             "b-future-abcdef",
         ]
 
 
-def test_before_there_was_anything_no_save_is_asked_for(held, caller) -> None:
+def test_before_there_was_anything_no_save_is_asked_for(held, caller, worded) -> None:
     assert (
-        recall(held, caller, as_of="2020-01-01").hint
+        worded(recall, held, caller, as_of="2020-01-01").hint
         == "no record was there by then: cortex recall --as-of 2026-11-20 shows what holds today"
     )
 
@@ -569,21 +537,10 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
         "--project",
         "p",
     )
-    fields = {
-        "id",
-        "path",
-        "line",
-        "title",
-        "type",
-        "status",
-        "score",
-        "snippet",
-        "project",
-        "vault",
-    }
-    (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
+    fields = {*Hit._fields}
+    (topic,) = json.loads(cortex("topic", "--json").stdout)["hits"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
-    (found,) = json.loads(cortex("recall", "--json").stdout)["records"]
+    (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()
     assert (topic["topic"], topic["texts"], topic["scope"]) == ("decision/files", 1, "project")
     assert {key: topic[key] for key in ("path", "line", "snippet")} == {
@@ -599,8 +556,8 @@ def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from
         "=== records/q.md\n---\nid: ask-abcdef\ntype: question\nstatus: open\n---\nask\n"
         "=== daily.md\n- [x] [[call-abcdef]]\n- [x] [[ask-abcdef]]\n"
     )
-    assert [one.id for one in actions(vault, caller, done=True).records] == ["call-abcdef"]
-    assert [one.id for one in recall(vault, caller, scope="open").records] == ["ask-abcdef"]
+    assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
+    assert [one.id for one in recall(vault, caller, scope="open").hits] == ["ask-abcdef"]
 
 
 def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git) -> None:
@@ -616,7 +573,7 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
         < plan.read_text().index("call-abcdef")
         < plan.read_text().index("## Done")
     )
-    assert [one.id for one in actions(vault, caller, done=True).records] == ["call-abcdef"]
+    assert ids(actions(vault, caller, done=True)) == ["call-abcdef"]
     git(vault.root, "add", "daily.md")
     heal(vault, caller)
     assert plan.read_text().index("## Done") < plan.read_text().index("call-abcdef")
@@ -624,5 +581,16 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
 
 @pytest.mark.parametrize("asked", ["path:\udcffx", "branch:\udcffx", "\udcffx", "tag:\udcffx"])
 def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
-    assert recall(held, caller, asked).records == ()
-    assert recall(held, caller, asked, scope="recent").records == ()
+    assert recall(held, caller, asked).hits == ()
+    assert recall(held, caller, asked, scope="recent").hits == ()
+
+
+def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(
+    vault_from, caller
+) -> None:
+    text = "---\nid: {0}\ntype: note\nupdated: 2026-11-01T00:00:00Z\n---\nzebra\n"
+    names = [f"c-{number:04}" for number in range(950)]
+    vault = vault_from("".join(f"=== records/{name}.md\n{text.format(name)}" for name in names))
+    query_index(vault, caller.progress, lambda now: None)
+    vault_from(f"=== records/b-0000.md\n{text.format('b-0000')}")
+    assert ids(recall(vault, caller, "zebra", number=2)) == ["b-0000", "c-0000"]

@@ -456,26 +456,6 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     right()
 
 
-def test_a_save_of_known_kind_writes_its_pages_without_a_look(vault, tick, monkeypatch) -> None:
-    save(vault, tick(), "D0", type="decision", project="p")
-    query_index(vault, lambda *_: None, lambda _: None)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("this save needs no look at all notes")
-
-    with monkeypatch.context() as patch:
-        for name in (
-            "cortex.index.refresh.scan_notes",
-            "cortex.operations.capture.normalize_now.try_heal",
-            "cortex.operations.capture.normalize_now.load_existing_records",
-        ):
-            patch.setattr(name, refuse)
-        for number in range(3):
-            save(vault, tick(), f"D{number}", type="decision", project="p", why=f"{number}")
-            save(vault, tick(), f"U{number}", topic="decision/u", project="p", why=f"{number}")
-    assert heal(vault, tick(), check=True).stale == ()
-
-
 def test_what_another_process_normalized_first_is_answered_all_the_same(vault, tick) -> None:
     caller = tick()
     event = Event(
@@ -487,9 +467,9 @@ def test_what_another_process_normalized_first_is_answered_all_the_same(vault, t
         title="Title",
         scope="project",
     )
-    captured = publish_event(vault, caller, event)
+    publish_event(vault, caller, event)
     normalize(vault, caller)
-    (path, outcome), *_ = normalize_now(vault, caller, captured, event).records
+    (path, outcome), *_ = normalize_now(vault, caller, event).records
     assert (path.startswith("records/note/title-"), outcome) == (True, "created")
 
 
@@ -504,7 +484,7 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
         with pytest.raises(CortexError, match="kept as event 20261120t") as busy:
             save(vault, tick(), "Waits", project="p")
     assert busy.value.hint == "cortex normalize makes it one"
-    assert topic(vault, tick()).records == ()
+    assert topic(vault, tick()).hits == ()
     assert [path.startswith("records/note/waits-") for path in records(vault)] == [True]
 
 
@@ -531,14 +511,14 @@ def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(
         save(vault, tick(), title, topic="decision/storage-engine", project="p")
     save(vault, tick(), "Login loops", topic="bug/login", project="q")
     listed = topic(vault, tick())
-    assert [(one.topic, one.texts, one.title, one.project) for one in listed.records] == [
+    assert [(one.topic, one.texts, one.hit.title, one.hit.project) for one in listed.hits] == [
         ("bug/login", 1, "Login loops", "q"), ("decision/storage-engine", 2, "Use Postgres", "p"),
     ]  # fmt: skip
-    assert [one.topic for one in topic(vault, tick(), project="q").records] == ["bug/login"]
+    assert [one.topic for one in topic(vault, tick(), project="q").hits] == ["bug/login"]
     answer = json.loads(
         cortex("topic", "Which", "storage", "engine", "--type", "decision", "--json").stdout
     )
-    assert (answer["suggested"], [one["topic"] for one in answer["records"]]) == (
+    assert (answer["suggested"], [one["topic"] for one in answer["hits"]]) == (
         "decision/which-storage-engine",
         ["decision/storage-engine"],
     )
@@ -735,7 +715,7 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
     assert [hit.id for hit in search(vault, tick(), "sqlite files").hits] == [topical.id]
     assert wrong(vault, tick()) == []
     assert heal(vault, tick(), check=True).stale == ()
-    restore(vault, tick(), last.id)
+    restore(vault, tick(), [last.id])
     assert standing(vault, topical.path, last.path) == [("active", ""), ("active", "")]
 
 
@@ -800,7 +780,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
     assert wrong(vault, tick()) == [
         (saved.path, f"cortex restore {saved.id}") for saved in (one, two)
     ]
-    restore(vault, tick(), one.id)
+    restore(vault, tick(), [one.id])
     assert wrong(vault, tick()) == []
     assert standing(vault, one.path, two.path, three.path) == [
         ("active", ""),

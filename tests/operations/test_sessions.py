@@ -13,14 +13,14 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.find.hits import Listing
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session import (
-    OrphansClosedResult,
     SessionEndResult,
     SessionStartResult,
     session,
 )
-from cortex.operations.sessions.session_list import SessionDetails, SessionList
+from cortex.operations.sessions.session_list import SessionDetails
 from cortex.vault.locate import Vault
 
 NOW = "2026-11-20T16:45:12Z"
@@ -49,21 +49,21 @@ def at(tmp_path: Path):
 def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionStartResult:
     answer = session(vault, caller, "start", name, **options)
     assert isinstance(answer, SessionStartResult)
-    assert answer.problems == ()
+    assert answer.problems == []
     return answer
 
 
 def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionEndResult:
     answer = session(vault, caller, "end", name, **options)
     assert isinstance(answer, SessionEndResult)
-    assert answer.problems == ()
+    assert answer.problems == []
     return answer
 
 
 def listed(vault: Vault, caller: Caller, **options) -> list:
     answer = session(vault, caller, "list", **options)
-    assert isinstance(answer, SessionList)
-    return list(answer.records)
+    assert isinstance(answer, Listing)
+    return answer.hits
 
 
 def read(vault: Vault, path: str) -> notes.Note:
@@ -143,11 +143,11 @@ def test_end_never_guesses_between_two(vault, at) -> None:
     with pytest.raises(NotFoundError, match="no session is going on in work"):
         end(vault, at())
     one = start(vault, at("10:00"), "one")
-    assert one.live == ()
+    assert one.live == []
     start(vault, at("10:00", "elsewhere"), "far away")
     assert end(vault, at("10:05")).name == "one"
     assert start(vault, at("10:06"), "one").outcome == "resumed"
-    assert start(vault, at("10:10"), "two").live == ("one",)
+    assert start(vault, at("10:10"), "two").live == ["one"]
     with pytest.raises(ConflictError, match="2 sessions are going on in work: two, one"):
         end(vault, at("10:20"))
     assert end(vault, at("10:30"), "two").name == "two"
@@ -176,7 +176,7 @@ def test_unknown_and_doubtful_names(vault, at) -> None:
         assert "alpha-session" in refused.value.hint
         with pytest.raises(ConflictError, match="names 2 sessions"):
             session(vault, at(), action, "alpha")
-    for wrong in (("pause", ""), ("show", ""), ("start", "x" * 300)):
+    for wrong in (("show", ""), ("start", "x" * 300)):
         with pytest.raises(InvalidInputError):
             session(vault, at(), *wrong)
     with pytest.raises(InvalidInputError, match="orphans"):
@@ -197,7 +197,7 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
     capture(vault, at("10:00"), "a turn", type="stop", session="stopped")
     early, stopped, late = listed(vault, at("12:00"))
     assert (early.name, stopped.name, late.name) == ("early", "stopped", "late")
-    assert (early.state, early.events, early.prompts, early.records, early.snippet) == (
+    assert (early.state, early.events, early.prompts, early.records, early.hit.snippet) == (
         "live",
         4,
         2,
@@ -209,12 +209,18 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
         "2026-11-20T08:03:00Z",
         "",
     )
-    assert (late.state, late.ended, late.snippet) == ("done", "2026-11-20T09:30:00Z", "It is over")
+    assert (late.state, late.ended, late.hit.snippet) == (
+        "done",
+        "2026-11-20T09:30:00Z",
+        "It is over",
+    )
     answer = session(vault, at("12:00"), "list", number=1)
-    assert isinstance(answer, SessionList)
-    assert (len(answer.records), answer.more) == (1, 2)
+    assert isinstance(answer, Listing)
+    assert (len(answer.hits), answer.total) == (1, 3)
     assert [one.name for one in listed(vault, at("12:00"), project="nowhere")] == []
-    assert [one.name for one in listed(vault, at("2026-11-30T12:00:00Z"), since="7d")] == []
+    assert [
+        one.name for one in listed(vault, at("2026-11-30T12:00:00Z"), since=1_795_435_200)
+    ] == []
 
 
 def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, at) -> None:
@@ -257,18 +263,18 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
         if "sessions/" in str(path) and "lost" not in path.name
     }
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, OrphansClosedResult)
-    (lost,) = closed.records
+    assert isinstance(closed, Listing)
+    (lost,) = closed.hits
     assert (lost.name, lost.state, lost.ended, lost.closed) == (
         "lost",
         "done",
         "2026-11-18T11:00:00Z",
         "no end was captured",
     )
-    assert read(vault, lost.path).get("updated") == "2026-11-18T11:00:00Z"
+    assert read(vault, lost.hit.path).get("updated") == "2026-11-18T11:00:00Z"
     again = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(again, OrphansClosedResult)
-    assert again.records == ()
+    assert isinstance(again, Listing)
+    assert again.hits == []
     capture(vault, at("13:00"), "it goes on", type="prompt", session="lost")
     assert {one.name: one.state for one in listed(vault, at("14:00"))} == {
         "lost": "live",
@@ -289,7 +295,7 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
 
     monkeypatch.setattr(change_record, "edit_notes_and_heal", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, OrphansClosedResult)
+    assert isinstance(closed, Listing)
     assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
         "lost": "done",
         "found": "live",
@@ -318,7 +324,7 @@ provenance:
 - 2026-11-19 16:45 stop: one turn [[20261119t164512z-aaaaaaaaaa]]
 """)
     (one,) = listed(vault, at())
-    assert (one.name, one.state, one.snippet) == ("old", "done", "one turn")
+    assert (one.name, one.state, one.hit.snippet) == ("old", "done", "one turn")
     done = end(vault, at(), "old", summary="Over.")
     note = read(vault, done.path)
     assert (done.outcome, done.path) == ("ended", "sessions/2026/11/session-old-zoqgwv.md")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli.render_score import score_lines
-from cortex.interfaces.cli.style import format_day
+from cortex.core.text.strings import format_time
+from cortex.interfaces.cli import render_find
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
@@ -181,8 +181,8 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
         {"(none)": 1},
         ["2026-11-19"],
     )
-    assert [one.id for one in recall(vault, caller, scope="open").records] == ["n001"]
-    assert [one.id for one in actions(vault, caller).records] == ["n001"]
+    assert [one.id for one in recall(vault, caller, scope="open").hits] == ["n001"]
+    assert [one.hit.id for one in actions(vault, caller).hits] == ["n001"]
     assert "2026-11-19  Do 1" in cortex("status").stdout
 
 
@@ -202,7 +202,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
 )
 def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) -> None:
     write(vault, 1, due=due)
-    listed = [one.id for one in actions(vault, caller, overdue=True).records]
+    listed = [one.hit.id for one in actions(vault, caller, overdue=True).hits]
     assert (
         [one.id for one in status(vault, caller).overdue]
         == listed
@@ -237,7 +237,7 @@ def test_doctor_names_a_time_that_cannot_be(
 
 
 def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None:
-    assert format_day(-62135596800) == "0001-01-01"
+    assert format_time(-62135596800) == "0001-01-01T00:00:00Z"
     parts = dict.fromkeys(
         (
             "rank",
@@ -265,6 +265,8 @@ def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None
         0.0,
     )
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
-    told = "".join(score_lines(NoteScore("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept")))
+    told = "".join(
+        render_find.score(NoteScore("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept"))
+    )
     assert "-0.000" not in told
     assert "  0.000" in told

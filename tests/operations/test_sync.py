@@ -467,8 +467,7 @@ def test_a_merge_that_a_person_began_is_theirs(first, clone) -> None:
     assert "<<<<<<<" in b.read("mine.md")
     b.write("mine.md", "Mended.\n")
     b.git("add", "mine.md")
-    with pytest.raises(ConflictError, match="a merge is under way"):
-        b.sync()
+    assert "a merge is under way" in b.sync().trouble
     b.git("commit", "-q", "--no-edit")
     assert b.synced().push == "pushed"
 
@@ -932,8 +931,7 @@ def test_a_vault_in_no_repository_says_what_to_do(vault, caller) -> None:
 
 def test_a_detached_head_says_what_to_do(first) -> None:
     first.git("checkout", "-q", "--detach")
-    with pytest.raises(ConflictError, match="detached"):
-        first.sync()
+    assert "detached" in first.sync().trouble
 
 
 def test_inside_a_code_repository_nothing_is_pushed_unless_asked_for(tmp_path) -> None:

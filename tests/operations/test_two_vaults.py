@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.interfaces.cli.render import _TEXT_RENDERERS
-from cortex.interfaces.cli.style import DIM, OFF
+from cortex.interfaces.cli.render import _text_renderer
+from cortex.interfaces.cli.text import DIM, OFF
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
@@ -151,7 +151,7 @@ def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_p
     assert cortex("show", "mine.md").returncode == 0
 
 
-def test_in_ones_own_vault_there_is_no_other(own, caller, cortex) -> None:
+def test_in_ones_own_vault_there_is_no_other(own, caller, cortex, worded) -> None:
     note(own, "mine.md", "zebra")
     assert find_personal_vault(own) is None
     assert personal_vault_problem(own) is None
@@ -159,8 +159,8 @@ def test_in_ones_own_vault_there_is_no_other(own, caller, cortex) -> None:
     assert cortex("search", "zebra", cwd=own.root).stdout.count("mine.md") == 1
     with pytest.raises(NotFoundError, match="no vault of your own beside"):
         search(own, caller, "zebra", whose="personal")
-    with pytest.raises(InvalidInputError, match="no vault 'ours'"):
-        search(own, caller, "zebra", whose="ours")
+    with pytest.raises(InvalidInputError, match="'ours' is not project, personal or both"):
+        worded(search, own, caller, query="zebra", whose="ours")
 
 
 BREAK = {
@@ -258,7 +258,7 @@ def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller
     text = cortex("show", "mine-bbbbbb").stdout
     assert text.startswith("---\nid: mine-bbbbbb")
     assert text == Path(shown.file).read_text()  # to a pipe the note alone
-    assert list(_TEXT_RENDERERS["show"](shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
+    assert list(_text_renderer("show")(shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
     record(own, "mine-bbcccc", "a zebra")
     with pytest.raises(ConflictError, match="names 2 notes"):
         show(vault, caller, "mine-bb")

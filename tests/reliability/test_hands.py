@@ -258,11 +258,11 @@ class Hands:
             "save": lambda: self.save(f"Saved {number}", f"said {number}"),
             "save topic": lambda: self.save(f"Saved {number}", f"said {number}", topic=self.chance.choice(["bug/roof", "decision/tiles"])),
             "relate": verb("relate", name, self.chance.choice(["refines", "references", "contradicts"]), other),
-            "unrelate": verb("unrelate", name, "any", other), "update": verb("update", name, title=f"Updated {number}", priority="3"),
+            "unrelate": verb("unrelate", name, "any", other), "update": verb("update", name, title=f"Updated {number}", priority=3),
             "supersede": verb("supersede", name, by=other), "archive": verb("archive", name), "delete": verb("delete", name),
-            "restore": verb("restore", name), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
+            "restore": verb("restore", [name]), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
             "show": verb("show", name), "score": verb("score", name), "timeline": verb("timeline", name), "history": verb("history", name),
-            "graph": verb("graph", name, depth="3"), "recall": verb("recall", "roof"), "search": verb("search", "roof tiles"),
+            "graph": verb("graph", name, depth=3), "recall": verb("recall", "roof"), "search": verb("search", "roof tiles"),
             "status": verb("status"), "context": verb("context"), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
             "entities": verb("entities", name), "session": verb("session", "start", f"s-{number}"), "sync": verb("sync"), "heal": verb("heal"),
         }  # fmt: skip
@@ -345,11 +345,11 @@ class Hands:
             for one in every
             if one.id != one.path and one.type not in ("session", "briefing")
         }
-        assert {hit.path for hit in recall(self.vault, self.caller(), number=200).records} == {
+        assert {hit.path for hit in recall(self.vault, self.caller(), number=200).hits} == {
             path for path in records if self.current(path, every)
         }
         assert {
-            hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).records
+            hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).hits
         } == {one.path for one in every}
         ticked = self.ticked(every)
         acts = [
@@ -360,8 +360,8 @@ class Hands:
             for one in acts
             if one.status not in ("done", "closed", "cancelled") and one.id not in ticked
         }
-        assert {one.path for one in actions(self.vault, self.caller()).records} == undone
-        assert {one.path for one in actions(self.vault, self.caller(), done=True).records} == {
+        assert {one.hit.path for one in actions(self.vault, self.caller()).hits} == undone
+        assert {one.hit.path for one in actions(self.vault, self.caller(), done=True).hits} == {
             one.path for one in acts
         } - undone
         for one in self.chance.sample(every, min(4, len(every))):
@@ -370,7 +370,7 @@ class Hands:
                 assert score(self.vault, self.caller(), one.path).id == one.id
                 assert one.path in {
                     hit.path
-                    for hit in timeline(self.vault, self.caller(), one.path, number=50).records
+                    for hit in timeline(self.vault, self.caller(), one.path, number=50).hits
                 }
         self.explained(every, clear)
 
@@ -416,9 +416,9 @@ class Hands:
         around = {id_ for id_ in targets(one) if id_ != one.id} | {
             each.id for each in every if one.id in targets(each) and each.id != one.id
         }
-        found = {
-            node.id for node in graph(self.vault, self.caller(), one.path, depth="1").nodes
-        } - {one.id}
+        found = {node.id for node in graph(self.vault, self.caller(), one.path, depth=1).nodes} - {
+            one.id
+        }
         assert {id_ for id_ in found if not id_.startswith("2026")} - unclear == around - unclear, (
             one.path
         )

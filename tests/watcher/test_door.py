@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from cortex import __version__
 from cortex.vault import user_folders
 from cortex.watcher import debounce as trigger_module, event_support, protocol, socket_server
-from cortex.watcher.debounce import MAX_DELAY_SECONDS, QUIET_SECONDS, Debouncer
+from cortex.watcher.debounce import Debouncer
 from cortex.watcher.socket_server import SocketServer
 from tests.watcher.conftest import until
 
@@ -229,10 +229,10 @@ def test_hints_wait_for_quiet_but_not_for_ever(monkeypatch) -> None:
     trigger = Debouncer()
     assert trigger.due_at() is None
     trigger.notify()
-    assert trigger.due_at() == 1000.0 + QUIET_SECONDS
+    assert trigger.due_at() == 1000.0 + trigger.quiet
     while (due := trigger.due_at()) > now:
-        now += QUIET_SECONDS / 2
+        now += trigger.quiet / 2
         trigger.notify()
-    assert due == 1000.0 + MAX_DELAY_SECONDS
+    assert due == 1000.0 + trigger.longest
     trigger.clear()
     assert trigger.due_at() is None

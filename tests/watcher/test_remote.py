@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cortex.interfaces.cli import daemon_client, main
+from cortex.interfaces.cli import main
 from cortex.operations.care.init import init
 from cortex.vault import user_folders
 from cortex.vault.locate import Vault
-from cortex.watcher import protocol
+from cortex.watcher import client, protocol
 from tests.watcher.conftest import SOAK, note, until
 
 pytestmark = pytest.mark.sampled(2)
@@ -77,7 +77,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     watcher = watch().ready()
     for words in LINES:
         for paint in (False, True):
-            held = daemon_client.send_command(vault.root, words, vault.root, paint=paint)
+            held = client.send_command(vault.root, words, vault.root, paint=paint)
             assert tuple(held) == _alone(vault, words, tmp_path, paint=paint), words
     assert watcher.standing().answered == 2 * len(LINES)
 
@@ -98,7 +98,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 )
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
-    assert daemon_client.send_command(vault.root, words, vault.root, paint=False) is None
+    assert client.send_command(vault.root, words, vault.root, paint=False) is None
 
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
@@ -113,7 +113,7 @@ def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None
     assert protocol.exchange(vault.root, [], 5, 5) == [protocol.DECLINED]
     monkeypatch.setattr(protocol, "__version__", "99.0")
     assert protocol.exchange(vault.root, request, 5, 5) == [protocol.DECLINED]
-    assert daemon_client.send_command(vault.root, ["status"], vault.root, paint=False) is None
+    assert client.send_command(vault.root, ["status"], vault.root, paint=False) is None
 
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
@@ -121,7 +121,7 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
     for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
-        held = daemon_client.send_command(vault.root, words, vault.root, paint=False)
+        held = client.send_command(vault.root, words, vault.root, paint=False)
         assert held is not None
         assert f"notes/{number % 7}.md".encode() in held.stdout
         if number % 5 == 0:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
-from cortex.core.extract.non_decisions import is_non_decision
 from cortex.core.extract.phrases import (
     ALERT_MARKERS,
     ALWAYS_NEVER_RE,
@@ -25,6 +24,7 @@ from cortex.core.extract.phrases import (
     SECTIONS,
     SINGULAR_SECTIONS,
     is_hedged,
+    is_non_decision,
     is_unsettled,
 )
 from cortex.core.extract.prose import (
@@ -324,7 +324,7 @@ def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate 
     line = read.masked[line_start:start] + low
     best: tuple[float, str, int] | None = None
     for rule in PHRASE_RULES:
-        if rule.keyword in low and (found := rule.pattern.search(low)):
+        if rule.keyword in low and (found := rule.search(low)):
             before = low[: found.start()]
             hedge = is_hedged(
                 _LIST_ITEM_RE.sub("", before, count=1) if start == line_start else before,

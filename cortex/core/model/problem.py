@@ -32,3 +32,17 @@ class ConflictError(CortexError):
 
 class InvalidInputError(CortexError):
     """The input cannot be used as it is."""
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, on one line, without the number and the path that `OSError` puts around it."""
+    if isinstance(error, CortexError):
+        return error.message
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def problem_of(
+    where: str, error: Exception, hint: str = "check its permissions", prefix: str = ""
+) -> Problem:
+    """`error` as a `Problem`, its reason behind `prefix`. `hint` is for errors that bring none."""
+    return Problem(where, prefix + reason_of(error), getattr(error, "hint", "") or hint)

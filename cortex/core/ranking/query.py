@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
 
 FILTER_KEYS = ("type", "tag", "project", "branch", "status", "path", "after", "before")
 MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
@@ -15,10 +15,7 @@ _TERM_RE = re.compile(
     r"(?P<minus>-)?(?:(?P<key>[a-z]{2,7}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
     re.IGNORECASE,
 )
-_SPAN_RE = re.compile(r"(\d{1,4})([dwmy])")
-_DATE_RE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _CONTROL_RE = re.compile("[\x00-\x1f\x7f]")
-_DAYS_PER_UNIT = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 
 class QueryTerm(NamedTuple):
@@ -97,21 +94,8 @@ def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
 
 
 def _bound_seconds(key: str, value: str, now: str) -> int:
-    """The moment that `7d`, `2026`, `2026-11` or `2026-11-20` means for a bound, in UTC. `before:2026` is what was
-    before that year began; `after:2026-11-20` includes the day."""
-    if span := _SPAN_RE.fullmatch(value.lower()):
-        return (
-            int(datetime.fromisoformat(now).timestamp())
-            - int(span[1]) * _DAYS_PER_UNIT[span[2]] * 24 * 3600
-        )
-    if date := _DATE_RE.fullmatch(value):
-        try:
-            return int(
-                datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC).timestamp()
-            )
-        except ValueError:
-            pass  # a 13th month: told below, like any other text that is no date
-    raise InvalidInputError(
-        f"{key}:{value} is not a date",
-        f"write {key}:2026-11-20, {key}:2026-11, or a span such as {key}:7d, {key}:2w, {key}:3m",
-    )
+    """The moment of a bound: `before:2026` is before that year began; `after:2026-11-20` includes the day."""
+    moment = parse_moment(value, now)
+    if moment is None:
+        raise InvalidInputError(f"{key}:{value} is not a date", f"write {key}:{MOMENT_EXAMPLES}")
+    return moment

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 
 _HASHLIB_FROM_BYTES = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
@@ -45,6 +46,17 @@ def text_digest(text: str) -> str:
     return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
 
 
+def format_time(seconds: float) -> str:
+    """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty outside the years 1 to 9999."""
+    from datetime import UTC, datetime  # noqa: PLC0415  2 ms, and captures format no times
+
+    try:
+        moment = datetime.fromtimestamp(int(seconds), UTC)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return f"{moment.replace(tzinfo=None).isoformat()}Z"
+
+
 def one_line(text: str) -> str:
     """`text` with every run of white space as one blank."""
     return " ".join(text.split())
@@ -58,6 +70,18 @@ def shorten(text: str, limit: int) -> str:
     cut = line[: limit - 1]
     space = cut.rfind(" ")
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.-") + "…"
+
+
+def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """Those of `known` that look most like the mistyped `name`, the closest first."""
+    from difflib import get_close_matches  # noqa: PLC0415  5 ms that only a mistake costs
+
+    return get_close_matches(name, list(known), limit, 0.6)
+
+
+def did_you_mean(near: Sequence[str], otherwise: str) -> str:
+    """A hint that offers the names in `near`; `otherwise` when there is none."""
+    return f"did you mean {', '.join(near)}?" if near else otherwise
 
 
 def slugify(text: str, limit: int = 48) -> str:

@@ -1,1 +1,57 @@
-"""Full-text engines: one package each; only there may its library be imported."""
+"""Full-text engines: a literal table. An engine is a module with the functions of `FulltextEngine`;
+it keeps words in a folder of the user's cache, by the numbers that the catalogue gives to notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from cortex.core.ranking.query import Query
+    from cortex.core.ranking.relevance import RelevantNote
+    from cortex.index.catalogue import ScoredNote
+
+# What an engine is told of a note: number, column (the number again), tier, head (title, aliases, tags) and body.
+Document: TypeAlias = Mapping[str, object]
+_Aside = TypeVar("_Aside")
+
+
+class FulltextEngine(Protocol):
+    """What an engine can do. Each raises `IndexDamaged` when the index cannot be read or made."""
+
+    def build(
+        self, folder: str, paths: Sequence[str], load: Callable[[str], tuple[Document, _Aside]],
+        noted: Callable[[str, _Aside], None], *, cores: int,
+    ) -> None:  # fmt: skip
+        """Write an index into an empty folder, in up to `cores` processes. `load` gives a path's
+        document and anything else, which `noted` gets in this process. `load` is a function of a
+        module, or a `partial` of one."""
+
+    def update(self, folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
+        """Forget the notes of some numbers and add others, in one commit."""
+
+    def search(
+        self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
+        *, allowed: set[int] | None = None, without: Iterable[int] = (),
+    ) -> tuple[list[ScoredNote], list[str]]:  # fmt: skip
+        """The best notes, at least `limit` where there are so many, with every one that scores as
+        the last of them; and the terms they were found by. Only notes of `tiers`, in their order,
+        only `allowed` ones, none of `without`."""
+
+    def search_relevant(self, folder: str, prompt: str) -> list[RelevantNote]:
+        """The notes that bear on a prompt, best first."""
+
+
+def _whoosh() -> FulltextEngine:
+    # 30 ms, and most commands look for no words.
+    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415
+
+    return whoosh_index
+
+
+ENGINES: dict[str, Callable[[], FulltextEngine]] = {"whoosh": _whoosh}
+
+
+def load_engine(name: str = "whoosh") -> FulltextEngine:
+    """Import an engine."""
+    return ENGINES[name]()

@@ -1,119 +1,144 @@
-"""The command line of one verb, read by its declaration.
-
-A line without mistakes is read here, in microseconds. Anything else (`--help`, an unknown option, a number that is none)
-goes to argparse, made from the same declaration: importing and building it takes a quarter of a capture's budget.
-"""
+"""The command line of one verb, read by its declaration. No argparse: importing it takes a quarter of a capture's budget."""
 
 from __future__ import annotations
 
-from cortex.interfaces.declare import Declaration, Parameter
+from collections.abc import Iterator, Sequence
+from typing import get_args, get_origin
+
+from cortex.core.model.parameters import QueryText
+from cortex.core.model.problem import InvalidInputError
+from cortex.interfaces.declare import Declaration, Parameter, choices_of
 
 GLOBAL_OPTIONS = (
     Parameter(
-        "vault",
-        "str",
-        "",
-        True,
-        "the vault; by default $CORTEX_VAULT, else the nearest one upwards",
+        "vault", str, "", True, "the vault; by default $CORTEX_VAULT, else the nearest one upwards"
     ),
-    Parameter("json", "bool", False, True, "answer with one JSON object"),
+    Parameter("json", bool, False, True, "answer with one JSON object"),
 )
 SHORT_FLAGS = {"number": "-n"}  # options that people type often enough to want one letter
+HELP_FLAGS = ("-h", "--help")
 
 
-def parse(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
-    """The value of every parameter. Explains and exits where argparse does."""
-    values = try_parse(declared, words)
-    return _parse_with_argparse(name, declared, words) if values is None else values
+def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | None:
+    """The words that are given for each parameter, not yet converted: True for a flag, a list for a list of arguments.
 
-
-def flags_of(parameter: Parameter) -> list[str]:
-    """How an option is written."""
-    long = f"--{parameter.name.replace('_', '-')}"
-    return [SHORT_FLAGS[parameter.name], long] if parameter.name in SHORT_FLAGS else [long]
-
-
-def try_parse(declared: Declaration, words: list[str]) -> dict[str, object] | None:
-    """The values of a line without mistakes, else None."""
-    parameters = (*declared.parameters, *GLOBAL_OPTIONS)
-    options = {flag: one for one in parameters if one.is_option for flag in flags_of(one)}
-    values = {one.name: one.default for one in parameters}
+    Returns None where help is asked for. Raises `InvalidInputError` that names the option for any mistake.
+    """
+    arguments = [one for one in declared.parameters if not one.is_option]
+    options = _options_by_flag(declared)
+    is_query = bool(arguments) and arguments[-1].type is QueryText
+    values: dict[str, object] = {}
     given: list[str] = []
     rest = iter(words)
     for word in rest:
         if word == "--":
             given += rest
-        elif not word.startswith("-") or word == "-":
-            given.append(word)
+            break
+        flag, equals, value = word.partition("=")
+        if flag not in options and word[:2] in SHORT_FLAGS.values() and not word[2:3].isalpha():
+            flag, equals, value = word[:2], "=", word[2:]  # -n5
+        if not word.startswith("-") or word == "-" or flag.split() != [flag]:
+            given.append(word)  # an option holds no blank: `- [ ] a task` is text
+        elif word in HELP_FLAGS:
+            return None
+        elif option := options.get(flag):
+            values[option.name] = _option_value(declared, option, rest, value if equals else None)
+        elif is_query and not word.startswith("--"):
+            given.append(word)  # excludes a word
         else:
-            flag, equals, value = word.partition("=")
-            option = options.get(flag)
-            if (
-                option is None and word[1] != "-" and word[:2] in options and word[2:].isdecimal()
-            ):  # -n5
-                option, equals, value = options[word[:2]], "=", word[2:]
-            if option is None and len(word) > 2 and word[1] != "-":
-                given.append(word)  # `-word` in a query means without it
-                continue
-            if option is None or (option.type == "bool" and equals):
-                return None
-            if option.type == "bool":
-                values[option.name] = True
-                continue
-            if not equals:
-                value = next(rest, "-?")
-                if value.startswith("-") and value != "-":
-                    return None
-            if option.type == "int" and not value.isdecimal():
-                return None
-            values[option.name] = int(value) if option.type == "int" else value
-    arguments = [one for one in parameters if not one.is_option]
+            raise _no_such_option(declared, flag, options)
+    if given and not arguments:
+        raise InvalidInputError(
+            f"cortex {declared.name} takes no words: {' '.join(given)!r}", _help_command(declared)
+        )
     # The last argument takes the rest of the line, so that a query or a text needs no quotes.
-    for place, one in enumerate(arguments):
-        words_of_it = given[place:] if one is arguments[-1] else given[place : place + 1]
-        if words_of_it:
-            values[one.name] = " ".join(words_of_it)
-    return (
-        None
-        if (given and not arguments) or any(values[one.name] is None for one in arguments)
-        else values
-    )
+    for at, one in enumerate(arguments):
+        if own := given[at:] if one is arguments[-1] else given[at : at + 1]:
+            values[one.name] = own if _is_list(one) else " ".join(own)
+    for one in arguments:
+        if one.required and one.name not in values:
+            raise InvalidInputError(f"{one.name.upper()} is missing", _help_command(declared))
+    return values
 
 
-def _parse_with_argparse(name: str, declared: Declaration, words: list[str]) -> dict[str, object]:
-    import argparse  # noqa: PLC0415  see the module's docstring
+def flags_of(parameter: Parameter) -> list[str]:
+    """How an option is written."""
+    short = SHORT_FLAGS.get(parameter.name)
+    return [short, parameter.flag] if short else [parameter.flag]
 
-    examples = "".join(f"\n  {example}" for example in declared.examples)
-    parser = argparse.ArgumentParser(
-        prog=f"cortex {name}",
-        description=f"{declared.summary}\n\n{declared.description}".strip(),
-        epilog=f"example{'s' if len(declared.examples) > 1 else ''}:{examples}"
-        if examples
-        else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+
+def help_lines(declared: Declaration) -> Iterator[str]:
+    """What `cortex VERB --help` prints."""
+    import textwrap  # noqa: PLC0415  for help alone
+
     arguments = [one for one in declared.parameters if not one.is_option]
-    for one in (*declared.parameters, *GLOBAL_OPTIONS):
-        meaning = one.meaning.replace("%", "%%")
-        if not one.is_option:
-            many = ("*" if one.default is not None else "+") if one is arguments[-1] else None
-            parser.add_argument(
-                one.name, nargs=many, default=one.default, help=meaning, metavar=one.name.upper()
+    options = [*(one for one in declared.parameters if one.is_option), *GLOBAL_OPTIONS]
+    usage = [usage_of(one) for one in arguments]
+    yield " ".join(["usage: cortex", declared.name, *usage, "[options]"])
+    yield from ("", declared.summary)
+    if declared.description:
+        yield from ("", *declared.description.splitlines())
+    rows = [(one.name.upper(), one) for one in arguments], [(usage_of(one), one) for one in options]
+    for heading, section in zip(("arguments", "options"), rows, strict=True):
+        if section:
+            yield from ("", f"{heading}:")
+        for written, one in section:
+            choices = "" if one.is_option else " (" + ", ".join(choices_of(one.type)) + ")"
+            meaning = textwrap.wrap(one.meaning + choices.removesuffix(" ()"), 72)
+            first, *more = [*meaning, ""] if len(written) <= 22 else ["", *meaning, ""]
+            yield f"  {written:<22}  {first}".rstrip()
+            yield from (f"{'':26}{line}" for line in more[:-1])
+    yield from ("", "examples:" if len(declared.examples) > 1 else "example:")
+    yield from (f"  {example}" for example in declared.examples)
+
+
+def usage_of(parameter: Parameter) -> str:
+    """A parameter as a usage line has it: `NOTE`, `[TEXT]`, `-n, --number NUMBER`, `--all`."""
+    if parameter.is_option:
+        flags = ", ".join(flags_of(parameter))
+        return flags if parameter.type is bool else f"{flags} {parameter.metavar}"
+    return parameter.metavar if parameter.required else f"[{parameter.metavar}]"
+
+
+def _options_by_flag(declared: Declaration) -> dict[str, Parameter]:
+    parameters = (*declared.parameters, *GLOBAL_OPTIONS)
+    return {flag: one for one in parameters if one.is_option for flag in flags_of(one)}
+
+
+def _option_value(
+    declared: Declaration, option: Parameter, rest: Iterator[str], value: str | None
+) -> object:
+    if option.type is bool:
+        if value is not None:
+            raise InvalidInputError(f"{option.flag} takes no value", _help_command(declared))
+        return True
+    if value is None:
+        value = next(rest, None)
+        if value is None or (value.startswith("-") and value != "-"):
+            raise InvalidInputError(
+                f"{option.flag} needs a value", f"{option.flag}={option.metavar}"
             )
-        elif one.type == "bool":
-            parser.add_argument(*flags_of(one), dest=one.name, action="store_true", help=meaning)
-        else:
-            kind = int if one.type == "int" else str
-            parser.add_argument(
-                *flags_of(one),
-                dest=one.name,
-                type=kind,
-                default=one.default,
-                help=meaning,
-                metavar=one.name.upper(),
-            )
-    values = vars(parser.parse_args(words))
-    return {
-        key: " ".join(value) if isinstance(value, list) else value for key, value in values.items()
-    }
+    return value
+
+
+def _no_such_option(
+    declared: Declaration, flag: str, options: dict[str, Parameter]
+) -> InvalidInputError:
+    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
+
+    long = [each for each in options if each.startswith("--")]
+    close = get_close_matches(f"--{flag.lstrip('-')}", long, 1, 0.6)
+    suggestion = f"did you mean {close[0]}? " if close else ""
+    return InvalidInputError(
+        f"cortex {declared.name} has no option {flag}",
+        f"{suggestion}cortex {declared.name} --help lists them; after -- a word that begins with - is text",
+    )
+
+
+def _is_list(parameter: Parameter) -> bool:
+    members = (parameter.type, *get_args(parameter.type))  # of a union
+    return any(get_origin(one) in (list, tuple) for one in members)
+
+
+def _help_command(declared: Declaration) -> str:
+    return f"cortex {declared.name} --help"

@@ -1,125 +1,64 @@
-"""Completion scripts for bash, zsh and fish, made from the table of verbs."""
+"""Completion scripts for bash, zsh and fish: `templates/completion/SHELL` with a case for each verb."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of
-from cortex.interfaces.cli.main import load_verb
-from cortex.interfaces.declare import declaration_of
+from cortex.interfaces.declare import choices_of, declaration_of, load_verb
 from cortex.operations import VERBS
+from cortex.vault.templates import read_template
+
+_SHELLS = ("bash", "zsh", "fish")
 
 
 def print_completion(argv: list[str]) -> int:
     """Print the script of the shell that is named."""
     if argv[:1] in (["--help"], ["-h"]):
-        print(
-            "usage: cortex completion bash|zsh|fish\n\nexample:\n  cortex completion bash > ~/.local/share/bash-completion/completions/cortex"
-        )
+        example = "cortex completion bash > ~/.local/share/bash-completion/completions/cortex"
+        print(f"usage: cortex completion bash|zsh|fish\n\nexample:\n  {example}")
         return 0
-    if len(argv) != 1 or argv[0] not in _SCRIPT_BUILDERS:
-        raise InvalidInputError("which shell?", f"cortex completion {'|'.join(_SCRIPT_BUILDERS)}")
-    print(_SCRIPT_BUILDERS[argv[0]](_options_by_verb()))
+    if len(argv) != 1 or argv[0] not in _SHELLS:
+        raise InvalidInputError("which shell?", f"cortex completion {'|'.join(_SHELLS)}")
+    names = list(VERBS)
+    if argv[0] == "zsh":
+        names = [_quote(f"{name}:{declaration_of(load_verb(name)).summary}") for name in VERBS]
+    elif argv[0] == "bash":
+        names.append("completion")
+    cases = "\n".join(line for name in VERBS for line in _case_lines(argv[0], name))
+    script = read_template(f"completion/{argv[0]}")
+    print(script.replace("{{verbs}}", " ".join(names)).replace("{{cases}}", cases), end="")
     return 0
 
 
-def _options_by_verb() -> dict[str, list[tuple[str, str]]]:
-    """The options of every verb with their meaning."""
-    options = {}
-    for name in VERBS:
-        declared = declaration_of(load_verb(name))
-        own = [
-            (flags_of(one)[-1], one.meaning)
-            for one in (*declared.parameters, *GLOBAL_OPTIONS)
-            if one.is_option
-        ]
-        options[name] = [*own, ("--help", "explain the verb")]
-    return options
+def _case_lines(shell: str, name: str) -> Iterator[str]:
+    """What a script says of one verb: its options, and the words that its first argument may be."""
+    declared = declaration_of(load_verb(name))
+    options = [one for one in (*declared.parameters, *GLOBAL_OPTIONS) if one.is_option]
+    flags = [(flags_of(one)[-1], one.meaning) for one in options]
+    flags.append(("--help", "explain the verb"))
+    arguments = [one for one in declared.parameters if not one.is_option]
+    words = choices_of(arguments[0].type) if arguments else []
+    if shell == "bash":
+        yield f'    {name}) words="{" ".join([*words, *(flag for flag, _ in flags)])}" ;;'
+    elif shell == "zsh":
+        specs = [_quote(f"{flag}[{_no_brackets(meaning)}]") for flag, meaning in flags]
+        first = _quote(f"1:word:({' '.join(words)})") + " " if words else ""
+        yield f"    {name}) _arguments {' '.join(specs)} {first}'*:file:_files' ;;"
+    else:
+        summary = _quote(declared.summary)
+        yield f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {summary}"
+        seen = f"complete -c cortex -n '__fish_seen_subcommand_from {name}'"
+        for flag, meaning in flags:
+            yield f"{seen} -l {flag.removeprefix('--')} -d {_quote(meaning)}"
+        if words:
+            yield f"{seen} -f -a '{' '.join(words)}'"
 
 
-def _bash_script(options: dict[str, list[tuple[str, str]]]) -> str:
-    cases = "\n".join(
-        f'    {name}) words="{" ".join(flag for flag, _ in flags)}" ;;'
-        for name, flags in options.items()
-    )
-    return f"""_cortex() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words verb at=1
-  while [ "$at" -lt "$COMP_CWORD" ]; do
-    case "${{COMP_WORDS[at]}}" in
-    --vault) at=$((at + 2)) ;;
-    -*) at=$((at + 1)) ;;
-    *) verb="${{COMP_WORDS[at]}}"; break ;;
-    esac
-  done
-  if [ -z "$verb" ]; then
-    words="{" ".join([*options, "completion"])}"
-  else
-    case "$verb" in
-{cases}
-    completion) words="bash zsh fish" ;;
-    esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [ -n "${{COMPREPLY[*]}}" ] || COMPREPLY=($(compgen -f -- "$current"))
-}}
-complete -F _cortex cortex"""
-
-
-def _zsh_script(options: dict[str, list[tuple[str, str]]]) -> str:
-    verbs = " ".join(
-        f"{_quote_for_shell(f'{name}:{declaration_of(load_verb(name)).summary}')}"
-        for name in options
-    )
-    cases = "\n".join(
-        f"    {name}) _arguments {' '.join(_quote_for_shell(f'{flag}[{_replace_brackets(meaning)}]') for flag, meaning in flags)} '*:file:_files' ;;"
-        for name, flags in options.items()
-    )
-    return f"""#compdef cortex
-_cortex() {{
-  local -a verbs
-  verbs=({verbs} 'completion:Print a completion script')
-  if (( CURRENT == 2 )); then
-    _describe verb verbs
-    return
-  fi
-  case "$words[2]" in
-{cases}
-    completion) _values shell bash zsh fish ;;
-  esac
-}}
-_cortex "$@" """.rstrip()
-
-
-def _fish_script(options: dict[str, list[tuple[str, str]]]) -> str:
-    lines = []
-    for name, flags in options.items():
-        lines.append(
-            f"complete -c cortex -n __fish_use_subcommand -f -a {name} -d {_quote_for_shell(declaration_of(load_verb(name)).summary)}"
-        )
-        lines += [
-            f"complete -c cortex -n '__fish_seen_subcommand_from {name}' -l {flag.removeprefix('--')} -d {_quote_for_shell(meaning)}"
-            for flag, meaning in flags
-        ]
-    lines.append(
-        "complete -c cortex -n __fish_use_subcommand -f -a completion -d 'Print a completion script'"
-    )
-    lines.append(
-        "complete -c cortex -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'"
-    )
-    return "\n".join(lines)
-
-
-def _replace_brackets(text: str) -> str:
+def _no_brackets(text: str) -> str:
     return text.replace("[", "(").replace("]", ")")
 
 
-def _quote_for_shell(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
-
-
-_SCRIPT_BUILDERS: dict[str, Callable[[dict[str, list[tuple[str, str]]]], str]] = {
-    "bash": _bash_script,
-    "zsh": _zsh_script,
-    "fish": _fish_script,
-}

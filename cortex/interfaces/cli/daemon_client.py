@@ -13,26 +13,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.prompt import truncate_prompt
-from cortex.vault.locate import Vault, default_vault_root, find_vault
-from cortex.watcher import protocol
+from cortex.vault.locate import Vault, find_vault
+from cortex.watcher.client import send_command
 from cortex.watcher.protocol import CommandReply
 
-DAEMON_VERBS = (
-    "search",
-    "show",
-    "status",
-    "brief",
-    "remind",
-)  # verbs that the watcher answers: none of them changes a note of its own accord
-_CONNECT_SECONDS, _COMMAND_SECONDS = (
-    1.0,
-    10.0,
-)  # seconds that are waited for a watcher; then the command answers by itself
-_PROMPT_SECONDS, _SESSION_START_SECONDS = (
-    1.5,
-    2.5,
-)  # the same, where somebody waits to be answered by an agent; a session that starts can wait longer
+# Verbs that the watcher answers: none of them changes a note of its own accord.
+DAEMON_VERBS = ("search", "show", "status", "brief", "remind")
 
 
 def forward_command(argv: Sequence[str]) -> int | None:
@@ -44,9 +30,8 @@ def forward_command(argv: Sequence[str]) -> int | None:
     cwd = os.getcwd()
     try:
         vault = find_vault(_vault_option(argv), cwd, os.environ)
-        words = (
-            [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
-        )  # what $CORTEX_VAULT says is told as the option says it
+        # What $CORTEX_VAULT says is told as the option says it.
+        words = [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
         reply = send_command(
             vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ
         )
@@ -63,113 +48,34 @@ def forward_command(argv: Sequence[str]) -> int | None:
     return reply.exit_code
 
 
-def send_command(
-    root: str, words: Sequence[str], cwd: str, *, paint: bool, patience: float = _COMMAND_SECONDS
-) -> CommandReply | None:
-    """What the watcher of the vault at `root` answers to a command line. None when none runs, it does not answer in
-    time or not whole, or it is of another version. `InvalidInputError` when its folder is not ours alone.
-
-    The asker's own default vault goes with the question: the watcher may run in another environment."""
-    try:
-        request = [
-            protocol.RUN,
-            os.fsencode(root),
-            os.fsencode(cwd),
-            b"1" if paint else b"",
-            os.fsencode(default_vault_root()),
-            *map(os.fsencode, words),
-        ]
-    except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
-        return None
-    fields = protocol.exchange(root, request, _CONNECT_SECONDS, patience)
-    if fields is None or len(fields) != 4 or fields[0] != protocol.DONE:
-        return None
-    return CommandReply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
-
-
-def request_reminder(
-    root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
-) -> str | None:
-    """What the watcher of the vault at `root` says to a prompt, for a hook: the text that an agent is given, empty when nothing
-    bears on the prompt. None when no watcher answers. A prompt of any size and content can be asked."""
-    text = truncate_prompt(prompt)
-    if text == "-":
-        return ""
-    named = (("session", session), ("project", project), ("branch", branch))
-    words = [
-        "remind",
-        *(f"--{name}={truncate_prompt(value)}" for name, value in named if value),
-        "--",
-        text,
-    ]
-    reply = send_command(root, words, cwd, paint=False, patience=_PROMPT_SECONDS)
-    return (
-        reply.stdout.decode("utf-8", "replace").removesuffix("\n")
-        if reply is not None and reply.exit_code in (0, 1)
-        else None
-    )
-
-
-def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
-    """What the watcher of the vault at `root` says at the start of a session in `cwd`, frame included; as `remind`."""
-    named = (("project", project), ("branch", branch))
-    reply = send_command(
-        root,
-        [
-            "brief",
-            "--print",
-            *(f"--{name}={truncate_prompt(value)}" for name, value in named if value),
-        ],
-        cwd,
-        paint=False,
-        patience=_SESSION_START_SECONDS,
-    )
-    return (
-        reply.stdout.decode("utf-8", "replace").removesuffix("\n")
-        if reply is not None and reply.exit_code in (0, 1)
-        else None
-    )
-
-
 def answer_command(
     vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str
 ) -> CommandReply | None:
     """Answer a command line as the command itself would; None when it should do that itself. `default` is the asker's
     default vault. Called in the watcher, by several threads at once."""
     from cortex.core.model.caller import Caller, no_progress  # noqa: PLC0415
-    from cortex.interfaces.cli import arguments, render  # noqa: PLC0415
-    from cortex.interfaces.cli.main import load_verb  # noqa: PLC0415
-    from cortex.interfaces.declare import declaration_of  # noqa: PLC0415
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415
+    from cortex.interfaces.cli import command  # noqa: PLC0415
 
     os.environ.pop("NO_COLOR", None)  # the asker's counts, and `paint` says what it was
-    at = _verb_position(words)
-    name = words[at] if at < len(words) else ""
-    if name not in DAEMON_VERBS:
+    at = command.verb_position(words)
+    if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    function = load_verb(name)
-    values = arguments.try_parse(declaration_of(function), [*words[:at], *words[at + 1 :]])
-    if values is None or "-" in values.values() or values.get("into"):
-        return None  # a mistake to explain, standard input to read, or files to write in somebody's folder
-    as_json = bool(values.pop("json"))
-    vault = vault._replace(is_explicit=bool(values.pop("vault")), default_root=default)
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     output, complaint, code = _OutputBuffer(paint=paint), "", 2
     try:
-        answered = function(
-            caller=Caller(cwd, now, os.urandom, "cli", no_progress), vault=vault, **values
-        )
-        if as_json:
-            import json  # noqa: PLC0415
-
-            output.write(json.dumps(render.as_json(name, answered)) + "\n")
-        else:
-            render.print_answer(name, answered, output)
-        code = render.exit_code(name, answered)
+        parsed = command.parse(words)
+        if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
+            return None  # help, standard input to read, or files to write in somebody's folder
+        vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        caller = Caller(cwd, now, os.urandom, "cli", no_progress)
+        code = command.run(parsed, caller, {"vault": vault}, output)
     except CortexError as error:
-        complaint = f"cortex: {escape(error.message)}\n" + (
-            f"        {escape(error.hint)}\n" if error.hint else ""
-        )
+        as_json = command.asks_for_json(words)
+        text = command.error_text(error, as_json=as_json)
+        if as_json:
+            output.write(text)
+        else:
+            complaint = text
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
     return CommandReply(
@@ -179,9 +85,8 @@ def answer_command(
 
 def _encode_output(text: str) -> bytes:
     try:
-        return text.encode(
-            "utf-8", "surrogateescape"
-        )  # a note that is shown as it stands need not be UTF-8
+        # A note that is shown as it stands need not be UTF-8.
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace")
 
@@ -192,14 +97,6 @@ def print_message(line: str) -> None:
 
     with suppress(OSError, ValueError):
         print(escape(line), flush=True)
-
-
-def _verb_position(words: Sequence[str]) -> int:
-    """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] == "--vault" else 1
-    return at
 
 
 def _vault_option(words: Sequence[str]) -> str:

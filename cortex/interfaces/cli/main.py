@@ -7,24 +7,20 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.interfaces.cli import arguments, daemon_client, progress
-from cortex.interfaces.declare import declaration_of
+from cortex.core.text.shell_command import shell_quote
+from cortex.interfaces.cli import arguments, command, daemon_client, progress
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
 EXIT_OK, EXIT_NO, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
-_VERBS_WITHOUT_SETUP = (
-    "doctor",
-    "git",
-    "merge",
-    "history",
-)  # verbs that look at the repository, or change its drivers themselves
+# Verbs that look at the repository, or change its drivers themselves.
+_VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -38,23 +34,21 @@ def console() -> None:
         traceback.print_exc()
         code = EXIT_ERROR
     sys.stderr.flush()
-    os._exit(
-        code
-    )  # everything is written and closed; taking the interpreter apart would cost 10 ms more
+    # Everything is written and closed; taking the interpreter apart would cost 10 ms more.
+    os._exit(code)
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command and answer its exit code: 0 yes, 1 no (no hits, problems found), 2 an error, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that knows no UTF-8 still gets an answer
+            # A terminal that knows no UTF-8 still gets an answer.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run_command(list(argv))
         sys.stdout.flush()  # here, where a reader that went away is understood
     except CortexError as error:
-        return _print_error(error)
+        return _print_error(error, argv)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -62,20 +56,17 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except OSError as error:
-        return _print_error(
-            CortexError(
-                f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}",
-                "cortex doctor",
-            )
-        )
+        where = f": {error.filename}" if error.filename else ""
+        hint = "cortex doctor"
+        if isinstance(error, PermissionError) and error.filename:
+            folder = shell_quote(os.path.dirname(os.fsdecode(error.filename)))
+            hint = f"ls -ld {folder} shows whose it is; run the command again when you may read it"
+        return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
     return code
 
 
 def _run_command(argv: list[str]) -> int:
-    # The verb is the first word that is no option; `--vault DIR`, which every verb has, may stand before it.
-    at = 0
-    while at < len(argv) and argv[at].startswith("-"):
-        at += 2 if argv[at] == "--vault" else 1
+    at = command.verb_position(argv)
     name = argv[at] if at < len(argv) else ""
     if name == "completion":
         from cortex.interfaces.cli.completion import print_completion  # noqa: PLC0415  a command of its own, rarely run
@@ -88,35 +79,22 @@ def _run_command(argv: list[str]) -> int:
         and (code := daemon_client.forward_command(argv)) is not None
     ):
         return code
-    function = load_verb(name)
-    declared = declaration_of(function)
-    values = arguments.parse(name, declared, [*argv[:at], *argv[at + 1 :]])
-    as_json, raw_vault = bool(values.pop("json")), str(values.pop("vault"))
-    caller = Caller(
-        os.getcwd(),
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        os.urandom,
-        "cli",
-        progress.bar(),
-    )
-    given = {key: _read_stdin() if value == "-" else value for key, value in values.items()}
-    if "vault" in declared.supplied:
-        given["vault"] = vault = find_vault(raw_vault, caller.cwd, os.environ)
-        only_looks = name in _VERBS_WITHOUT_SETUP or values.get("check") or values.get("dry_run")
+    parsed = command.parse(argv)
+    if parsed is None:
+        print("\n".join(arguments.help_lines(declaration_of(load_verb(name)))))
+        return EXIT_OK
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
+    given = {key: _read_stdin() if one == "-" else one for key, one in parsed.given.items()}
+    supplied: dict[str, object] = {}
+    if "vault" in parsed.declared.supplied:
+        supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
+        only_looks = name in _VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
-    if "answer" in declared.supplied:
-        given |= {"answer": daemon_client.answer_command, "say": daemon_client.print_message}
-    answer = function(caller=caller, **given)
-    from cortex.interfaces.cli import render  # noqa: PLC0415  after the verb: an error needs no renderer
-
-    if as_json:
-        import json  # noqa: PLC0415  most answers are text, and a capture has no time to spare
-
-        print(json.dumps(render.as_json(name, answer)))
-    else:
-        render.print_answer(name, answer, sys.stdout)
-    return render.exit_code(name, answer)
+    if "answer" in parsed.declared.supplied:
+        supplied |= {"answer": daemon_client.answer_command, "say": daemon_client.print_message}
+    return command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
 
 
 def _set_up_clone(vault: Vault) -> None:
@@ -124,21 +102,14 @@ def _set_up_clone(vault: Vault) -> None:
     from cortex.vault import agent_settings  # noqa: PLC0415  once for each clone
     from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
 
-    with suppress(
-        CortexError, OSError
-    ):  # the command does its work without; `cortex doctor` names what is missing
+    # The command does its work without; `cortex doctor` names what is missing.
+    with suppress(CortexError, OSError):
         if drivers.register(vault.root):
             sys.stderr.write(
                 "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
             )
             if names := agent_settings.list_agent_settings(vault.root):
                 sys.stderr.write(f"cortex: {agent_settings.agent_settings_notice(names)}\n")
-
-
-def load_verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201  every verb has its own signature; see declaration.py
-    """The function behind a verb; its module is imported now, not before."""
-    module, function = VERBS[name]
-    return getattr(import_module(f"cortex.{module}"), function)
 
 
 def _read_stdin() -> str:
@@ -163,18 +134,14 @@ def _print_overview(argv: list[str], name: str) -> int:
     from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
 
     if name:
-        return _print_error(
-            InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
-        )
+        raise InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
     asked = argv in ([], ["--help"], ["-h"])
     (sys.stdout if asked else sys.stderr).write("\n".join([*overview.lines(), ""]))
     return EXIT_OK if asked else EXIT_ERROR
 
 
-def _print_error(error: CortexError) -> int:
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only when something went wrong
-
-    sys.stderr.write(f"cortex: {escape(error.message)}\n")
-    if error.hint:
-        sys.stderr.write(f"        {escape(error.hint)}\n")
+def _print_error(error: CortexError, argv: Sequence[str]) -> int:
+    as_json = command.asks_for_json(argv)
+    (sys.stdout if as_json else sys.stderr).write(command.error_text(error, as_json=as_json))
+    sys.stdout.flush()
     return EXIT_ERROR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cortex.interfaces.declare import declaration_of
+from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 
 VERB_GROUPS = {
@@ -17,7 +17,7 @@ VERB_GROUPS = {
         "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),
-    "Look after": ("init", "normalize", "retry", "doctor", "rebuild"),
+    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "schema"),
 }  # fmt: skip
 # Commands that are no verbs: they answer a shell, and the host of an agent.
 _OTHER_COMMANDS = (
@@ -36,7 +36,7 @@ def lines() -> Iterator[str]:
         if there := [name for name in names if name in VERBS]:
             yield from ("", heading)
         for name in there:
-            yield f"  {name:<12}{declaration_of(_load_verb(name)).summary}"
+            yield f"  {name:<12}{declaration_of(load_verb(name)).summary}"
     yield from (f"  {name:<12}{summary}" for name, summary in _OTHER_COMMANDS)
     yield from ("", "cortex VERB --help explains a verb, with an example.", "")
 
@@ -49,9 +49,3 @@ def suggest_verb(name: str) -> str:
         each for each in VERBS if each.startswith(name[:3])
     ]
     return f"did you mean cortex {close[0]}?" if close else "cortex --help"
-
-
-def _load_verb(name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  every verb has its own signature
-    from cortex.interfaces.cli.main import load_verb  # noqa: PLC0415  main imports this module where it needs it
-
-    return load_verb(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cortex.interfaces.hook.payloads import EVENTS, PAYLOAD_MAPPINGS
+from cortex.hosts import HOST_NAMES
+from cortex.hosts.host import EVENTS
 
 HELP_TEXT = f"""usage: cortex hook EVENT --host HOST
 
@@ -11,7 +12,7 @@ standard input, captures what is new of the session, and prints what the host ha
 most events. It always ends with 0 and never keeps the agent waiting for long.
 
   EVENT  {", ".join(EVENTS)}; the host's own names are understood too
-  --host HOST  {", ".join(PAYLOAD_MAPPINGS)}
+  --host HOST  {", ".join(HOST_NAMES)}
 
 It does nothing where there is no vault, with CORTEX_OFF=1, in and below a folder with a file .cortex-off, and with
 enabled = false below [hooks] in cortex.toml.

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
 from cortex.core.model.caller import Caller
 from cortex.core.redact.secrets import sanitize_text
-from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT
+from cortex.hosts import load_host
+from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.locate import Vault
 
-_SOURCES_WITH_EMPTY_CONTEXT = (
-    "startup",
-    "clear",
-    "compact",
-)  # sources of a start before which the agent's context was emptied
+# Sources of a start before which the agent's context was emptied.
+_SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 
 
 def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
-    if sys.flags.no_site:
-        sys.meta_path.append(_SitePackagesFinder())
+    if sys.flags.no_site:  # started with -S: Python has not looked where packages are installed
+        import site  # noqa: PLC0415  a tenth of a hook, and those that capture need none
+
+        site.main()
     if told.name == PROMPT:
         return _reminder(vault, caller, told, place)
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
@@ -38,30 +35,26 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
     text = briefing_for_hook(
         vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
     )
-    if (
-        text
-        and PAYLOAD_MAPPINGS[told.host].is_briefed_once
-        and not mark_injected(vault, told, text)
-    ):
+    if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
         return ""
     return text
 
 
 def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
     """By the watcher, as a reminder is; None where none runs."""
-    from cortex.interfaces.cli import daemon_client  # noqa: PLC0415  a briefing that was kept needs nobody
+    from cortex.watcher import client  # noqa: PLC0415  a briefing that was kept needs nobody
 
-    return daemon_client.request_briefing(
+    return client.request_briefing(
         vault.root, place.cwd, project=place.project, branch=place.branch
     )
 
 
 def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """By the watcher, which has the index open; by ourselves where none runs."""
-    from cortex.interfaces.cli import daemon_client  # noqa: PLC0415  only prompts ask
+    from cortex.watcher import client  # noqa: PLC0415  only prompts ask
 
     session = sanitize_name(told.session)
-    text = daemon_client.request_reminder(
+    text = client.request_reminder(
         vault.root,
         told.prompt,
         place.cwd,
@@ -76,20 +69,3 @@ def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -
     return remind(
         vault, caller, told.prompt, session=session, project=place.project, branch=place.branch
     ).text
-
-
-class _SitePackagesFinder:
-    """Finds what is not in Python's own library. Started with -S, Python has not looked where packages are installed:
-    that costs a tenth of a hook, and most hooks need none."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if path is not None or name in sys.stdlib_module_names:
-            return None  # a part of a package that was found, or one of those that Python may come without, as `subprocess` tries
-        sys.meta_path.remove(self)
-        import site  # noqa: PLC0415
-        from importlib.machinery import PathFinder  # noqa: PLC0415
-
-        site.main()
-        return PathFinder.find_spec(name, path, target)

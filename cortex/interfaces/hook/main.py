@@ -1,4 +1,5 @@
-"""What an agent's host calls: `cortex hook EVENT --host HOST`, or this file by `python -I -S main.py EVENT --host HOST`.
+"""What an agent's host calls: `cortex hook EVENT --host HOST`, or this file by `python -I -S
+main.py EVENT --host HOST`.
 
 Python compiles this file at each run where it is run as a file, so it is short.
 """
@@ -10,7 +11,8 @@ import sys
 
 
 def console(words: list[str]) -> None:
-    """Run the hook and end the process, with 0 whatever happens: another code would stop the agent."""
+    """Run the hook and end the process, with 0 whatever happens: another code would stop the
+    agent."""
     try:
         import gc  # noqa: PLC0415
 

@@ -1,4 +1,5 @@
-"""What a host writes to a hook's standard input: read within bounds of bytes and time, and understood as far as it goes."""
+"""What a host writes to a hook's standard input: read within bounds of bytes and time, and
+understood as far as it goes."""
 
 from __future__ import annotations
 
@@ -8,9 +9,8 @@ import time
 
 from cortex.core.text.json_text import loads, string_at, value_at
 
-MAX_BYTES = (
-    4 * 1024 * 1024
-)  # bytes that are kept; what comes after them is read and dropped, or the host would be stuck
+# Bytes that are kept; what comes after them is read and dropped, or the host would be stuck.
+MAX_BYTES = 4 * 1024 * 1024
 _MAX_DROPPED_BYTES = 256 * 1024 * 1024
 _QUIET_SECONDS = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
 _MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
@@ -27,9 +27,8 @@ def read_bounded(fd: int, seconds: float) -> bytes:
     maybe_whole = False
     try:
         while (left := deadline - time.monotonic()) > 0:
-            if not select.select([fd], [], [], min(left, _QUIET_SECONDS) if maybe_whole else left)[
-                0
-            ]:
+            timeout = min(left, _QUIET_SECONDS) if maybe_whole else left
+            if not select.select([fd], [], [], timeout)[0]:
                 if maybe_whole and _is_complete_json(b"".join(parts)):
                     break
                 maybe_whole = False
@@ -47,7 +46,8 @@ def read_bounded(fd: int, seconds: float) -> bytes:
 
 
 def parse_json(data: bytes) -> dict[str, object]:
-    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a text that was cut in it."""
+    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a
+    text that was cut in it."""
     text = _decode(data)
     try:
         table = loads(text)
@@ -70,8 +70,8 @@ def _decode(data: bytes) -> str:
 
 
 def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
-    """The texts and small values that stand directly in the object, up to where it breaks off. `full`: the object went on, and
-    we did not read it."""
+    """The texts and small values that stand directly in the object, up to where it breaks off.
+    `full`: the object went on, and we did not read it."""
     table: dict[str, object] = {}
     at = _skip_character(text, 0, "{")
     while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
@@ -96,9 +96,8 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
                 table[key], at = value_at(text, at)
         except ValueError:
             if text[at : at + 1] == '"':
-                table[key] = _parse_cut_string(text[at + 1 :]) + (
-                    _TRUNCATION_NOTICE if full else ""
-                )
+                notice = _TRUNCATION_NOTICE if full else ""
+                table[key] = _parse_cut_string(text[at + 1 :]) + notice
             break
         at = _skip_character(text, at, ",")
     return table
@@ -112,7 +111,8 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 
 
 def _skip_nested_value(text: str, at: int) -> int:
-    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does not end, or is not worth the time."""
+    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does
+    not end, or is not worth the time."""
     import re  # noqa: PLC0415  hardly ever
 
     sign = re.compile(r'"|[\[{]+|[\]}]+')
@@ -133,17 +133,12 @@ def _skip_nested_value(text: str, at: int) -> int:
 
 def _parse_cut_string(rest: str) -> str:
     """A text that was cut off, up to a blank before the cut: the last word may be half a secret."""
-    for cut in range(
-        len(rest), max(len(rest) - 8, -1), -1
-    ):  # the cut may have gone through an escape
+    # The cut may have gone through an escape.
+    for cut in range(len(rest), max(len(rest) - 8, -1), -1):
         try:
             said = string_at(f'{rest[:cut]}"', 0)[0]
         except ValueError:
             continue
-        blank = max(said.rfind(" "), said.rfind("\n"))
-        return (
-            said[:blank]
-            if blank > len(said) - _SECRET_MARGIN_CHARS
-            else said[: max(len(said) - _SECRET_MARGIN_CHARS, 0)]
-        )
+        least = max(len(said) - _SECRET_MARGIN_CHARS, 0)
+        return said[: max(said.rfind(" "), said.rfind("\n"), least)]
     return ""

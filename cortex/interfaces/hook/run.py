@@ -1,4 +1,5 @@
-"""One hook: read what the host tells, keep what is new, hand over what it may know. Never blocks, never fails."""
+"""One hook: read what the host tells, keep what is new, hand over what it may know. Never blocks,
+never fails."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from cortex.core.model.problem import (
     NotFoundError,
     Problem,
 )
+from cortex.hosts import HOST_NAMES, load_host
+from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads, read_stdin
-from cortex.interfaces.hook.payloads import PAYLOAD_MAPPINGS, PROMPT, SESSION_END, SESSION_START
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.hook_capture import (
     HookEvent,
@@ -28,11 +30,7 @@ from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import hook_log, spool
 
 GUARD_VARIABLE = "CORTEX_HOOK"  # set while a hook runs: what it starts must not call hooks again
-_TIMEOUT_SECONDS_BY_EVENT = {
-    SESSION_START: 8.0,
-    PROMPT: 4.0,
-    SESSION_END: 1.2,
-}  # seconds for everything
+_TIMEOUT_SECONDS_BY_EVENT = {SESSION_START: 8.0, PROMPT: 4.0, SESSION_END: 1.2}  # for everything
 _TIMEOUT_SECONDS = 5.0
 _GRACE_SECONDS = 0.3  # seconds after the limit, to say so
 _READ_SHARE = 0.4  # of the limit, for a host that does not close its end
@@ -55,70 +53,84 @@ def run(words: list[str]) -> None:
     host, event = _parse_arguments(words)
     if not host:
         return
-    nothing = payloads.render_answer(host, event, "")
+    hook = _RunningHook(host, event)
     if not event:
-        _write(1, nothing)
+        _write(1, hook.answer)
         return
-    limit = _TIMEOUT_SECONDS_BY_EVENT.get(event, _TIMEOUT_SECONDS)
-    unsaid = [nothing]  # what is still to be written should the time run out
-    _start_timeout(limit, unsaid)
-    answered, problem, vault = nothing, NO_PROBLEM, None
+    unsaid = [hook.answer]  # what is still to be written should the time run out
+    _start_timeout(hook.limit, unsaid)
     try:
-        data = read_stdin.read_bounded(0, limit * _READ_SHARE)
+        data = read_stdin.read_bounded(0, hook.limit * _READ_SHARE)
         if not os.environ.get(GUARD_VARIABLE):
             os.environ[GUARD_VARIABLE] = "1"
-            told = payloads.parse_payload(host, event, read_stdin.parse_json(data))
-            vault, answered, problem = _handle_event(told, limit)
+            hook.handle(payloads.parse_payload(host, event, read_stdin.parse_json(data)))
     except _HookTimeout:
-        problem = _timeout_problem(limit)
+        hook.add_problem(Problem("hooks", f"was ended after {hook.limit:g} seconds"))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it is, the agent goes on
-        problem = _problem_of(error)
+        hook.add_problem(_problem_of(error))
     unsaid.clear()
-    _write(1, answered)
-    _log_run(vault, host, event, started, problem)
+    _write(1, hook.answer)
+    hook.log(round((time.monotonic() - started) * 1000))
 
 
-def _handle_event(told: HookEvent, limit: float) -> tuple[Vault | None, bytes, Problem]:
-    """The vault that it is about, what the host is to read, and what went wrong."""
-    nothing = payloads.render_answer(told.host, told.name, "")
-    place = workspace_of(told.cwd, os.environ)
-    vault = _find_enabled_vault(place)
-    if vault is None:
-        return None, nothing, NO_PROBLEM
-    caller = Caller(
-        place.cwd,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        os.urandom,
-        "hook",
-        no_progress,
-    )
-    try:
-        problem = _drain_spool(vault, caller, told)
-        capture_hook_event(vault, caller, told, place, limit * _LOCK_WAIT_SHARE)
-    except (CortexError, OSError) as error:
-        problem = _problem_of(error)
-    except _HookTimeout:
-        return vault, nothing, _timeout_problem(limit)
-    if told.name not in PAYLOAD_MAPPINGS[told.host].answer_formats:
-        return vault, nothing, problem
-    try:
-        from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415  most events have nothing to say
+class _RunningHook:
+    """One hook: the vault that it is about, what the host is to read, and what went wrong first."""
 
-        return (
-            vault,
-            payloads.render_answer(
-                told.host, told.name, context_for_agent(vault, caller, told, place)
-            ),
-            problem,
-        )
-    except _HookTimeout:
-        return vault, nothing, problem if problem.message else _timeout_problem(limit)
-    except Exception as error:  # noqa: BLE001  a briefing is a help, and what was captured counts
-        return vault, nothing, problem if problem.message else _answer_problem(error)
+    def __init__(self, host: str, event: str) -> None:
+        self.host = host
+        self.event = event
+        self.limit = _TIMEOUT_SECONDS_BY_EVENT.get(event, _TIMEOUT_SECONDS)
+        self.vault: Vault | None = None
+        self.answer = payloads.render_answer(host, event, "")
+        self.problem = NO_PROBLEM
+
+    def add_problem(self, problem: Problem) -> None:
+        self.problem = self.problem if self.problem.message else problem
+
+    def handle(self, told: HookEvent) -> None:
+        """Capture what is new, and answer where the host takes an answer."""
+        place = workspace_of(told.cwd, os.environ)
+        self.vault = vault = _find_enabled_vault(place)
+        if vault is None:
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        caller = Caller(place.cwd, now, os.urandom, "hook", no_progress)
+        try:
+            self.add_problem(_drain_spool(vault, caller, told))
+            capture_hook_event(vault, caller, told, place, self.limit * _LOCK_WAIT_SHARE)
+        except (CortexError, OSError) as error:
+            self.problem = _problem_of(error)
+        if not load_host(told.host).takes_context(told.name):
+            return
+        try:
+            # Most events have nothing to say.
+            from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415
+
+            text = context_for_agent(vault, caller, told, place)
+            self.answer = payloads.render_answer(told.host, told.name, text)
+        except InvalidInputError:
+            self.add_problem(Problem("hooks", "what the host told cannot be answered"))
+        except Exception as error:  # noqa: BLE001  a briefing is a help, and what was captured counts
+            self.add_problem(_problem_of(error))
+
+    def log(self, milliseconds: int) -> None:
+        """Into the log; where that cannot be written, a problem goes to standard error."""
+        problem = self.problem
+        if self.vault is None:
+            if problem.message:
+                _print_error(problem.message)
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        told = problem.message, problem.hint
+        try:
+            hook_log.append(self.vault, now, self.host, self.event, milliseconds, *told)
+        except (OSError, CortexError) as error:
+            _print_error(problem.message or f"the log of the hooks: {_problem_of(error).message}")
 
 
 def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
-    """What earlier hooks have left: a session that starts takes all of it, any other event what found no room."""
+    """What earlier hooks have left: a session that starts takes all of it, any other event what
+    found no room."""
     try:
         found = spool.list_entries(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself
@@ -127,9 +139,8 @@ def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
         return NO_PROBLEM
     from cortex.operations.capture import drain_spool  # noqa: PLC0415  mostly nothing waits
 
-    drain_spool.publish_unsent_events(
-        vault, found.unsent_events
-    )  # as long as there is no room, `hook_log.problems` says so
+    # As long as there is no room, `hook_log.problems` says so.
+    drain_spool.publish_unsent_events(vault, found.unsent_events)
     problems = drain_spool.drain_spool(vault, caller) if told.name == SESSION_START else []
     return problems[0] if problems else NO_PROBLEM
 
@@ -156,20 +167,18 @@ def _parse_arguments(words: list[str]) -> tuple[str, str]:
             host = word.removeprefix("--host=")
         elif not word.startswith("-"):
             event = event or word
-    if host not in PAYLOAD_MAPPINGS:
-        _print_error(f"no host {host[:40]!r}: give --host {'|'.join(PAYLOAD_MAPPINGS)}")
+    if host not in HOST_NAMES:
+        _print_error(f"no host {host[:40]!r}: give --host {'|'.join(HOST_NAMES)}")
         return "", ""
     if not (word := payloads.canonical_event(host, event)):
-        _print_error(f"no event {event[:40]!r}: {', '.join(payloads.EVENTS)}")
+        _print_error(f"no event {event[:40]!r}: {', '.join(EVENTS)}")
     return host, word
 
 
 def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
     """Raise `_HookTimeout` then, and a moment later end the process however things are."""
-    try:
-        import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415  what `signal` is made of: its enumerations cost a millisecond
-    except ImportError:  # another Python
-        import signal  # noqa: PLC0415
+    # What `signal` is made of: its enumerations cost a millisecond.
+    import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415
 
     over = False
 
@@ -187,56 +196,19 @@ def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
 
 
 def _problem_of(error: BaseException) -> Problem:
-    """What went wrong, without a word of what the host told: our own errors speak of it nowhere but where a prompt is answered."""
+    """What went wrong, without a word of what the host told: our own errors speak of it nowhere but
+    where a prompt is answered."""
     if isinstance(error, ConflictError):
         return Problem("hooks", "another hook of the session was at work")
     if isinstance(error, CortexError):
         return Problem("hooks", error.message, error.hint)
-    return Problem(
-        "hooks", (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
-    )
-
-
-def _answer_problem(error: Exception) -> Problem:
-    return (
-        Problem("hooks", "what the host told cannot be answered")
-        if isinstance(error, InvalidInputError)
-        else _problem_of(error)
-    )
-
-
-def _timeout_problem(limit: float) -> Problem:
-    return Problem("hooks", f"was ended after {limit:g} seconds")
-
-
-def _log_run(vault: Vault | None, host: str, event: str, started: float, problem: Problem) -> None:
-    """Into the log; where that cannot be written, a problem goes to standard error."""
-    if vault is None:
-        if problem.message:
-            _print_error(problem.message)
-        return
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    try:
-        hook_log.append(
-            vault,
-            now,
-            host,
-            event,
-            round((time.monotonic() - started) * 1000),
-            problem.message,
-            problem.hint,
-        )
-    except (OSError, CortexError) as error:
-        _print_error(problem.message or f"the log of the hooks: {_problem_of(error).message}")
+    reason = (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
+    return Problem("hooks", reason)
 
 
 def _print_error(line: str) -> None:
-    _write(
-        2,
-        "cortex hook: {}\n".format(
-            "".join(sign if sign.isprintable() else "?" for sign in line)
-        ).encode("utf-8", "backslashreplace"),
-    )
+    printable = "".join(sign if sign.isprintable() else "?" for sign in line)
+    _write(2, f"cortex hook: {printable}\n".encode("utf-8", "backslashreplace"))
 
 
 def _write(fd: int, data: bytes) -> None:

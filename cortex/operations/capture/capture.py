@@ -59,35 +59,43 @@ def capture(
         session=sanitize_text(session),
         project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
         branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
-        tags=tuple(
-            dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())
-        ),
+        tags=split_tags(tags),
         source=caller.source,
     )
     events.validate(event)
-    return publish_event(vault, caller, event, fixed=bool(id))
+    return publish_event(vault, caller, event, is_retry=bool(id))
+
+
+def split_tags(tags: str) -> tuple[str, ...]:
+    """Comma-separated tags without secrets, each once."""
+    return tuple(
+        dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())
+    )
 
 
 def publish_event(
-    vault: Vault, caller: Caller, event: Event, *, fixed: bool = False
+    vault: Vault, caller: Caller, event: Event, *, is_retry: bool = False
 ) -> CaptureResult:
-    """Write the event. An id that is taken is replaced by a new one, unless it is `fixed`: then it is an earlier attempt."""
+    """Write the event into the inbox, durably, over nothing that is there.
+
+    An id that is taken is replaced by a new one, unless `is_retry`: then an earlier attempt may have written it.
+    """
     for _ in range(_MAX_ATTEMPTS):
         event = event._replace(at=events.time_of_id(event.id))
         path = layout.pending_path(event.id)
         try:
-            if fixed and (held := _find_earlier_capture(vault, event)):
-                return held
+            if is_retry and (earlier := _find_earlier_capture(vault, event)):
+                return earlier
             files.create(vault.root, path, events.compose(event).encode())
         except FileExistsError:
-            if not fixed:
+            if not is_retry:
                 event = event._replace(id=new_event_id(caller))
         except NotFoundError:
-            continue  # it was normalized while we looked: look again
+            continue  # normalized while we looked for it: look again
         except OSError as error:
             raise CortexError(
                 f"nothing was captured: {error.strerror or error} ({vault.root})",
-                f"mend that and capture again; with --id {event.id} no attempt can make a second event",
+                f"mend that, then capture with --id {event.id}, which never makes a second event",
             ) from error
         else:
             return CaptureResult(event.id, path)
@@ -101,24 +109,19 @@ def new_event_id(caller: Caller) -> str:
 
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
-    """The acknowledgement of an earlier attempt under this id; `ConflictError` when it captured something else."""
-    for path in (
-        layout.pending_path(event.id),
-        events.event_path(event.id),
-        layout.failed_path(event.id),
-    ):
+    """The acknowledgement of an earlier attempt under this id. Raises `ConflictError` when it captured something else."""
+    id_ = event.id
+    for path in (layout.pending_path(id_), events.event_path(id_), layout.failed_path(id_)):
         if files.exists(vault.root, path):
-            held = files.read(vault.root, path)
+            data = files.read(vault.root, path)
             # No field of an event spans lines, so the first such place is where its own text begins.
-            if (
-                held.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
-                != f"{event.text}\n".encode()
-            ):
+            text = data.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
+            if text != f"{event.text}\n".encode():
                 raise ConflictError(
-                    f"{event.id} was captured with other content",
+                    f"{id_} was captured with other content",
                     "capture without --id for a new event",
                 )
-            with files.open_folder(vault.root, path.rpartition("/")[0]) as place:
-                place.sync()  # the earlier attempt may have failed right here
-            return CaptureResult(event.id, path)
+            # The earlier attempt may have failed right here.
+            files.sync_folder(vault.root, path.rpartition("/")[0])
+            return CaptureResult(id_, path)
     return None

@@ -1,5 +1,4 @@
-"""What hooks left behind: transcripts with more than one hook may read or that grew after the last hook, events that found no
-room, runs that were killed."""
+"""Capture what hooks left behind: long transcripts, ones that grew after the last hook, events that found no room, killed runs."""
 
 from __future__ import annotations
 
@@ -13,58 +12,50 @@ from cortex.vault import files, layout
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors, spool
 
-_MAX_CHUNKS, _MAX_CHUNKS_IN_HOOK = (
-    24,
-    4,
-)  # parts of transcripts that one call takes; a part is half a megabyte
-_MAX_LINE_BYTES = 4_000_000  # bytes of a line of a transcript
-_MAX_TRANSCRIPTS_CHECKED = 50  # transcripts that one call looks at
-_IDLE_SECONDS = 600  # seconds without a change after which a transcript is looked at no more
-_IDLE_SECONDS_IN_TURN = (
-    120  # the same while a turn goes on: read in its middle, a command is parted from how it ended
-)
-_MTIME_TOLERANCE_SECONDS = (
-    10  # seconds within which a look and a change may be taken for one another
-)
+# Parts of transcripts that one call takes; a part is half a megabyte.
+_MAX_CHUNKS, _MAX_CHUNKS_IN_HOOK = 24, 4
+_MAX_LINE_BYTES = 4_000_000  # of a transcript
+_IDLE_SECONDS = 600  # without a change; then a transcript is checked no more
+# The same while a turn goes on: read in its middle, a command is parted from how it ended.
+_IDLE_SECONDS_IN_TURN = 120
+_MTIME_TOLERANCE_SECONDS = 10  # within which a check and a change may be taken for one another
 
 
 def has_spooled_work(vault: Vault) -> bool:
-    """Whether there may be anything to do."""
+    """True if hooks left anything; False where the state folder is not ours, which others report."""
     try:
         return any(spool.list_entries(vault))
-    except (CortexError, OSError):  # the state folder is not ours: told by others
+    except (CortexError, OSError):
         return False
 
 
 def has_unread_transcripts(vault: Vault) -> bool:
-    """Whether there is more to do at once."""
+    """True if there is more to capture at once."""
     try:
         return bool(cursors.list_pending(vault))
-    except (CortexError, OSError):  # as above
+    except (CortexError, OSError):
         return False
 
 
 def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
-    """Capture what hooks have left. A session that a hook is at work on is that hook's. Of long transcripts each call takes
-    a dozen megabytes."""
+    """Capture what hooks have left, of long transcripts a dozen megabytes. A session that a hook is at work on is left to it."""
     work = _SpoolDrain(vault, caller)
-    found = spool.list_entries(vault)
-    problems = publish_unsent_events(vault, found.unsent_events)
-    for key in found.unread_sessions:
+    entries = spool.list_entries(vault)
+    problems = publish_unsent_events(vault, entries.unsent_events)
+    for key in entries.unread_sessions:
         work.capture_session(key)
-    for key in _longest_unchecked_first(vault, found.recent_sessions)[:_MAX_TRANSCRIPTS_CHECKED]:
+    for key in entries.recent_sessions:
         work.check_transcript(key)
-    if found.unread_sessions:
+    if entries.unread_sessions:
         cursors.evict_old(vault)
-    with suppress(
-        OSError
-    ):  # something waits still; while the folder is not there, nobody looks into it
+    # Without the folder nobody looks into it. It stays while something is left in it.
+    with suppress(OSError):
         os.rmdir(spool.spool_folder(vault.state_folder()))
     return problems + work.problems
 
 
 def publish_unsent_events(vault: Vault, ids: tuple[str, ...] | None = None) -> list[Problem]:
-    """Put the events that found no room where they belong, as far as there is room now."""
+    """Put events that found no room into the inbox, as far as there is room now; by default all of them."""
     problems: list[Problem] = []
     for id_ in spool.list_entries(vault).unsent_events if ids is None else ids:
         try:
@@ -92,8 +83,9 @@ class _SpoolDrain:
         self.now = time.time()  # compared with times of files
 
     def capture_session(self, key: str) -> bool:
-        """Capture what is new of a session; whether that was possible."""
-        from cortex.operations.capture.hook_capture import capture_next_chunk  # noqa: PLC0415  mostly nothing is behind
+        """Capture what is new of a session; True if that was possible."""
+        # Mostly nothing is behind.
+        from cortex.operations.capture.hook_capture import capture_next_chunk  # noqa: PLC0415
 
         try:
             with cursors.lock_session(self.vault, key, wait=0.0) as held:
@@ -107,64 +99,48 @@ class _SpoolDrain:
         except ConflictError:
             return False
         except (CortexError, OSError, ValueError) as error:
-            self.problems.append(
-                Problem(
-                    "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
-                )
-            )
+            message = f"what a hook left behind was not captured: {error}"
+            self.problems.append(Problem("hooks", message, "cortex doctor"))
         return False
 
     def check_transcript(self, key: str) -> None:
         """Capture what a transcript got after the last hook: hosts write it when it suits them, and terminals are closed."""
+        # As above.
+        from cortex.operations.capture.transcript_chunk import is_readable_transcript  # noqa: PLC0415
+
         state = self.vault.state_folder()
         mark = spool.mark_path(state, key, spool.RECENT_SUFFIX)
         try:
-            seen = os.stat(mark).st_mtime
+            checked = os.stat(mark).st_mtime
             known = cursors.load_cursor_by_key(self.vault, key)
-            if not known.transcript or not _has_readable_transcript(known):
+            if not is_readable_transcript(known.host, known.transcript):
                 spool.remove_mark(state, key, spool.RECENT_SUFFIX)
                 return
-            size, quiet = _size_and_idle_seconds(known.transcript, self.now)
-            grown = (
+            size, idle = _size_and_idle_seconds(known.transcript, self.now)
+            has_grown = (
                 size not in (0, known.offset)
-                and self.now - quiet + _MTIME_TOLERANCE_SECONDS >= seen
+                and self.now - idle + _MTIME_TOLERANCE_SECONDS >= checked
             )
-            if (
-                grown
-                and (quiet > _IDLE_SECONDS_IN_TURN or not known.busy)
-                and not self.capture_session(key)
-            ):
+            may_read = idle > _IDLE_SECONDS_IN_TURN or not known.busy
+            if has_grown and may_read and not self.capture_session(key):
                 return
-            if (quiet if size else self.now - seen) > _IDLE_SECONDS:
+            if (idle if size else self.now - checked) > _IDLE_SECONDS:
                 spool.remove_mark(state, key, spool.RECENT_SUFFIX)
-            elif grown:
+            elif has_grown:
                 os.utime(mark, (self.now, self.now))
         except (FileNotFoundError, NotFoundError):
             return  # somebody else was at it
         except (CortexError, OSError, ValueError) as error:
-            self.problems.append(
-                Problem("hooks", f"a transcript was not looked at: {error}", "cortex doctor")
-            )
+            message = f"a transcript was not looked at: {error}"
+            self.problems.append(Problem("hooks", message, "cortex doctor"))
 
     def _log_skipped_lines(self, host: str, lines: int) -> None:
         from cortex.vault.state import hook_log  # noqa: PLC0415  hardly ever
 
         message = f"{lines} line of more than {_MAX_LINE_BYTES // 1_000_000} MB in a transcript was left out"
-        hook_log.append(
-            self.vault,
-            self.caller.now,
-            host,
-            hook_log.TRANSCRIPT_EVENT,
-            0,
-            message,
-            "cortex capture keeps what mattered in it",
-        )
-
-
-def _has_readable_transcript(known: cursors.SessionCursor) -> bool:
-    from cortex.operations.capture.transcript_chunk import is_readable_transcript  # noqa: PLC0415  as above
-
-    return is_readable_transcript(known.host, known.transcript)
+        hint = "cortex capture keeps what mattered in it"
+        event = hook_log.TRANSCRIPT_EVENT
+        hook_log.append(self.vault, self.caller.now, host, event, 0, message, hint)
 
 
 def _size_and_idle_seconds(path: str, now: float) -> tuple[int, float]:
@@ -174,21 +150,6 @@ def _size_and_idle_seconds(path: str, now: float) -> tuple[int, float]:
     except OSError:
         return 0, 0.0
     return status.st_size, now - status.st_mtime
-
-
-def _longest_unchecked_first(vault: Vault, keys: tuple[str, ...]) -> list[str]:
-    """Those nobody has looked at for long come first, where there are more than one call looks at."""
-    if len(keys) <= _MAX_TRANSCRIPTS_CHECKED:
-        return list(keys)
-    state = vault.state_folder()
-
-    def seen(key: str) -> float:
-        try:
-            return os.stat(spool.mark_path(state, key, spool.RECENT_SUFFIX)).st_mtime
-        except OSError:
-            return 0.0
-
-    return sorted(keys, key=seen)
 
 
 def _publish_unsent_event(vault: Vault, id_: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.extract import becomes_record, find_candidates
+from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, session_note as sessions, turn_summary
 from cortex.core.model.caller import Caller
@@ -12,6 +13,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.normalize.handlers import TAGS_ONLY_TYPES, TURN_TYPES, parse_event
 from cortex.core.text.strings import text_digest
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
@@ -21,9 +23,7 @@ from cortex.vault.locate import Vault
 
 _MAX_EVENT_FILE_BYTES = 2 * events.MAX_CONTENT_BYTES
 _MAX_EVENTS = 2000  # of one session
-
-
-LEARNINGS_LAYER = "learnings"  # in the place of a layer: the items below a heading `Key Learnings`
+_LEARNINGS_LAYER = "learnings"  # the items below a heading `Key Learnings`
 
 
 class ExtractedItem(NamedTuple):
@@ -77,33 +77,26 @@ def extract(
         )
     phrases = settings.load(vault.root).phrases
     if len(what.split()) != 1:
-        found = _extract_from_text(what, "", "stop", phrases)
-        return _add_model_items(
-            vault,
-            caller,
-            ExtractResult(tuple(found), (), ()),
-            [Event("", "stop", "", what)],
-            model,
-            keep=keep,
-        )
+        event = Event("", "stop", "", what)
+        extracted = ExtractResult(tuple(_extract_from_event(event, phrases)), (), ())
+        return _add_model_items(vault, caller, extracted, [event], model=model, keep=keep)
     found, problems, read = [], [], []
-    if events.is_event_id(what):
-        named: tuple[str, ...] = (what,)
-    else:
+    ids: tuple[str, ...] = (what,)
+    if not events.is_event_id(what):
         problems += ensure_fresh(vault, caller)
-        named = query_index(vault, caller.progress, lambda now: _event_ids_of(now, what))
-    for count, id_ in enumerate(named, start=1):
+        ids = query_index(vault, caller.progress, lambda now: _event_ids_of(now, what))
+    for count, id_ in enumerate(ids, start=1):
         try:
             event = _load_event(vault, id_)
-            found += _extract_from_text(event.text, id_, event.type, phrases)
+            found += _extract_from_event(event, phrases)
             read.append(event)
         except CortexError as error:
-            if len(named) == 1:
+            if len(ids) == 1:
                 raise
             problems.append(Problem(id_, error.message, error.hint))
-        caller.progress("reading", count, len(named))
-    extracted = ExtractResult(tuple(found), named, tuple(problems))
-    return _add_model_items(vault, caller, extracted, read, model, keep=keep)
+        caller.progress("reading", count, len(ids))
+    extracted = ExtractResult(tuple(found), ids, tuple(problems))
+    return _add_model_items(vault, caller, extracted, read, model=model, keep=keep)
 
 
 def _add_model_items(
@@ -111,99 +104,78 @@ def _add_model_items(
     caller: Caller,
     extracted: ExtractResult,
     read: list[Event],
-    model: str,
     *,
+    model: str,
     keep: bool,
 ) -> ExtractResult:
     """The same with what a model finds that no other layer has found, saved where that is asked for."""
     if not model or not read:
         return extracted
-    from cortex.operations.capture.ask_model import ask_model  # noqa: PLC0415  subprocess costs 5 ms, and models are rarely asked
+    # subprocess costs 5 ms, and models are rarely asked.
+    from cortex.operations.capture.ask_model import ask_model  # noqa: PLC0415
 
     known = {text_digest(one.text) for one in extracted.found}
-    answered = ask_model(model, "\n\n".join(event.text for event in read), caller.cwd)
-    fresh = [one for one in answered.candidates if text_digest(one.text) not in known]
-    found = [
-        ExtractedItem(
-            one.layer,
-            one.type,
-            one.confidence,
-            keep,
-            one.text,
-            one.reason,
-            0,
-            one.pinned,
-            one.tags,
-            "",
-        )
-        for one in fresh
-    ]
+    answer = ask_model(model, "\n\n".join(event.text for event in read), caller.cwd)
+    new = [one for one in answer.candidates if text_digest(one.text) not in known]
+    items = [_item(one._replace(line=0), "", keep) for one in new]
     kept = []
-    for one in fresh if keep else ():
-        body = one.text + (f"\n\n**Why.** {one.reason}" if one.reason else "")
-        of = {"session": read[-1].session, "project": read[-1].project}
-        kept.append(
-            save(
-                vault,
-                caller,
-                one.text,
-                type=one.type,
-                body=body,
-                confidence=str(one.confidence),
-                **of,
-            ).id
+    for one in new if keep else ():
+        saved = save(
+            vault,
+            caller,
+            one.text,
+            type=one.type,
+            body=one.text + (f"\n\n**Why.** {one.reason}" if one.reason else ""),
+            confidence=str(one.confidence),
+            session=read[-1].session,
+            project=read[-1].project,
         )
-    dropped = (
-        (
-            Problem(
-                model, f"{answered.dropped_count} of its answers were no memory and left out", ""
-            ),
-        )
-        if answered.dropped_count
-        else ()
-    )
+        kept.append(saved.id)
+    problems = list(extracted.problems)
+    if answer.dropped_count:
+        message = f"{answer.dropped_count} of its answers were no memory and left out"
+        problems.append(Problem(model, message, ""))
     return extracted._replace(
-        found=(*extracted.found, *found), problems=(*extracted.problems, *dropped), kept=tuple(kept)
+        found=(*extracted.found, *items), problems=tuple(problems), kept=tuple(kept)
     )
 
 
-def _extract_from_text(
-    text: str, event: str, type_: str, phrases: tuple[tuple[str, tuple[str, ...]], ...]
+def _extract_from_event(
+    event: Event, phrases: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> list[ExtractedItem]:
-    said = (
-        []
-        if type_ in TAGS_ONLY_TYPES
-        else find_learnings(turn_summary.parse_turn_summary(text).message)
-    )
-    learned = [
-        ExtractedItem(
-            LEARNINGS_LAYER,
-            "learning",
-            1.0,
-            record=True,
-            text=one.text,
-            reason="",
-            line=0,
-            pinned=False,
-            tags=(),
-            event=event,
-        )
-        for one in said
+    tags_only = event.type in TAGS_ONLY_TYPES
+    message = "" if tags_only else turn_summary.parse_turn_summary(event.text).message
+    items = [
+        _item(Candidate(_LEARNINGS_LAYER, "learning", one.text, 1.0, 0), event.id, True)
+        for one in find_learnings(message)
     ]
-    kept = type_ in TURN_TYPES or (type_ == "passive" and not learned)
-    found = find_candidates(text, phrases, tags_only=type_ in TAGS_ONLY_TYPES)
-    return learned + [
-        ExtractedItem(
-            one.layer, one.type, one.confidence, kept and becomes_record(one) and not (type_ == "subagent_stop" and one.type == "plan"), one.text,
-            one.reason, one.line, one.pinned, one.tags, event,
+    may_become = event.type in TURN_TYPES or (event.type == "passive" and not items)
+    for one in find_candidates(event.text, phrases, tags_only=tags_only):
+        is_plan_of_agent = event.type == "subagent_stop" and one.type == "plan"
+        items.append(
+            _item(one, event.id, may_become and becomes_record(one) and not is_plan_of_agent)
         )
-        for one in found
-    ]  # fmt: skip
+    return items
+
+
+def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
+    return ExtractedItem(
+        one.layer,
+        one.type,
+        one.confidence,
+        becomes_record,
+        one.text,
+        one.reason,
+        one.line,
+        one.pinned,
+        one.tags,
+        event,
+    )
 
 
 def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
-    named_so = list(now.catalogue.rows("id = ? LIMIT 1", (sessions.session_note_id(name),)))
-    row = named_so[0] if named_so else resolve_note.find_one(now.catalogue, name)
+    rows = now.catalogue.find(NoteFilter(ids=(sessions.session_note_id(name),)), limit=1)
+    row = rows[0] if rows else resolve_note.find_one(now.catalogue, name)
     if events.is_event_id(row.id):
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))

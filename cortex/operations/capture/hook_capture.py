@@ -44,9 +44,9 @@ from cortex.vault.state.session_state import (
 
 _MAX_UNSENT_EVENTS = 200  # events that wait for room
 _END_OF_TIME = "9999"  # later than the time of any line
-_SAME_PROMPT_SECONDS = (
-    30  # seconds in which the same prompt is the same one, where the host does not number them
-)
+# Within which an equal prompt is the same one, where the host does not number them.
+_SAME_PROMPT_SECONDS = 30
+_CURSOR_FIELDS_OF_HOOK = ("host", "session", "agent", "cwd", "root", "project", "branch")
 
 
 class HookEvent(NamedTuple):
@@ -60,7 +60,6 @@ class HookEvent(NamedTuple):
     prompt: str = ""
     message: str = ""  # the last thing that the agent said
     source: str = ""
-    reason: str = ""
     summary: str = ""
     agent: str = ""
     agent_transcript: str = ""
@@ -89,20 +88,21 @@ def capture_hook_event(
     agent = told.agent if told.name == "subagent-stop" else ""
     path = told.agent_transcript if agent else told.transcript
     now = SessionCursor(
-        host=told.host, session=sanitize_name(told.session), agent=sanitize_name(agent), cwd=sanitize_path(place.cwd), root=sanitize_path(place.root),
-        project=place.project, branch=place.branch, transcript=sanitize_path(path),
-    )  # fmt: skip
+        host=told.host,
+        session=sanitize_name(told.session),
+        agent=sanitize_name(agent),
+        cwd=sanitize_path(place.cwd),
+        root=sanitize_path(place.root),
+        project=place.project,
+        branch=place.branch,
+        transcript=sanitize_path(path),
+    )
     key = session_key(told, agent)
     try:
         with cursors.lock_session(vault, key, wait) as held:
-            session = HookSession(
-                vault,
-                caller,
-                told,
-                held,
-                TranscriptSource(path or held.cursor.transcript, place.root),
-            )
-            if session.source.path:
+            source = TranscriptSource(path or held.cursor.transcript, place.root)
+            session = HookSession(vault, caller, told, held, source)
+            if source.path:
                 held.mark_recent()
             done = action(session, refresh_cursor(held.cursor, now))
     except ConflictError:
@@ -123,11 +123,9 @@ def capture_hook_event(
 
 
 def refresh_cursor(known: SessionCursor, now: SessionCursor) -> SessionCursor:
-    """A session as a hook sees it now, with all that is known of it."""
-    return known._replace(
-        host=now.host, session=now.session, agent=now.agent, cwd=now.cwd, root=now.root, project=now.project, branch=now.branch,
-        transcript=now.transcript or known.transcript,
-    )  # fmt: skip
+    """The state of a session at the place where a hook sees it now."""
+    seen = {name: getattr(now, name) for name in _CURSOR_FIELDS_OF_HOOK}
+    return known._replace(**seen, transcript=now.transcript or known.transcript)
 
 
 class HookSession(NamedTuple):
@@ -190,29 +188,39 @@ def capture_next_chunk(
         known = refresh_cursor(known, cursors.read_deferred(vault, held.key))
     event = "subagent-stop" if known.agent else "stop"
     source = TranscriptSource(known.transcript, known.root)
-    new = next_chunk(known, source, "", _captured_until(vault, known, source), longest=longest)
+    told = HookEvent(event, known.host, known.session)
+    session = HookSession(vault, caller, told, held, source)
+    new = _next_chunk(session, known, max_line_bytes=longest)
     if new.content:
-        session = HookSession(
-            vault, caller, HookEvent(event, known.host, known.session), held, source
-        )
-        _capture_event(
-            session, new.cursor, event.replace("-", "_"), compose_event_text(new.content)
-        )
+        text = compose_event_text(new.content)
+        _capture_event(session, new.cursor, event.replace("-", "_"), text)
     else:
         held.save(new.cursor)
     return new
 
 
-def _captured_until(
-    vault: Vault, known: SessionCursor, source: TranscriptSource
-) -> Callable[[str], str]:
-    """For `part`: up to which time lines of another session are that one's. All of them where it writes this transcript itself."""
+def _next_chunk(
+    session: HookSession,
+    known: SessionCursor,
+    message: str = "",
+    *,
+    is_new_turn: bool = False,
+    max_line_bytes: int = 0,
+) -> TranscriptChunk:
+    def captured_until(other_session: str) -> str:
+        """The time up to which lines of another session were captured as its own; all, if it writes this transcript itself."""
+        other = cursors.load_cursor(session.vault, known.host, other_session)
+        is_its_own = other.transcript and other.transcript == session.source.path
+        return _END_OF_TIME if is_its_own else other.since
 
-    def captured(session: str) -> str:
-        other = cursors.load_cursor(vault, known.host, session)
-        return _END_OF_TIME if other.transcript and other.transcript == source.path else other.since
-
-    return captured
+    return next_chunk(
+        known,
+        session.source,
+        message,
+        captured_until,
+        is_new_turn=is_new_turn,
+        max_line_bytes=max_line_bytes,
+    )
 
 
 def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
@@ -221,19 +229,11 @@ def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
     Without a transcript the same words may be a message told twice, or said in two turns. A host that names its turns tells
     them apart, and so does a prompt in between; else they count as told twice."""
     told = session.hook_event
-    message, turn = (
-        context_markers.strip_injected(told.message),
-        told.turn and text_fingerprint(told.turn).digest,
-    )
+    message = context_markers.strip_injected(told.message)
+    turn = told.turn and text_fingerprint(told.turn).digest
     has_transcript = is_readable_transcript(known.host, session.source.path)
-    afresh = not has_transcript and (known.busy or bool(turn and known.turn and turn != known.turn))
-    new = next_chunk(
-        known,
-        session.source,
-        message,
-        _captured_until(session.vault, known, session.source),
-        afresh=afresh,
-    )
+    is_new_turn = known.busy or bool(turn and known.turn and turn != known.turn)
+    new = _next_chunk(session, known, message, is_new_turn=is_new_turn and not has_transcript)
     after = new.cursor
     if told.name != "pre-compact":
         after = after._replace(busy=False, turn=turn or known.turn)
@@ -267,9 +267,7 @@ def _on_session_start(session: HookSession, known: SessionCursor) -> bool:
 
 def _on_session_end(session: HookSession, known: SessionCursor) -> bool:
     """The rest of the transcript, and the end, unless nothing of the session was ever captured."""
-    new = next_chunk(
-        known, session.source, "", _captured_until(session.vault, known, session.source)
-    )
+    new = _next_chunk(session, known)
     known = new.cursor._replace(busy=False)
     if new.content:
         _capture_event(session, known, "stop", compose_event_text(new.content))
@@ -324,60 +322,58 @@ def _prompt_text_and_tags(vault: Vault, told: HookEvent) -> tuple[str, list[str]
 
 
 _HANDLERS: dict[str, Callable[[HookSession, SessionCursor], bool]] = {
-    "session-start": _on_session_start, "user-prompt-submit": _on_prompt, "pre-compact": _on_turn_end, "post-compact": _on_post_compact, "stop": _on_turn_end,
-    "subagent-stop": _on_turn_end, "session-end": _on_session_end,
-}  # fmt: skip
+    "session-start": _on_session_start,
+    "user-prompt-submit": _on_prompt,
+    "pre-compact": _on_turn_end,
+    "post-compact": _on_post_compact,
+    "stop": _on_turn_end,
+    "subagent-stop": _on_turn_end,
+    "session-end": _on_session_end,
+}
 
 
 def _capture_event(session: HookSession, after: SessionCursor, type_: str, text: str) -> None:
     """Publish the event, so that it is there once however often somebody is killed on the way."""
     held, caller = session.state, session.caller
-    before = held.cursor
-    start = _build_event(
-        after,
-        before.start or after.start,
-        "session_start",
-        events.PLACEHOLDER_TEXTS["session_start"],
-    )
-    id_ = _next_event_id(caller, max(after.latest, start.id))
+    start = held.cursor.start or after.start
+    id_ = _next_event_id(caller, max(after.latest, start))
     after = after._replace(latest=id_, begun=True, start="")
     event = _build_event(after, id_, type_, text)
-    _check_event(event)
     held.begin_publish(PublishAttempt(id_, after))
-    if start.id:
-        _publish_or_spool(session.vault, caller, start)
+    _publish_start(session.vault, caller, after, start)
     _publish_or_spool(session.vault, caller, event)
     with suppress(OSError):  # the attempt is written, and says it too
         held.save(after)
     held.cursor = after
 
 
+def _publish_start(vault: Vault, caller: Caller, cursor: SessionCursor, start: str) -> None:
+    """Publish the start that was held back until the session's first event, if there is one."""
+    if start:
+        text = events.PLACEHOLDER_TEXTS["session_start"]
+        _publish_or_spool(vault, caller, _build_event(cursor, start, "session_start", text))
+
+
 def _build_event(cursor: SessionCursor, id_: str, type_: str, text: str) -> Event:
-    return Event(
-        id_, type_, "", truncate_event_text(sanitize_text(text)), session=cursor.session, project=cursor.project, branch=cursor.branch, host=cursor.host, source="hook"
-    )  # fmt: skip
-
-
-def _check_event(event: Event) -> None:
-    """Raise `CortexError` when the event may not be written, without a word of what a host told."""
+    """The event. Raises `CortexError` when it may not be written, without a word of what a host told."""
+    text = truncate_event_text(sanitize_text(text))
+    event = Event(id_, type_, "", text, cursor.session, cursor.project, cursor.branch)
+    event = event._replace(host=cursor.host, source="hook")
     try:
         events.validate(event)
     except InvalidInputError:
         raise CortexError("what the host told makes no event") from None
+    return event
 
 
 def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
     """Into the inbox; where that has no room, aside, from where it goes there later."""
     try:
-        publish_event(vault, caller, event, fixed=True)
+        publish_event(vault, caller, event, is_retry=True)
     except CortexError as error:
+        data = events.compose(event._replace(at=events.time_of_id(event.id))).encode()
         try:
-            if spool.add_event(
-                vault,
-                event.id,
-                events.compose(event._replace(at=events.time_of_id(event.id))).encode(),
-                _MAX_UNSENT_EVENTS,
-            ):
+            if spool.add_event(vault, event.id, data, _MAX_UNSENT_EVENTS):
                 return
         except (OSError, CortexError):
             raise error from error.__cause__  # what is wrong with the vault counts
@@ -387,47 +383,32 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
 def _capture_payload_only(
     vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor
 ) -> bool:
-    """Capture what the payload alone tells, without knowing what was captured before: twice is better than never. Whether it
-    tells anything."""
-    kind = told.name.replace("-", "_")
-    text = {
-        "user-prompt-submit": lambda: _prompt_text_and_tags(vault, told)[0],
-        "post-compact": lambda: context_markers.strip_injected(told.summary),
-    }.get(
-        told.name,
-        lambda: context_markers.strip_injected(told.message) if told.name != "session-end" else "",
-    )()
+    """Capture what the payload alone tells, without knowing what was captured before: twice is better than never.
+
+    True if it tells anything.
+    """
+    type_ = told.name.replace("-", "_")
+    if told.name == "user-prompt-submit":
+        type_, text = "prompt", _prompt_text_and_tags(vault, told)[0]
+    elif told.name == "session-end":
+        text = ""
+    else:
+        said = told.summary if told.name == "post-compact" else told.message
+        text = context_markers.strip_injected(said)
     if not text.strip():
         return False
-    event = _build_event(
-        now, new_event_id(caller), "prompt" if told.name == "user-prompt-submit" else kind, text
-    )
-    _check_event(event)
-    publish_event(vault, caller, event)
+    publish_event(vault, caller, _build_event(now, new_event_id(caller), type_, text))
     return True
 
 
 def _begin_parent_session(vault: Vault, caller: Caller, told: HookEvent) -> None:
-    """The session of a subagent has begun with it. Where another hook is at work on it, that one, or the next, says so."""
+    """Say that the session of a subagent has begun. Where another hook is at work on it, that one, or the next, does so."""
     with suppress(ConflictError), cursors.lock_session(vault, session_key(told), 0.5) as held:
         known = held.cursor
-        if known.start:
-            _publish_or_spool(
-                vault,
-                caller,
-                _build_event(
-                    known, known.start, "session_start", events.PLACEHOLDER_TEXTS["session_start"]
-                ),
-            )
+        _publish_start(vault, caller, known, known.start)
         if not known.begun or known.start:
-            after = known._replace(
-                host=told.host,
-                session=sanitize_name(told.session),
-                begun=True,
-                start="",
-                latest=max(known.latest, known.start),
-            )
-            held.save(after)
+            after = known._replace(host=told.host, session=sanitize_name(told.session), begun=True)
+            held.save(after._replace(start="", latest=max(known.latest, known.start)))
 
 
 def _next_event_id(caller: Caller, latest: str) -> str:

@@ -1,29 +1,31 @@
-"""What agents' transcripts on this disk tell, captured as their sessions would have captured it, and normalized at once."""
+"""Import transcripts of agents on this disk: capture them as the hooks of their sessions would have, then normalize."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from cortex.core.model import event as events, turn_summary as stretches_
+from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
+from cortex.core.model.parameters import Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import hash_bytes, one_line
+from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.segmenter import TranscriptSegment, iter_segments
+from cortex.hosts.table import transcript_folders
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
 from cortex.hosts.transcript_files import TranscriptInfo
 from cortex.hosts.transcript_item import (
     AGENT_TEXT,
     PROMPT,
     SUMMARY,
-    ReaderProtocol,
     TranscriptItem,
     summarize_items,
 )
+from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.normalize import normalize
@@ -36,9 +38,9 @@ from cortex.vault.settings import Settings
 from cortex.vault.state import session_state as cursors
 from cortex.vault.state.session_state import PublishAttempt, SessionCursor
 
+ImportableHost = Literal["claude", "codex", "copilot"]
 IMPORTED, WOULD_IMPORT, NOTHING_NEW = "imported", "would import", "nothing new"
-_MAX_TEXT_CHARS = 500_000  # characters of one event; what is longer goes into several
-_UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_MAX_TEXT_CHARS = 500_000  # of one event; what is longer goes into several
 
 
 class ImportedSession(NamedTuple):
@@ -58,13 +60,6 @@ class ImportedSession(NamedTuple):
     path: str
 
 
-class ScannedPath(NamedTuple):
-    """A folder, or a file, in which an import looked, and how many transcripts there are."""
-
-    path: str
-    transcripts: int
-
-
 class UnreadTranscript(NamedTuple):
     """A transcript with lines that could not be read, and how many they are."""
 
@@ -73,22 +68,19 @@ class UnreadTranscript(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """What an import did, or would do. Left alone were `others`, sessions of other projects, `off`, those of folders where
-    Cortex is switched off, and `older` ones, that ended before `since`. `stopped`: somebody interrupted it."""
+    """What an import did, or would do."""
 
-    hosts: tuple[str, ...]
-    sessions: tuple[ImportedSession, ...]
+    hosts: list[ImportableHost]
+    sessions: list[ImportedSession]
     events: int
     records: int
-    skipped: int  # lines that could not be read
-    unread: tuple[UnreadTranscript, ...]
-    others: int
-    off: int
-    older: int
-    looked: tuple[ScannedPath, ...]
+    unread: list[UnreadTranscript]
+    left_alone: int  # sessions of other projects, in folders where Cortex is off, or that ended before `since`
+    folders: list[str]  # where transcripts were looked for
+    transcripts: int  # how many there are
     dry_run: bool
-    stopped: bool
-    problems: tuple[Problem, ...] = ()
+    stopped: bool  # somebody interrupted it
+    problems: list[Problem]
 
 
 class _ProjectLocation(NamedTuple):
@@ -102,9 +94,9 @@ class _ProjectLocation(NamedTuple):
 def import_(
     vault: Vault,
     caller: Caller,
-    host: str,
+    hosts: list[ImportableHost],
     *,
-    since: str = "",
+    since: Since | None = None,
     project: str = "",
     all: bool = False,
     path: str = "",
@@ -117,8 +109,8 @@ def import_(
     belongs to their session. Left out are sessions in a folder with a .cortex-off file, and within a session what its
     person took back: a prompt that was rewound, with all that followed from it, did not happen.
 
-    host: one or several of claude (~/.claude/projects, or $CLAUDE_CONFIG_DIR), codex (~/.codex, or $CODEX_HOME), copilot
-    since: only sessions that went on after this: 30d, 12h, 2w, or a day such as 2026-10-01
+    hosts: one or several of claude (~/.claude/projects, or $CLAUDE_CONFIG_DIR), codex (~/.codex, or $CODEX_HOME), copilot
+    since: only sessions that went on after this: 30d, 12h, 3m, or a day such as 2026-10-01
     project: only sessions of this project, instead of the working directory's
     all: sessions of every project, each as its own
     path: a transcript, whichever project it is of, or a folder of them
@@ -127,46 +119,31 @@ def import_(
     Example: cortex import claude --dry-run
     Example: cortex import claude codex --all --since 30d
     """
-    hosts = tuple(dict.fromkeys(host.replace(",", " ").split()))
-    for one in hosts:
-        if one not in transcript_files.IMPORTABLE_HOSTS:
-            raise InvalidInputError(
-                f"no transcripts of {one!r} can be imported",
-                f"use some of: {', '.join(transcript_files.IMPORTABLE_HOSTS)}",
-            )
-    if path and len(hosts) > 1:
+    names = list(dict.fromkeys(hosts))
+    if path and len(names) > 1:
         raise InvalidInputError(
-            "--path names transcripts of one host", f"cortex import {hosts[0]} --path {path}"
+            "--path names transcripts of one host", f"cortex import {names[0]} --path {path}"
         )
-    after = _parse_since(since, caller.now)
     where = os.path.join(caller.cwd, os.path.expanduser(path)) if path else ""
     if path and not os.path.exists(where):
         raise NotFoundError(f"there is no {path}", "give a transcript, or a folder of them")
-    wanted = (
-        ""
-        if all or (path and not os.path.isdir(where) and not project)
-        else resolve_project(vault, caller, project)
-    )
+    any_project = all or (path and not os.path.isdir(where) and not project)
+    wanted = "" if any_project else resolve_project(vault, caller, project)
     if not wanted and not all and not path:
         raise NotFoundError(
             "no project is known for this directory",
-            f"cortex import {host} --all, or --project NAME",
+            f"cortex import {' '.join(names)} --all, or --project NAME",
         )
     run = _ImportRun(vault, caller, dry_run=dry_run)
     try:
-        for one in hosts:
-            for folder in (where,) if path else transcript_files.folders_of(one, os.environ):
-                run.scan_folder(one, folder)
-        found = run.select_transcripts(wanted, after)
-        for number, glance in enumerate(found):
-            caller.progress("reading sessions", number, len(found))
-            run.import_session(glance)
-        if run.events and not dry_run:
-            run.normalize()
+        for host in names:
+            for folder in (where,) if path else transcript_folders(host, os.environ):
+                run.scan_folder(host, folder)
+        run.import_sessions(wanted, since)
     except KeyboardInterrupt:
         run.stopped = True
     caller.progress("reading sessions", 1, 1)
-    return run.result(hosts)
+    return run.result(names)
 
 
 def _as_in_earlier_ids(piece: TranscriptItem) -> str:
@@ -185,28 +162,26 @@ class _ImportRun:
     def __init__(self, vault: Vault, caller: Caller, *, dry_run: bool) -> None:
         self.vault, self.caller, self.dry_run = vault, caller, dry_run
         self.settings: Settings = settings.load(vault.root)
-        self.scanned: list[ScannedPath] = []
+        self.folders: list[str] = []
+        self.transcript_count = 0
         self.transcripts: list[TranscriptInfo] = []
-        self.main_transcripts: dict[
-            tuple[str, str], TranscriptInfo
-        ] = {}  # a session -> its own transcript, among those of its subagents
-        self.other_projects: set[tuple[str, str]] = set()
-        self.switched_off: set[tuple[str, str]] = set()
-        self.too_old: set[tuple[str, str]] = set()
+        # A session -> its own transcript, among those of its subagents.
+        self.main_transcripts: dict[tuple[str, str], TranscriptInfo] = {}
+        self.left_alone = 0
         self.sessions: dict[tuple[str, str], ImportedSession] = {}
         self.unread: list[UnreadTranscript] = []
         self.problems: list[Problem] = []
         self.events = self.records = 0
         self.stopped = False
         self.locations_by_cwd: dict[str, tuple[str, str, bool]] = {}
-        self.seen_messages: set[int] = (
-            set()
-        )  # messages by the host's id: a session that was resumed may repeat another
+        # Messages by the host's id: a session that was resumed may repeat another.
+        self.seen_messages: set[int] = set()
 
     def scan_folder(self, host: str, folder: str) -> None:
-        """Take a first glance at each transcript of a folder."""
+        """Read the ends of each transcript of a folder."""
         paths = list(transcript_files.list_paths(host, folder))
-        self.scanned.append(ScannedPath(folder, len(paths)))
+        self.folders.append(folder)
+        self.transcript_count += len(paths)
         for number, path in enumerate(paths):
             if number % 20 == 0:
                 self.caller.progress("looking at transcripts", number, len(paths))
@@ -220,42 +195,51 @@ class _ImportRun:
                 if not one.subagent:
                     self.main_transcripts.setdefault((host, one.session), one)
 
-    def select_transcripts(self, wanted: str, after: str) -> list[TranscriptInfo]:
-        """The transcripts that are wanted, the oldest first."""
-        found = []
-        for one in self.transcripts:
-            named = (one.host, one.session)
+    def select_transcripts(self, wanted: str, since: int | None) -> list[TranscriptInfo]:
+        """The transcripts of the project `wanted` that went on after `since`, the oldest first."""
+        after = f"{format_time(since)[:-1]}.000Z" if since is not None else ""
+        selected = [
+            one
+            for one in self.transcripts
             if (
-                wanted
-                and self.settings.resolve_project(self.default_location(one).project) != wanted
-            ):
-                self.other_projects.add(named)
-            elif after and one.last_time and one.last_time < after:
-                self.too_old.add(named)
-            elif one.cwd and "\0" not in one.cwd and is_switched_off({}, one.cwd):
-                self.switched_off.add(named)
-            else:
-                found.append(one)
-        kept = {(one.host, one.session) for one in found}
-        self.other_projects, self.switched_off, self.too_old = (
-            self.other_projects - kept,
-            self.switched_off - kept,
-            self.too_old - kept,
+                not wanted
+                or self.settings.resolve_project(self.default_location(one).project) == wanted
+            )
+            and not (one.last_time and one.last_time < after)
+            and not (one.cwd and "\0" not in one.cwd and is_switched_off({}, one.cwd))
+        ]
+        sessions, kept = (
+            {(one.host, one.session) for one in some} for some in (self.transcripts, selected)
         )
-        return sorted(found, key=lambda one: (one.first_time, one.path))
+        self.left_alone = len(sessions - kept)
+        return sorted(selected, key=lambda one: (one.first_time, one.path))
 
-    def normalize(self) -> None:
-        """Make notes of what was captured."""
-        normalized = normalize(self.vault, self.caller)
-        self.records = len(normalized.created)
-        self.problems += (*normalized.failed, *normalized.problems)
+    def import_sessions(self, wanted: str, since: int | None) -> None:
+        """Import the transcripts that are wanted, then make notes of what was captured."""
+        selected = self.select_transcripts(wanted, since)
+        for number, one in enumerate(selected):
+            self.caller.progress("reading sessions", number, len(selected))
+            self.import_session(one)
+        if self.events and not self.dry_run:
+            normalized = normalize(self.vault, self.caller)
+            self.records = len(normalized.created)
+            self.problems += (*normalized.failed, *normalized.problems)
 
-    def result(self, hosts: tuple[str, ...]) -> ImportResult:
+    def result(self, hosts: list[ImportableHost]) -> ImportResult:
         """What was done so far."""
         return ImportResult(
-            hosts, tuple(self.sessions.values()), self.events, self.records, sum(one.lines for one in self.unread), tuple(self.unread),
-            len(self.other_projects), len(self.switched_off), len(self.too_old), tuple(self.scanned), self.dry_run, self.stopped, tuple(self.problems),
-        )  # fmt: skip
+            hosts,
+            list(self.sessions.values()),
+            self.events,
+            self.records,
+            self.unread,
+            self.left_alone,
+            self.folders,
+            self.transcript_count,
+            self.dry_run,
+            self.stopped,
+            self.problems,
+        )
 
     def default_location(self, one: TranscriptInfo) -> _ProjectLocation:
         """The place of a transcript's lines that are of no project of their own: that of its session."""
@@ -358,64 +342,40 @@ class _ImportRun:
     def _build_events(
         self, one: TranscriptInfo, told: TranscriptSegment, pieces: list[TranscriptItem], root: str
     ) -> list[Event]:
-        """The events that a stretch makes, with ids that depend on nothing but the transcript."""
-        found: list[tuple[str, TranscriptItem, str]] = []
-        aside = bool(one.subagent or told.sidechain)
+        """The events that a segment makes, with ids that depend on nothing but the transcript."""
+        texts: list[tuple[str, TranscriptItem, str]] = []
+        is_aside = bool(one.subagent or told.sidechain)
         if told.is_summary:
-            found += [("post_compact", piece, piece.text) for piece in pieces]
+            texts += [("post_compact", piece, piece.text) for piece in pieces]
         else:
-            if self.settings.captures_prompts and not aside:  # a subagent is not asked by a person
-                found += [("prompt", piece, piece.text) for piece in pieces if piece.kind == PROMPT]
-            found.append(
-                (
-                    "subagent_stop" if aside else "stop",
-                    pieces[0],
-                    stretches_.compose_text(summarize_items(pieces, root)),
-                )
-            )
+            if self.settings.captures_prompts and not is_aside:  # no person asks a subagent
+                texts += [("prompt", piece, piece.text) for piece in pieces if piece.kind == PROMPT]
+            text = turn_summary.compose_text(summarize_items(pieces, root))
+            texts.append(("subagent_stop" if is_aside else "stop", pieces[0], text))
         at, made = one.first_time, []
-        session = sanitize_name(one.session)
         project, branch = told.project_branch
-        for type_, piece, text in found:
+        for type_, piece, text in texts:
             at = piece.at or at
             for number, part in enumerate(_split_text(sanitize_text(text))):
-                id_ = self._event_id(one, type_, piece, at or self.caller.now, number)
-                when = events.time_of_id(id_)
+                id_ = self._event_id(one, type_, piece, at, number)
+                event = Event(id_, type_, events.time_of_id(id_), part, sanitize_name(one.session))
                 made.append(
-                    Event(
-                        id_,
-                        type_,
-                        when,
-                        part,
-                        session=session,
-                        project=project,
-                        branch=branch,
-                        host=one.host,
-                        source="import",
-                    )
+                    event._replace(project=project, branch=branch, host=one.host, source="import")
                 )
         return made
 
     def _event_id(
         self, one: TranscriptInfo, type_: str, piece: TranscriptItem, at: str, number: int
     ) -> str:
-        """An id of this moment of the session. A message that has a name in its host's own words is the same in a copy."""
-        named = piece.id or "\0".join(
-            (
-                one.session,
-                one.subagent,
-                piece.sidechain,
-                piece.at,
-                piece.kind,
-                piece.text,
-                _as_in_earlier_ids(piece),
-            )
+        """An id of this moment of the session, else of now. A message with an id of its host's has the same in a copy."""
+        fields = (one.session, one.subagent, piece.sidechain, piece.at, piece.kind, piece.text)
+        named = piece.id or "\0".join((*fields, _as_in_earlier_ids(piece)))
+        chance = hash_bytes("\0".join((one.host, type_, named, str(number))), 7)
+        ids = (
+            events.make_id(f"{moment[:19]}Z".replace("-", "").replace(":", "").lower(), chance)
+            for moment in (at, self.caller.now)
         )
-        stamp = f"{at[:19]}Z".replace("-", "").replace(":", "").lower()
-        id_ = events.make_id(stamp, hash_bytes("\0".join((one.host, type_, named, str(number))), 7))
-        if events.is_event_id(id_):
-            return id_
-        return self._event_id(one, type_, piece, self.caller.now, number)
+        return next(filter(events.is_event_id, ids))
 
     def _publish_events(
         self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
@@ -426,10 +386,10 @@ class _ImportRun:
         for event in made:
             events.validate(event)
             try:
-                publish_event(self.vault, self.caller, event, fixed=True)
+                publish_event(self.vault, self.caller, event, is_retry=True)
             except ConflictError:  # the session went on since an import that was forgotten
                 other = events.make_id(event.id[:16], hash_bytes(f"{event.id}\0{event.text}", 7))
-                publish_event(self.vault, self.caller, event._replace(id=other), fixed=True)
+                publish_event(self.vault, self.caller, event._replace(id=other), is_retry=True)
             self.events += 1
         held.save(after)
         return after
@@ -438,7 +398,7 @@ class _ImportRun:
         self,
         one: TranscriptInfo,
         cursor: SessionCursor,
-        read: ReaderProtocol,
+        read: TranscriptReader,
         told: TranscriptSegment,
         root: str,
     ) -> SessionCursor:
@@ -448,53 +408,52 @@ class _ImportRun:
         latest = max((piece.at for piece in told.items), default="") or read.last_time
         last = (cursors.text_fingerprint(said[-1].text),) if said else cursor.last
         return cursor._replace(
-            host=one.host, session=sanitize_name(one.session), agent=sanitize_name(one.subagent), cwd=cursor.cwd or sanitize_path(one.cwd), root=cursor.root or sanitize_path(root),
-            transcript=sanitize_path(one.path), offset=at.offset, head=at.checksum, since=max(cursor.since, latest), last=last,
-            begun=cursor.begun or bool(told.items), project=cursor.project or told.project_branch[0], branch=told.project_branch[1] or cursor.branch, behind=False,
-        )  # fmt: skip
+            host=one.host,
+            session=sanitize_name(one.session),
+            agent=sanitize_name(one.subagent),
+            cwd=cursor.cwd or sanitize_path(one.cwd),
+            root=cursor.root or sanitize_path(root),
+            transcript=sanitize_path(one.path),
+            offset=at.offset,
+            head=at.checksum,
+            since=max(cursor.since, latest),
+            last=last,
+            begun=cursor.begun or bool(told.items),
+            project=cursor.project or told.project_branch[0],
+            branch=told.project_branch[1] or cursor.branch,
+            behind=False,
+        )
 
     def _add_to_session(
         self,
         one: TranscriptInfo,
-        read: ReaderProtocol | None,
+        read: TranscriptReader | None,
         messages: int,
         count: int,
         agents: int,
     ) -> None:
-        """Count what a transcript told to its session."""
-        place = self.default_location(one)
-        first, last = (
-            (read.first_time or one.first_time, read.last_time or one.last_time)
-            if read
-            else (one.first_time, one.last_time)
+        """Add what was read of a transcript to the figures of its session."""
+        first, last = one.first_time, one.last_time
+        title = ""
+        if read:
+            first, last = read.first_time or first, read.last_time or last
+            title = "" if one.subagent else one_line(sanitize_text(read.title))[:200]
+        project, path = self.default_location(one).project, one.path
+        session = self.sessions.get((one.host, one.session)) or ImportedSession(
+            one.host, one.session, project, one.branch, first, last, 0, 0, 0, "", NOTHING_NEW, path
         )
-        title = one_line(sanitize_text(read.title))[:200] if read and not one.subagent else ""
-        outcome = (
-            NOTHING_NEW if not (count or messages) else WOULD_IMPORT if self.dry_run else IMPORTED
+        if not one.subagent:
+            session = session._replace(project=project, branch=one.branch, path=path)
+        if count or messages:
+            session = session._replace(outcome=WOULD_IMPORT if self.dry_run else IMPORTED)
+        self.sessions[one.host, one.session] = session._replace(
+            first=min(filter(None, (session.first, first)), default=""),
+            last=max(session.last, last),
+            messages=session.messages + messages,
+            events=session.events + count,
+            agents=session.agents + agents,
+            title=session.title or title,
         )
-        named = (one.host, one.session)
-        new = ImportedSession(
-            one.host,
-            one.session,
-            place.project,
-            one.branch,
-            first,
-            last,
-            messages,
-            count,
-            agents,
-            title,
-            outcome,
-            one.path,
-        )
-        if before := self.sessions.get(named):
-            of_it = before if one.subagent else new
-            new = of_it._replace(
-                first=min(before.first or first, first or before.first), last=max(before.last, last), messages=before.messages + messages,
-                events=before.events + count, agents=before.agents + agents, title=before.title or title,
-                outcome=outcome if before.outcome == NOTHING_NEW else before.outcome,
-            )  # fmt: skip
-        self.sessions[named] = new
 
 
 def _resume_position(path: str, cursor: SessionCursor) -> FilePosition:
@@ -517,24 +476,3 @@ def _split_text(text: str) -> Iterator[str]:
         text = text[cut:]
     if text.strip():
         yield text
-
-
-def _parse_since(since: str, now: str) -> str:
-    """The moment that `since` names, empty for none. `InvalidInputError` when it names none."""
-    from datetime import UTC, datetime, timedelta  # noqa: PLC0415
-
-    if not since:
-        return ""
-    try:
-        if since[-1] in _UNIT_SECONDS and since[:-1].isdecimal():
-            moment = datetime.fromisoformat(now) - timedelta(
-                seconds=int(since[:-1]) * _UNIT_SECONDS[since[-1]]
-            )
-        else:
-            moment = datetime.fromisoformat(since)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    except (ValueError, OverflowError):
-        raise InvalidInputError(
-            f"{since!r} is no time", "use 30d, 12h, 2w, or a day such as 2026-10-01"
-        ) from None

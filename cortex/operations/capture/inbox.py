@@ -8,7 +8,13 @@ from itertools import chain, zip_longest
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    Problem,
+    reason_of,
+)
 from cortex.core.model.record import Record
 from cortex.core.model.relation import link_key
 from cortex.core.normalize.changes import (
@@ -31,14 +37,12 @@ from cortex.core.notes import note as notes, yaml_writer
 from cortex.vault import files, layout, settings
 from cortex.vault.locate import Vault
 
-CREATED, UPDATED, DUPLICATE = (
-    "created",
-    "updated",
-    "duplicate",
-)  # what became of a record; a duplicate has grown in its provenance alone
+# What became of a record; a duplicate has grown in its provenance alone.
+CREATED, UPDATED, DUPLICATE = "created", "updated", "duplicate"
 _MAX_REASON_CHARS = 500
 _MAX_FILE_BYTES = events.MAX_CONTENT_BYTES + notes.MAX_BYTES_WITHOUT_EVENTS
-_MAX_FAILED_BYTES = 64_000_000  # bytes; what is larger was never captured by Cortex, and stays where somebody put it
+# What is larger was never captured by Cortex, and stays where somebody put it.
+_MAX_FAILED_BYTES = 64_000_000
 _MAX_ATTEMPTS = 5  # at a note that somebody else saves just now
 
 
@@ -53,9 +57,8 @@ class InboxNormalizer:
         self.dry_run = dry_run
         self.normalized_ids: list[str] = []  # ids of events
         self.outcomes: list[tuple[str, str]] = []  # path of a record, what became of it
-        self.original_bytes: dict[
-            str, bytes | None
-        ] = {}  # what it was before this pass; None where there was none
+        # What a record was before this pass; None where there was none.
+        self.original_bytes: dict[str, bytes | None] = {}
         self.failed: list[Problem] = []
 
     def paths_with_outcome(self, *outcomes: str) -> tuple[str, ...]:
@@ -67,17 +70,12 @@ class InboxNormalizer:
             path = f"{layout.PENDING_FOLDER}/{name}"
             try:
                 event = self._read_event(path)
-                changes = decide(
-                    event,
-                    self.existing,
-                    unfinished=not files.exists(self.root, events.event_path(event.id)),
-                )
-                self._apply(changes, event)
+                unfinished = not files.exists(self.root, events.event_path(event.id))
+                self._apply(decide(event, self.existing, unfinished=unfinished), event)
             except OSError as error:
                 # The disk or the permissions, not the event: it waits where it is.
-                self.failed.append(
-                    Problem(path, error.strerror or str(error), "mend that, then cortex normalize")
-                )
+                hint = "mend that, then cortex normalize"
+                self.failed.append(Problem(path, reason_of(error), hint))
             except Exception as error:  # noqa: BLE001  the normalizer loop: one event never stops another
                 self._add_failure(path, error)
             else:
@@ -98,9 +96,8 @@ class InboxNormalizer:
         """Write the records, then let the event go: a crash between leaves an event that is found to be done."""
         for change in changes:
             if self.dry_run:
-                self.outcomes.append(
-                    (change.path, CREATED if isinstance(change, CreateNote) else UPDATED)
-                )
+                outcome = CREATED if isinstance(change, CreateNote) else UPDATED
+                self.outcomes.append((change.path, outcome))
             elif isinstance(change, MarkSuperseded) and not self._has_current_replacement(change):
                 continue
             elif isinstance(change, CreateNote):
@@ -139,14 +136,11 @@ class InboxNormalizer:
                     after = amend_note(before, change)
                 _check_readable(after, change.path)
             except InvalidInputError as error:  # of the note, not of the event
-                message = (
-                    error.message
-                    if change.path in error.message
-                    else f"{change.path}: {error.message}"
-                )
-                raise InvalidInputError(
-                    message, f"{error.hint}: {change.path}, then cortex retry {change.event.id}"
-                ) from error
+                message = error.message
+                if change.path not in message:
+                    message = f"{change.path}: {message}"
+                hint = f"{error.hint}: {change.path}, then cortex retry {change.event.id}"
+                raise InvalidInputError(message, hint) from error
             if after == before:
                 files.sync_folder(self.root, change.path.rpartition("/")[0])
                 return
@@ -190,23 +184,20 @@ class InboxNormalizer:
     def _preserve_edit(self, edit: Event) -> None:
         """Put an event that nobody captured where normalized events lie. A crash may have come after this line before."""
         data = events.compose(edit).encode("utf-8", "backslashreplace")
+        path = events.event_path(edit.id)
         try:
-            files.create(self.root, events.event_path(edit.id), data)
+            files.create(self.root, path, data)
         except FileExistsError:
-            if _raw_content(files.read(self.root, events.event_path(edit.id))) != _raw_content(
-                data
-            ):
-                raise ConflictError(
-                    f"{edit.id} holds another text", f"cortex show {edit.id}"
-                ) from None
-            files.sync_folder(self.root, events.event_path(edit.id).rpartition("/")[0])
+            there = files.read(self.root, path)
+            if _raw_content(there) != _raw_content(data):
+                message = f"{edit.id} holds another text"
+                raise ConflictError(message, f"cortex show {edit.id}") from None
+            files.sync_folder(self.root, path.rpartition("/")[0])
 
     def _records_of_event(self, id_: str) -> list[Record]:
         """What an event said that has been normalized; nothing when somebody has made it unreadable."""
-        for path in (
-            events.event_path(id_),
-            layout.pending_path(id_),
-        ):  # there, where a crash came before it was let go
+        # In the inbox where a crash came before it was let go.
+        for path in (events.event_path(id_), layout.pending_path(id_)):
             try:
                 return records_from_event(self._read_event(path), self.settings.phrases)
             except (CortexError, OSError):
@@ -223,12 +214,11 @@ class InboxNormalizer:
         elif change.type == "session":
             self._amend(AppendToSession(change.path, event))
         elif change.record_to_join and note.get("id") == change.id:
-            again = (
-                UpsertTopic(change.path, event, change.record_to_join)
-                if change.record_to_join.topic
-                else AddProvenance(change.path, event, pinned=change.record_to_join.pinned)
-            )
-            self._amend(again)
+            record = change.record_to_join
+            if record.topic:
+                self._amend(UpsertTopic(change.path, event, record))
+            else:
+                self._amend(AddProvenance(change.path, event, pinned=record.pinned))
         else:
             raise InvalidInputError(
                 f"{change.path} exists and is not from this event",
@@ -241,18 +231,15 @@ class InboxNormalizer:
 
     def _add_failure(self, path: str, error: Exception) -> None:
         """Put the event aside, whole, behind an envelope that says why."""
-        reason = (
-            error.message if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
-        )
+        reason, hint = f"{type(error).__name__}: {error}", ""
+        if isinstance(error, CortexError):
+            reason, hint = error.message, error.hint
         name = path.rpartition("/")[2].removesuffix(".md")
-        hint = error.hint if isinstance(error, CortexError) else ""
-        if (
-            f"cortex retry {name}" not in hint
-        ):  # what is advised for a note does not bring an event back
-            hint = (
-                f"mend {layout.failed_path(name)} below its first lines, then cortex retry {name}"
-            )
-        self.failed.append(Problem(layout.failed_path(name), reason, hint))
+        target = layout.failed_path(name)
+        # What is advised for a note does not bring an event back.
+        if f"cortex retry {name}" not in hint:
+            hint = f"mend {target} below its first lines, then cortex retry {name}"
+        self.failed.append(Problem(target, reason, hint))
         if self.dry_run:
             return
         fields = {
@@ -261,19 +248,12 @@ class InboxNormalizer:
             "reason": reason[:_MAX_REASON_CHARS],
             "hint": hint,
         }
+        envelope = yaml_writer.frontmatter(fields).encode("utf-8", "backslashreplace")
         try:
-            self._move_to_failed(
-                path,
-                layout.failed_path(name),
-                yaml_writer.frontmatter(fields).encode("utf-8", "backslashreplace"),
-            )
-        except (
-            OSError,
-            CortexError,
-        ) as trouble:  # a link or a pipe, or the disk: it stays where it is
-            self.failed[-1] = Problem(
-                path, f"{reason}; it could not be put aside: {trouble}", "remove it by hand"
-            )
+            self._move_to_failed(path, target, envelope)
+        except (OSError, CortexError) as trouble:  # a link, a pipe, the disk: it stays where it is
+            message = f"{reason}; it could not be put aside: {trouble}"
+            self.failed[-1] = Problem(path, message, "remove it by hand")
 
     def _move_to_failed(self, path: str, target: str, envelope: bytes) -> None:
         if files.size(self.root, path) > _MAX_FAILED_BYTES:
@@ -285,16 +265,13 @@ class InboxNormalizer:
         except FileExistsError:
             held = notes.read(files.read(self.root, target, _MAX_FILE_BYTES))
             start = len(notes.write(held)) - len(held.body)
-            pairs = zip_longest(
-                files.iter_chunks(self.root, target, start), files.iter_chunks(self.root, path)
-            )
+            there = files.iter_chunks(self.root, target, start)
+            pairs = zip_longest(there, files.iter_chunks(self.root, path))
             if any(one != other for one, other in pairs):
-                raise ConflictError(
-                    f"{target} holds another text", "move one of the two out of the inbox"
-                ) from None
-            files.sync_folder(
-                self.root, layout.FAILED_FOLDER
-            )  # a crash came between this line and the next
+                hint = "move one of the two out of the inbox"
+                raise ConflictError(f"{target} holds another text", hint) from None
+            # A crash may have come between this line and the next.
+            files.sync_folder(self.root, layout.FAILED_FOLDER)
         try:
             files.remove(self.root, path)
         except OSError:

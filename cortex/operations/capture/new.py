@@ -9,9 +9,17 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.core.model.record import RECORD_TYPES, Record, canonical_type, compose_record, record_id
+from cortex.core.model.record import (
+    RECORD_TYPES,
+    Record,
+    canonical_type,
+    compose_record,
+    initial_status,
+    record_id,
+)
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
+from cortex.operations.capture.capture import new_event_id, split_tags
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
@@ -53,33 +61,29 @@ def new(
         raise InvalidInputError(
             f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}"
         )
-    stamp = caller.now.replace("-", "").replace(":", "").lower()
-    seed = events.make_id(
-        stamp, caller.random(7)
-    )  # a person's record has no event; its id is made as if it had
+    seed = new_event_id(caller)  # a person's record has no event; its id is made as if it had
     title = shorten(sanitize_text(title), 120)
-    text = (
-        sanitize_text(body)
-        if body
-        else read_template(f"{named if named in list_template_names() else 'note'}.md").replace(
-            "{{cursor}}", ""
-        )
-    )
+    if body:
+        text = sanitize_text(body)
+    else:
+        template = named if named in list_template_names() else "note"
+        text = read_template(f"{template}.md").replace("{{cursor}}", "")
     record = Record(
-        id=record_id(title, seed), type=named, title=title, body=text, created=caller.now, events=(),
-        status="open" if named == "action" else "active", project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
-        branch=sanitize_text(checkout.branch_of(caller.cwd)), tags=tuple(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip()),
-    )  # fmt: skip
+        id=record_id(title, seed),
+        type=named,
+        title=title,
+        body=text,
+        created=caller.now,
+        events=(),
+        status=initial_status(named),
+        project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        tags=split_tags(tags),
+    )
     # What holds for a capture holds here: a text, a project, tags, a size.
+    said = title and f"{title}\n{text}"
     events.validate(
-        Event(
-            seed,
-            "manual",
-            caller.now,
-            title and f"{title}\n{text}",
-            project=record.project,
-            tags=record.tags,
-        )
+        Event(seed, "manual", caller.now, said, project=record.project, tags=record.tags)
     )
     path = layout.record_path(named, record.id)
     try:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
+from cortex.core.model.session_note import session_note_id
 from cortex.core.normalize.changes import ExistingRecords
+from cortex.core.normalize.handlers import records_from_event
+from cortex.core.text.strings import text_digest
+from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings
 from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
 
@@ -41,24 +45,18 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
     Example: cortex normalize --dry-run
     """
-    problems = (
-        () if dry_run else tuple(publish_unsent_events(vault))
-    )  # what hooks could not put here for want of room
+    # What hooks could not put into the inbox for want of room.
+    problems = () if dry_run else tuple(publish_unsent_events(vault))
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
-        waiting = files.list_notes(
-            vault.root, layout.PENDING_FOLDER
-        )  # in the order of arrival: an id begins with its time
-        if waiting and not dry_run:
-            mark_briefings_stale(
-                vault
-            )  # a run that does not come to its end leaves briefings to heal
-        done = InboxNormalizer(
-            vault,
-            load_existing_records(vault, caller) if waiting else ExistingRecords(),
-            dry_run=dry_run,
-        )
-        done.run(waiting, caller)
-    problems += tuple(try_heal(vault, caller)) if briefings_are_stale(vault) and not dry_run else ()
+        # In the order of arrival: an id begins with its time.
+        pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
+        if pending and not dry_run:
+            mark_briefings_stale(vault)  # for a run that does not come to its end
+        existing = load_existing_records(vault, caller) if pending else ExistingRecords()
+        done = InboxNormalizer(vault, existing, dry_run=dry_run)
+        done.run(pending, caller)
+    if not dry_run and briefings_are_stale(vault):
+        problems += tuple(try_heal(vault, caller))
     return NormalizeResult(
         tuple(done.normalized_ids),
         done.paths_with_outcome(CREATED),
@@ -69,23 +67,47 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     )
 
 
-def load_existing_records(vault: Vault, caller: Caller) -> ExistingRecords:
-    """What exists, from a catalogue that has just been brought up to date."""
-    return query_index(vault, caller.progress, _read_existing_records, words=False)
+def load_existing_records(
+    vault: Vault, caller: Caller, event: Event | None = None
+) -> ExistingRecords:
+    """What exists, from an index that is refreshed first; with `event`, only what this one can touch."""
+    filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
+    return query_index(
+        vault, caller.progress, lambda now: _read_existing_records(now, filters), words=False
+    )
 
 
-def _read_existing_records(now: IndexSession) -> ExistingRecords:
-    found = ExistingRecords()
-    for row in now.catalogue.rows(
-        "tier < 2 AND (events != '' OR id != CAST(path AS TEXT)) ORDER BY path"
-    ):
-        found.add(
-            path=row.path, id_=row.id, type_=row.type, project=row.project, at=row.created,
-            title=row.title, digest_=row.digest if row.tier == TIER_CURRENT else "", from_events=row.events,
-        )  # fmt: skip
-    said = "SELECT project, scope, topic, path FROM note WHERE topic != '' AND tier < 2 AND id != CAST(path AS TEXT) ORDER BY path DESC"
-    found.path_by_topic = {
-        (project, scope, topic): os.fsdecode(path)
-        for project, scope, topic, path in now.catalogue.select(said)
-    }
-    return found
+def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
+    """What an event can touch: records with the ids, topics or texts of its own, and its session."""
+    if event.supersedes or event.type == "meeting":
+        return [
+            KNOWLEDGE
+        ]  # what it supersedes leads to other records; minutes make records of their own
+    records = records_from_event(event, settings.load(vault.root).phrases)
+    return [
+        KNOWLEDGE._replace(
+            ids={session_note_id(event.session or event.id), *(one.id for one in records)}
+        ),
+        KNOWLEDGE._replace(topics={one.topic for one in records if one.topic}),
+        KNOWLEDGE._replace(digests={text_digest(one.body) for one in records}),
+    ]
+
+
+def _read_existing_records(now: IndexSession, filters: list[NoteFilter]) -> ExistingRecords:
+    existing = ExistingRecords()
+    for row in (row for one in filters for row in now.catalogue.find(one, "path")):
+        has_id = row.id != row.path
+        if has_id or row.events:
+            existing.add(
+                path=row.path,
+                id_=row.id,
+                type_=row.type,
+                project=row.project,
+                at=row.created,
+                title=row.title,
+                digest_=row.digest if row.tier == TIER_CURRENT else "",
+                from_events=row.events,
+            )
+        if has_id and row.topic:
+            existing.path_by_topic.setdefault((row.project, row.scope, row.topic), row.path)
+    return existing

@@ -1,4 +1,4 @@
-"""One event normalized as soon as it is captured: the same rules, the same lock, the same consumer, nothing else looked at."""
+"""Normalize one event as soon as it is captured: the same rules, the same lock, the same consumer as a pass over the inbox."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, reason_of
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.notes.note import read
 from cortex.core.text.strings import text_digest
 from cortex.index.changed_pages import update_pages
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
-from cortex.operations.capture.capture import CaptureResult
+from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.capture.quick_lookup import lookup_existing_records
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
@@ -32,7 +32,7 @@ from cortex.vault.git.change_marker import (
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
-_LOCK_TIMEOUT_SECONDS = 60.0  # seconds for others that save at the same time
+_LOCK_TIMEOUT_SECONDS = 60.0  # for others that save at the same time
 
 
 class NormalizeNowResult(NamedTuple):
@@ -42,25 +42,31 @@ class NormalizeNowResult(NamedTuple):
     problems: tuple[Problem, ...]  # of the briefings
 
 
-def normalize_now(
-    vault: Vault, caller: Caller, captured: CaptureResult, event: Event
-) -> NormalizeNowResult:
+def publish_and_normalize(
+    vault: Vault, caller: Caller, event: Event
+) -> tuple[Event, NormalizeNowResult]:
+    """Capture an event and normalize it at once; the event with the id and the time that it got."""
+    captured = publish_event(vault, caller, event)
+    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
+    return event, normalize_now(vault, caller, event)
+
+
+def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """Normalize an event of the inbox. An error says where the event waits: it is kept in any case."""
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
-            if not files.exists(vault.root, layout.pending_path(captured.id)):
+            if not files.exists(vault.root, layout.pending_path(event.id)):
                 return _result_of_earlier_run(vault, caller, event)
             done, healed = _normalize_event(vault, caller, event)
     except (CortexError, OSError) as error:
-        message = error.message if isinstance(error, CortexError) else error.strerror or str(error)
         raise CortexError(
-            f"kept as event {captured.id}, which is no record yet: {message}",
+            f"kept as event {event.id}, which is no record yet: {reason_of(error)}",
             "cortex normalize makes it one",
         ) from error
     if done.failed:
-        told = done.failed[0]
+        failure = done.failed[0]
         raise CortexError(
-            f"kept as event {captured.id}, which is no record yet: {told.message}", told.hint
+            f"kept as event {event.id}, which is no record yet: {failure.message}", failure.hint
         )
     problems = [] if healed else try_heal(vault, caller)
     return (
@@ -74,9 +80,7 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
     """The event normalized, and whether the briefings are as they should be, as far as one can tell."""
     fresh, seen = not briefings_are_stale(vault), git_stamp(vault)
     mark_briefings_stale(vault)  # a run that does not come to its end leaves briefings to heal
-    done = InboxNormalizer(
-        vault, lookup_existing_records(vault, event) or load_existing_records(vault, caller)
-    )
+    done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
     done.run([f"{event.id}.md"], caller)
     healed = _update_briefings(vault, done)
     if healed and fresh:
@@ -102,40 +106,25 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
 
 def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """What another process made of the event: the records that name it."""
-    where = "tier < 2 AND instr(char(10) || events || char(10), char(10) || ? || char(10)) ORDER BY path"
-    found = query_index(
-        vault,
-        caller.progress,
-        lambda now: [
-            row.path
-            for row in now.catalogue.rows(where, (event.id,))
-            if not row.path.startswith(f"{BRIEFINGS_FOLDER}/")
-        ],
-    )
-    if not found:
-        place = (
-            layout.failed_path(event.id)
-            if files.exists(vault.root, layout.failed_path(event.id))
-            else events.event_path(event.id)
-        )
+    wanted = KNOWLEDGE._replace(event=event.id)
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
+    paths = [row.path for row in rows if not row.path.startswith(f"{BRIEFINGS_FOLDER}/")]
+    if not paths:
+        place = layout.failed_path(event.id)
+        if not files.exists(vault.root, place):
+            place = events.event_path(event.id)
         raise CortexError(
             f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}"
         )
-    return NormalizeNowResult(tuple((path, _outcome_of(vault, path, event)) for path in found), ())
+    return NormalizeNowResult(tuple((path, _outcome_of(vault, path, event)) for path in paths), ())
 
 
 def _outcome_of(vault: Vault, path: str, event: Event) -> str:
+    """What the event did to a record, as far as the record tells."""
     note = read(files.read(vault.root, path), path)
     named = [id_ for id_ in note.provenance()[0] if events.is_event_id(id_)]
     if named[:1] == [event.id]:
         return CREATED
-    first = (
-        max(named) == event.id and note.get("updated") == event.at
-    )  # to say so, as far as the record tells
-    return (
-        UPDATED
-        if first
-        or text_digest(note.text)
-        not in {text_digest(record.body) for record in records_from_event(event)}
-        else DUPLICATE
-    )
+    is_latest = max(named) == event.id and note.get("updated") == event.at
+    texts = {text_digest(record.body) for record in records_from_event(event)}
+    return UPDATED if is_latest or text_digest(note.text) not in texts else DUPLICATE

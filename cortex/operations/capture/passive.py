@@ -10,8 +10,8 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import sanitize_text
-from cortex.operations.capture.capture import new_event_id, publish_event
-from cortex.operations.capture.normalize_now import normalize_now
+from cortex.operations.capture.capture import new_event_id
+from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.find.project_context import resolve_project
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -59,25 +59,20 @@ def passive(
     Example: cortex passive --session s1 - < answer.md
     """
     event = Event(
-        id=new_event_id(caller), type="passive", at=caller.now, text=sanitize_text(text), session=sanitize_text(session),
-        project=resolve_project(vault, caller, project), branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        id=new_event_id(caller),
+        type="passive",
+        at=caller.now,
+        text=sanitize_text(text),
+        session=sanitize_text(session),
+        project=resolve_project(vault, caller, project),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)),
         source=sanitize_text(source) or caller.source,
-    )  # fmt: skip
+    )
     events.validate(event)
-    captured = publish_event(vault, caller, event)
-    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
-    done = normalize_now(vault, caller, captured, event)
+    event, done = publish_and_normalize(vault, caller, event)
     records = []
     for path, outcome in done.records:
         note = notes.read(files.read(vault.root, path), path)
-        records.append(
-            LearnedRecord(
-                note.get("id"),
-                path,
-                note.get("title"),
-                note.get("type"),
-                note.get("topic"),
-                outcome,
-            )
-        )
+        title, type_, topic = note.get("title"), note.get("type"), note.get("topic")
+        records.append(LearnedRecord(note.get("id"), path, title, type_, topic, outcome))
     return PassiveResult(event.id, tuple(records), done.problems)

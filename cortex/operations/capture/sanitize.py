@@ -11,22 +11,21 @@ from cortex.core.redact.secrets import sanitize_text
 
 _MAX_NAME_CHARS = 200  # characters of a session's name, of a branch
 _CUT_NOTICE_BYTES = 400  # bytes for the line that says what was cut
-_HEAD_SHARE = (
-    2 / 3
-)  # of what is kept of a text that is too long; the rest is its end, where conclusions stand
+# Of what is kept of a text that is too long; the rest is its end, where conclusions stand.
+_HEAD_SHARE = 2 / 3
 _LINE_SEARCH_BYTES = 2_000  # bytes in which the end of a line is looked for
 # What acts on a terminal or turns the direction of a text. A name needs none of it.
 _CONTROL_ESCAPES = {
     code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-    for first, last in (
-        (0, 31),
-        (127, 159),
-        (0x61C, 0x61C),
-        (0x200E, 0x200F),
-        (0x2028, 0x202E),
-        (0x2066, 0x2069),
+    for code in (
+        *range(32),
+        *range(127, 160),
+        0x61C,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
     )
-    for code in range(first, last + 1)
 }
 
 
@@ -44,31 +43,24 @@ def compose_event_text(new: TurnSummary) -> str:
         plan=tuple(step._replace(text=step.text.translate(_CONTROL_ESCAPES)) for step in new.plan),
     )
     whole = stretches.compose_text(new)
-    size = len(whole.encode("utf-8", "replace"))
-    if size <= MAX_CONTENT_BYTES:
+    if len(whole.encode("utf-8", "replace")) <= MAX_CONTENT_BYTES:
         return whole
-    spoken = sanitize_text(new.message)
-    over = (
-        len(stretches.compose_text(new._replace(message=spoken)).encode("utf-8", "replace"))
-        - MAX_CONTENT_BYTES
-        + _CUT_NOTICE_BYTES
-    )
-    data = spoken.encode("utf-8", "replace")
-    return (
-        stretches.compose_text(new._replace(message=_cut_middle(data, max(len(data) - over, 0))))
-        if over < len(data)
-        else truncate_event_text(sanitize_text(whole))
-    )
+    new = new._replace(message=sanitize_text(new.message))
+    whole = stretches.compose_text(new)
+    over = len(whole.encode("utf-8", "replace")) - MAX_CONTENT_BYTES
+    data = new.message.encode("utf-8", "replace")
+    kept_bytes = len(data) - over - _CUT_NOTICE_BYTES
+    if over <= 0 or kept_bytes <= 0:
+        return truncate_event_text(sanitize_text(whole))
+    return stretches.compose_text(new._replace(message=_cut_middle(data, kept_bytes)))
 
 
 def truncate_event_text(text: str) -> str:
     """A clean text that an event can hold."""
     data = text.encode("utf-8", "replace")
-    return (
-        text
-        if len(data) <= MAX_CONTENT_BYTES
-        else _cut_middle(data, MAX_CONTENT_BYTES - _CUT_NOTICE_BYTES)
-    )
+    if len(data) <= MAX_CONTENT_BYTES:
+        return text
+    return _cut_middle(data, MAX_CONTENT_BYTES - _CUT_NOTICE_BYTES)
 
 
 def sanitize_name(text: str) -> str:
@@ -97,8 +89,6 @@ def _cut_middle(data: bytes, most: int) -> str:
     tail = len(data) - (most - head)
     if (line := data.find(b"\n", tail, tail + _LINE_SEARCH_BYTES)) >= 0:
         tail = line + 1
-    first, last = (
-        data[:head].decode("utf-8", "ignore").rstrip(),
-        data[tail:].decode("utf-8", "ignore").strip(),
-    )
+    first = data[:head].decode("utf-8", "ignore").rstrip()
+    last = data[tail:].decode("utf-8", "ignore").strip()
     return f"{first}\n\n(cut here: {tail - head:,} of {len(data):,} bytes are left out)\n\n{last}".strip()

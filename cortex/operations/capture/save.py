@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model import event as events, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import (
     SCOPES,
     canonical_type,
@@ -27,19 +26,18 @@ from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import one_line, shorten
-from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.refresh import IndexSession, load_valid_state, query_index
-from cortex.operations.capture.capture import new_event_id, publish_event
+from cortex.index.catalogue import IndexDamaged, NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession, last_index, query_index
+from cortex.operations.capture.capture import new_event_id, split_tags
 from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.capture.normalize_now import normalize_now
-from cortex.operations.capture.quick_lookup import lookup_topic_path
+from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.find import resolve_note
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.records import change_record
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
 
 _MAX_CANDIDATES = 300  # records whose titles are compared with the new one
 _MAX_SIMILAR = 3
@@ -99,38 +97,41 @@ def save(
     Example: cortex save "Keep the index outside the vault" --type decision --why "an index is full of pickles" --topic decision/index
     Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
     """
-    event = _validated_event(
-        Event(
-            id=new_event_id(caller), type="observation", at=caller.now, text=_compose_text(sanitize_text(body), sanitize_text(what), sanitize_text(why), sanitize_text(where), sanitize_text(learned)),
-            session=sanitize_text(session), project=resolve_project(vault, caller, project), branch=sanitize_text(checkout.branch_of(caller.cwd)),
-            tags=tuple(dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())), source=caller.source, title=_clean_title(title),
-            record=canonical_type(sanitize_text(type).strip().lower()), topic=topics.normalize_topic(sanitize_text(topic)) if topic else "", scope=scope.strip().lower(),
-            confidence=parse_confidence(confidence), priority=parse_priority(priority),
-        )
-    )  # fmt: skip
+    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
+    event = Event(
+        id=new_event_id(caller),
+        type="observation",
+        at=caller.now,
+        text=_compose_text(body, parts),
+        session=sanitize_text(session),
+        project=resolve_project(vault, caller, project),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        tags=split_tags(tags),
+        source=caller.source,
+        title=one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE)),
+        record=canonical_type(sanitize_text(type).strip().lower()),
+        topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
+        scope=scope.strip().lower(),
+        confidence=parse_confidence(confidence),
+        priority=parse_priority(priority),
+    )
+    event = _validated_event(event)
     if derived_from or supersedes:
         event = _with_relations(vault, caller, event, derived_from, supersedes)
     event = _with_later_id(vault, caller, event)
-    captured = publish_event(vault, caller, event)
-    event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
-    done = normalize_now(vault, caller, captured, event)
+    return _save_event(vault, caller, event)
+
+
+def _save_event(vault: Vault, caller: Caller, event: Event) -> SaveResult:
+    event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
-    id_ = note.get("id") or path
-    suggested = (
-        "" if note.get("topic") else topics.suggest(note.get("type"), event.title, event.text)
-    )
-    alike = _find_similar(vault, event, id_) if outcome == "created" else ()
+    id_, topic = note.get("id") or path, note.get("topic")
+    suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
+    similar = _find_similar(vault, event, id_) if outcome == "created" else ()
+    remark = _remark(note, event)
     return SaveResult(
-        id_,
-        path,
-        outcome,
-        note.get("topic"),
-        suggested,
-        event.id,
-        alike,
-        _remark(note, event),
-        done.problems,
+        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems
     )
 
 
@@ -171,19 +172,9 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
     also where another clone's clock is ahead."""
     if not event.topic:
         return event
-    of = (event.project, event.scope, event.topic)
-    path = topics.record_path(*of)
-    with suppress(
-        CortexError, OSError
-    ):  # whoever normalizes the event says what is wrong, and keeps it
-        there = lookup_topic_path(vault, event)
-        if there is None:
-            held = load_existing_records(vault, caller)
-            there = held.path_by_id.get(topics.topic_record_id(*of)) or held.path_by_topic.get(of)
-        path = there or path
     try:
-        note = notes.read(files.read(vault.root, path), path)
-    except (CortexError, OSError):  # there is none yet
+        note = _topic_record(vault, caller, event)
+    except (CortexError, OSError):  # there is none yet; else whoever normalizes the event says so
         return event
     if note.get("id") in event.supersedes:
         raise InvalidInputError(
@@ -198,20 +189,30 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
     )
 
 
-def _clean_title(title: str) -> str:
-    return one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE))
+def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
+    """The record of the event's topic: where it was made, else where the index finds it. `NotFoundError` if there is none."""
+    of = (event.project, event.scope, event.topic)
+    id_, path = topics.topic_record_id(*of), topics.record_path(*of)
+    with suppress(CortexError, OSError):
+        note = notes.read(files.read(vault.root, path), path)
+        if note.get("id") == id_:
+            return note
+    existing = load_existing_records(vault, caller, event._replace(supersedes=()))
+    path = existing.path_by_id.get(id_) or existing.path_by_topic.get(of) or path
+    return notes.read(files.read(vault.root, path), path)
 
 
-def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> str:
+def _compose_text(body: str, parts: dict[str, str]) -> str:
     """The record's text from its parts, in the form of the templates; empty when nothing was said."""
-    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
-    said = [f"**{name}.** {text.strip()}" for name, text in parts.items() if text.strip()]
+    said = [
+        f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
+    ]
     if body.strip() and said:
         raise InvalidInputError(
             "--body is the whole text: --what, --why, --where and --learned cannot stand beside it",
             "put them into the body, or leave it out",
         )
-    return body if body.strip() else "\n\n".join(said)
+    return sanitize_text(body) if body.strip() else "\n\n".join(said)
 
 
 def _with_relations(
@@ -237,29 +238,23 @@ def _with_relations(
 
 
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
-    """Current records of the project whose titles are like this one's, by the catalogue of the last look."""
+    """Current records of the project with a similar title, by the index as it was last refreshed."""
     words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
-    folder = vault.cache_folder()
-    where = " OR ".join("instr(lower(title), ?)" for _ in words)
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,), projects=(event.project,), has_id=True, title_words=words
+    )
     rows: list[NoteRow] = []
-    # It is only a suggestion: whoever builds or mends the catalogue goes first.
-    busy = suppress(ConflictError, sqlite3.DatabaseError)
-    with busy, lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=1.0):
-        if words and load_valid_state(folder) is not None:
-            with Catalogue(folder, writable=False) as catalogue:
-                asked = f"project = ? AND tier = 0 AND id != ? AND ({where}) ORDER BY date DESC LIMIT {_MAX_CANDIDATES}"
-                rows = list(catalogue.rows(asked, (event.project, id_, *words)))
-    alike = [
+    # It is only a suggestion: whoever builds or mends the index goes first.
+    with suppress(IndexDamaged), last_index(vault, 1.0) as found:
+        if words and found:
+            rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
+    similar = [
         SimilarRecord(row.id, row.title, round(similarity(event.title, row.title), 3))
         for row in rows
-        if row.id != row.path
+        if row.id != id_
     ]
-    return tuple(
-        sorted(
-            (one for one in alike if one.similarity >= SIMILAR_THRESHOLD),
-            key=lambda one: (-one.similarity, one.id),
-        )[:_MAX_SIMILAR]
-    )
+    similar = [one for one in similar if one.similarity >= SIMILAR_THRESHOLD]
+    return tuple(sorted(similar, key=lambda one: (-one.similarity, one.id))[:_MAX_SIMILAR])
 
 
 def _remark(note: notes.Note, event: Event) -> str:

@@ -11,7 +11,8 @@ from cortex.vault.state.session_state import SessionCursor, TextFingerprint, tex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_READ_BYTES = 512_000  # bytes of new transcript that are read at once; a hook leaves the rest to `drain_spool`
+# Of new transcript that are read at once; a hook leaves the rest to `drain_spool`.
+MAX_READ_BYTES = 512_000
 _MAX_RECENT_TEXTS = 40  # texts that are known again when a payload tells them late
 
 
@@ -34,96 +35,98 @@ def is_readable_transcript(host: str, path: str) -> bool:
     """Whether this is a transcript that Cortex can read."""
     if not path:
         return False
-    from cortex.hosts import READER_MODULES  # noqa: PLC0415  not every host has transcripts
+    from cortex.hosts import has_transcripts  # noqa: PLC0415  not every host has transcripts
 
-    return host in READER_MODULES
+    return has_transcripts(host)
 
 
 def next_chunk(
     known: SessionCursor,
     source: TranscriptSource,
     message: str,
-    others: Callable[[str], str],
+    captured_until: Callable[[str], str],
     *,
-    afresh: bool = False,
-    longest: int = 0,
+    is_new_turn: bool = False,
+    max_line_bytes: int = 0,
 ) -> TranscriptChunk:
-    """The next part. `others` gives the time up to which lines of another session, by its name, were captured as that one's.
-    `afresh`: the message belongs to another turn than what was captured last. A line of more than `MAX_READ_BYTES` bytes is left where
-    it is, or read up to `longest` bytes where that is given."""
+    """What is new of a session.
+
+    `captured_until` gives the time up to which lines of another session, by its name, were captured as that one's;
+    `is_new_turn`: the message belongs to another turn than what was captured last. A line of more than `MAX_READ_BYTES`
+    is left where it is, or read up to `max_line_bytes` where that is given.
+    """
     new, letters, skipped = TurnSummary(), "", 0
     has_transcript = is_readable_transcript(known.host, source.path)
     if has_transcript:
-        new, known, letters, skipped = _read_transcript(known, source, longest, others)
+        new, known, letters, skipped = _read_transcript(
+            known, source, max_line_bytes, captured_until
+        )
     last = text_fingerprint(message)
     if (
         last.size
-        and (afresh or last not in known.last)
+        and (is_new_turn or last not in known.last)
         and last not in known.ahead
         and "".join(message.split()) not in letters
     ):
-        new = new._replace(
-            message=join_messages([*([new.message] if new.message else []), message]).strip()
-        )
-        known = (
-            cursors.add_expected_texts(known._replace(last=_append_recent(known, last)), last)
-            if has_transcript
-            else known._replace(last=(last,))
-        )
+        messages = [new.message, message] if new.message else [message]
+        new = new._replace(message=join_messages(messages).strip())
+        recent = _append_recent(known, last) if has_transcript else (last,)
+        known = known._replace(last=recent)
+        if has_transcript:
+            known = cursors.add_expected_texts(known, last)
     return TranscriptChunk(new, known, skipped)
 
 
 def _read_transcript(
-    known: SessionCursor, source: TranscriptSource, longest: int, others: Callable[[str], str]
+    known: SessionCursor,
+    source: TranscriptSource,
+    max_line_bytes: int,
+    captured_until: Callable[[str], str],
 ) -> tuple[TurnSummary, SessionCursor, str, int]:
-    """What the transcript tells, how the session stands then, all letters of what was said, and how many lines were passed over."""
-    from cortex.hosts import parse_lines  # noqa: PLC0415  as above
+    """What is new in the transcript, the session's state behind it, all letters of what was said, and skipped lines."""
+    # As above.
+    from cortex.hosts import new_reader  # noqa: PLC0415
     from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines  # noqa: PLC0415
 
     start = FilePosition(known.offset, known.head)
-    looked = read_new_lines(source.path, start, MAX_READ_BYTES)
-    anew = bool(looked.fault) and looked.fault not in (GONE, UNREADABLE)
-    if looked.skipped_lines and longest:
-        looked = read_new_lines(source.path, FILE_START if anew else start, longest)
-    elif looked.skipped_lines and known.transcript:  # somebody with more time reads it
-        looked = looked._replace(
-            lines=[], position=FILE_START if anew else start, bytes_left=1, skipped_lines=0
-        )
-    if anew:
-        known = known._replace(
-            floor=max(known.floor, known.since)
-        )  # another file, or the old one written anew: what was read is passed over
-    at = looked.position
-    if anew or not known.offset:
+    chunk = read_new_lines(source.path, start, MAX_READ_BYTES)
+    # Another file, or the old one written anew: lines that were read are passed over by their times.
+    is_other_file = bool(chunk.fault) and chunk.fault not in (GONE, UNREADABLE)
+    if is_other_file:
+        start = FILE_START
+        known = known._replace(floor=max(known.floor, known.since))
+    if chunk.skipped_lines and max_line_bytes:
+        chunk = read_new_lines(source.path, start, max_line_bytes)
+    elif chunk.skipped_lines and known.transcript:  # somebody with more time reads it
+        chunk = chunk._replace(lines=[], position=start, bytes_left=1, skipped_lines=0)
+    if is_other_file or not known.offset:
         known = known._replace(of="")
-    lines, known = _lines_of_session(known, looked.lines, others)
+    lines, known = _lines_of_session(known, chunk.lines, captured_until)
     known = known._replace(
-        offset=at.offset, head=at.checksum, behind=looked.bytes_left > 0 and bool(known.transcript)
+        offset=chunk.position.offset,
+        head=chunk.position.checksum,
+        behind=chunk.bytes_left > 0 and bool(known.transcript),
     )
     if not lines:
-        return TurnSummary(), known, "", looked.skipped_lines
-    told = parse_lines(known.host, lines, source.root, known.floor)
-    every = [one.text for one in told.messages if one.role == "assistant"]
-    texts, ahead, letters = _drop_captured_texts(every, known.ahead)
-    asked = tuple(
-        line for line in told.turn_summary.tagged_lines if text_fingerprint(line) not in known.ahead
+        return TurnSummary(), known, "", chunk.skipped_lines
+    told = new_reader(known.host).parse(lines, source.root, known.floor)
+    said = [one.text for one in told.messages if one.role == "assistant"]
+    texts, ahead, letters = _drop_captured_texts(said, known.ahead)
+    tagged = [(text_fingerprint(line), line) for line in told.turn_summary.tagged_lines]
+    new = told.turn_summary._replace(
+        message=join_messages(texts),
+        tagged_lines=tuple(line for one, line in tagged if one not in known.ahead),
     )
-    ahead = tuple(
-        one
-        for one in ahead
-        if one not in {text_fingerprint(line) for line in told.turn_summary.tagged_lines}
-    )
-    new = told.turn_summary._replace(message=join_messages(texts), tagged_lines=asked)
     known = known._replace(
-        since=max(known.since, told.last_time),
-        ahead=ahead,
-        last=_append_recent(known, *_digests_of_last_texts(every)),
+        since=max(known.since, told.reader.last_time),
+        ahead=tuple(one for one in ahead if one not in {mark for mark, _ in tagged}),
+        last=_append_recent(known, *_digests_of_last_texts(said)),
     )
-    return new, known, letters, looked.skipped_lines
+    return new, known, letters, chunk.skipped_lines
 
 
 def _lines_of_session(
-    known: SessionCursor, lines: list[bytes], others: Callable[[str], str]
+    known: SessionCursor, lines: list[bytes], captured_until: Callable[[str], str]
 ) -> tuple[list[bytes], SessionCursor]:
     """The lines that are the session's, and what is known then of whose lines the file holds.
 
@@ -131,18 +134,17 @@ def _lines_of_session(
     that name another session are left out when lines of this one came before them, or when they were captured as the other one's."""
     if not known.session:
         return lines, known
-    from cortex.hosts import session_of_line  # noqa: PLC0415  as above
+    from cortex.hosts import new_reader  # noqa: PLC0415  as above
 
+    session_of = new_reader(known.host).session_of
     own: list[bytes] = []
     of, named = known.of, known.named
-    until: dict[str, str | None] = {
-        "": None,
-        known.session: None,
-    }  # session -> the time up to which its lines are its own; None for this one
+    # Session -> the time up to which its lines are its own; None for this one.
+    until: dict[str, str | None] = {"": None, known.session: None}
     for line in lines:
-        of = session_of_line(known.host, line, of, known.session)
+        of = session_of(line, of, known.session)
         if of not in until:
-            until[of] = None if sanitize_name(of) == known.session else others(of)
+            until[of] = None if sanitize_name(of) == known.session else captured_until(of)
         captured = until[of]
         if captured is None:
             named = named or bool(of)

@@ -29,19 +29,16 @@ def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
     missing = LinkGraph(now.catalogue).list_missing_targets()
     if missing:
         # What the settings leave out of search is a note all the same.
-        keys = {one.key for one in missing}
-        there: dict[str, list[LinkCandidate]] = {}
-        for path in file_scan.scan_vault(
-            root, file_scan.make_scan_filter((), ()), time.time_ns()
-        ).stamps:
-            if (key := basename_key(path)) in keys:
-                there.setdefault(key, []).append(LinkCandidate(0, path, path))
-        bearers = {key: NameResolver(called) for key, called in there.items()}
+        candidates: dict[str, list[LinkCandidate]] = {one.key: [] for one in missing}
+        for path in file_scan.scan_vault(root, (), (), time.time_ns()).stamps:
+            if (key := basename_key(path)) in candidates:
+                candidates[key].append(LinkCandidate(0, path, path))
+        resolvers = {key: NameResolver(named) for key, named in candidates.items() if named}
         missing = [
             one
             for one in missing
-            if one.key not in bearers
-            or not bearers[one.key].resolve(one.target, os.path.dirname(one.path))
+            if one.key not in resolvers
+            or not resolvers[one.key].resolve(one.target, os.path.dirname(one.path))
         ]
     return report_missing_targets(now.catalogue, missing)
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import shorten
 from cortex.index import briefing_pages
-from cortex.index.catalogue import Catalogue, NoteMetadata
+from cortex.index.catalogue import Catalogue
+from cortex.index.file_scan import Snapshot
+from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.broken_links import broken_link_problems, find_broken_links
+from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
@@ -29,9 +33,8 @@ from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
 from cortex.vault.state import store
 from cortex.vault.state.access_log import epoch_seconds
 
-_MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # seconds that a clock may be ahead, or a zone
-_MAX_MISDATED = 100
-_DATE_GLOB = "[0-9][0-9][0-9][0-9]-*"  # how a date begins, for SQL
+_MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
+_MAX_LISTED = 100  # notes with one kind of problem
 
 
 class DoctorResult(NamedTuple):
@@ -42,9 +45,7 @@ class DoctorResult(NamedTuple):
     found: str  # how the search index was found: current, updated, built
     problems: tuple[Problem, ...]
     fixed: tuple[str, ...] = ()  # what was done, in words
-    agent_settings: tuple[
-        str, ...
-    ] = ()  # at the top of the vault, such as `.claude`; nothing of them is used
+    agent_settings: tuple[str, ...] = ()  # at the top of the vault, as `.claude`; nothing is used
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
@@ -62,8 +63,6 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
     done: list[str] = []
     failed: list[Problem] = []
     if fix:
-        from cortex.operations.care.doctor_fix import apply_fixes  # noqa: PLC0415  what doctor only says costs less
-
         done, failed = apply_fixes(vault, caller)
     around = [
         *repository_problems(vault.root),
@@ -80,39 +79,24 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
             project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd),
         ),
     )
-    problems = (
-        *failed,
-        *around,
-        *renamed,
-        *examined.problems,
-        *broken_link_problems(vault.root, missing),
-    )
+    links = broken_link_problems(vault.root, missing)
     return examined._replace(
-        problems=problems, fixed=tuple(done), agent_settings=list_agent_settings(vault.root)
+        problems=(*failed, *around, *renamed, *examined.problems, *links),
+        fixed=tuple(done),
+        agent_settings=list_agent_settings(vault.root),
     )
 
 
-def _unread_file_problems(vault: Vault, cwd: str) -> list[Problem]:
+def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
     """Files around the vault that are not read, since they are links, pipes or a stranger's."""
-    found = [
-        Problem(
-            path, f"{fault}; it is not read", f"put a file in its place, or rm {shell_quote(path)}"
-        )
-        for path, fault in checkout.unreadable_project_files(cwd)
-    ]
+    for path, fault in checkout.unreadable_project_files(cwd):
+        hint = f"put a file in its place, or rm {shell_quote(path)}"
+        yield Problem(path, f"{fault}; it is not read", hint)
     if fault := default_vault_fault():
-        found.append(
-            Problem(
-                default_vault_file(),
-                f"{fault}; it is not read",
-                "cortex init DIR --default writes it anew",
-            )
-        )
-    return found + [
-        problem
-        for folder in (vault.state_folder(), vault.cache_folder())
-        for problem in store.problems(folder)
-    ]
+        hint = "cortex init DIR --default writes it anew"
+        yield Problem(default_vault_file(), f"{fault}; it is not read", hint)
+    for folder in (vault.state_folder(), vault.cache_folder()):
+        yield from store.problems(folder)
 
 
 def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
@@ -121,153 +105,98 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
         *_stale_briefing_problems(vault, now),
         *now.problems,
         *_duplicate_id_problems(now.catalogue),
-        *(
-            Problem(
-                one.path,
-                f"holds the event {one.actual_id}",
-                "cortex doctor --fix brings back its own text from git's history",
-            )
-            for one in find_misnamed_events(now.catalogue)
-        ),
+        *_misnamed_event_problems(now.catalogue),
         *_duplicate_topic_problems(now.catalogue),
         *find_supersede_problems(now.catalogue),
         *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
         *_file_name_problems(list(now.snapshot.stamps)),
         *_failed_event_problems(vault),
-        *(
-            Problem(path, "was left by a process that was killed", "delete it")
-            for path in now.snapshot.temp_files
-        ),
-        *(
-            Problem(
-                path,
-                "is a search index inside the vault; it is never opened",
-                "delete it, and git rm it if it is tracked",
-            )
-            for path in now.snapshot.stray_index_files
-        ),
+        *_leftover_problems(now.snapshot),
     ]
     return DoctorResult(vault.root, now.catalogue.count_notes(), now.outcome, tuple(problems))
 
 
-def _duplicate_id_problems(catalogue: Catalogue) -> list[Problem]:
+def _duplicate_id_problems(catalogue: Catalogue) -> Iterator[Problem]:
     """Two notes with one id: whoever names the id means either."""
-    found = []
-    clashing = "id IN (SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1) AND tier < 2 ORDER BY id, path"
-    by_id: dict[str, list[NoteMetadata]] = {}
-    for one in catalogue.metadata_rows(clashing):
-        by_id.setdefault(one.id, []).append(one)
-    for id_, (first, *others) in by_id.items():
-        ours = all(
-            one.path.startswith(("records/", "sessions/"))
-            or (one.type in (*RECORD_TYPES, "session") and one.created)
-            for one in (first, *others)
+    for id_, rows in duplicate_ids(catalogue).items():
+        is_ours = all(
+            row.path.startswith(("records/", "sessions/"))
+            or (row.type in (*RECORD_TYPES, "session") and row.created)
+            for row in rows
         )
-        hint = (
-            "cortex doctor --fix keeps one file, with what both say"
-            if ours
-            else "give one of the two another id"
-        )
-        if ours and not first.topic:  # a topic has one record: of it there can be no second note
+        hint = "give one of the two another id"
+        if is_ours:
+            hint = "cortex doctor --fix keeps one file, with what both say"
+        if is_ours and not rows[0].topic:  # a topic has one record: there can be no second note
             hint += "; for two notes, delete the id: line of the copy first"
-        found += [Problem(one.path, f"has the id {id_!r} of {first.path}", hint) for one in others]
-    return found
+        for row in rows[1:]:
+            yield Problem(row.path, f"has the id {id_!r} of {rows[0].path}", hint)
 
 
-def _duplicate_topic_problems(catalogue: Catalogue) -> list[Problem]:
+def _misnamed_event_problems(catalogue: Catalogue) -> Iterator[Problem]:
+    hint = "cortex doctor --fix brings back its own text from git's history"
+    for one in find_misnamed_events(catalogue):
+        yield Problem(one.path, f"holds the event {one.actual_id}", hint)
+
+
+def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
     """Two current records of one topic, as a hand or a merge of projects may leave them: the next save changes but one."""
-    query = (
-        "SELECT path, id, first, topic FROM note JOIN (SELECT project, scope, topic, min(id) AS first FROM note WHERE topic != '' AND tier = 0"
-        " AND id != CAST(path AS TEXT) GROUP BY 1, 2, 3 HAVING count(DISTINCT id) > 1) USING (project, scope, topic)"
-        " WHERE tier = 0 AND id NOT IN (first, CAST(path AS TEXT)) ORDER BY path LIMIT 100"
-    )
-    return [
-        Problem(
-            os.fsdecode(path),
-            f"has the topic {topic} of {first}",
-            cortex_command("supersede", first, "--by", id_) + ", or the other way round",
-        )
-        for path, id_, first, topic in catalogue.select(query)
-    ]
+    for path, id_, first, topic in duplicate_topics(catalogue, _MAX_LISTED):
+        hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
+        yield Problem(path, f"has the topic {topic} of {first}", hint)
 
 
-def _invalid_date_problems(catalogue: Catalogue, now: int) -> list[Problem]:
-    """Notes that say a day that is to come, and records that say a time that is none; the first hundred by path."""
-    clauses = [
-        f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
-        for field in ("created", "updated")
-    ]
-    clauses += [
-        f"(id != CAST(path AS TEXT) AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
-        for field in ("created", "updated")
-    ]
-    late = now + _MAX_CLOCK_SKEW_SECONDS
-    found = []
-    for one in catalogue.metadata_rows(
-        f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?", (late, late, _MAX_MISDATED)
-    ):
-        said = {"created": one.created, "updated": one.updated}
-        key = next((key for key, text in said.items() if text and not timestamp_of(text)), "")
-        wrong = (
-            f"says {key}: {shorten(said[key], 40)}, which is no date"
-            if key
-            else "is dated in the future"
-        )
-        found.append(Problem(one.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z"))
-    return found
+def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:
+    """Notes that say a day that is to come, and records that say a time that is none."""
+    for row in misdated_notes(catalogue, now + _MAX_CLOCK_SKEW_SECONDS, _MAX_LISTED):
+        wrong = "is dated in the future"
+        for key, text in (("updated", row.updated), ("created", row.created)):
+            if text and not timestamp_of(text):
+                wrong = f"says {key}: {shorten(text, 40)}, which is no date"
+        yield Problem(row.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z")
 
 
-def _file_name_problems(paths: list[str]) -> list[Problem]:
+def _file_name_problems(paths: list[str]) -> Iterator[Problem]:
     """Names that a checkout on another system would refuse, or fold into one."""
-    problems = [
-        Problem(path, why, "rename it")
-        for path in paths
-        if (why := layout.portability_problem(path))
-    ]
-    folded: dict[str, str] = {}
+    for path in paths:
+        if why := layout.portability_problem(path):
+            yield Problem(path, why, "rename it")
+    by_folded_path: dict[str, str] = {}
     for path in sorted(paths):
-        key = unicodedata.normalize("NFC", path).casefold()
-        if key in folded:
-            problems.append(
-                Problem(
-                    path,
-                    f"is the same name as {folded[key]} on macOS and Windows",
-                    "rename one of the two",
-                )
-            )
-        folded.setdefault(key, path)
-    return problems
+        other = by_folded_path.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        if other != path:
+            message = f"is the same name as {other} on macOS and Windows"
+            yield Problem(path, message, "rename one of the two")
 
 
-def _failed_event_problems(vault: Vault) -> list[Problem]:
-    names = [
-        name.removesuffix(".md") for name in files.list_notes(vault.root, layout.FAILED_FOLDER)
-    ]
-    return [
-        Problem(
-            layout.failed_path(name),
-            "could not be normalized; its first lines say why",
-            cortex_command("retry", name),
-        )
-        for name in names
-    ]
+def _failed_event_problems(vault: Vault) -> Iterator[Problem]:
+    for name in files.list_notes(vault.root, layout.FAILED_FOLDER):
+        id_ = name.removesuffix(".md")
+        message = "could not be normalized; its first lines say why"
+        yield Problem(layout.failed_path(id_), message, cortex_command("retry", id_))
+
+
+def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
+    for path in snapshot.temp_files:
+        yield Problem(path, "was left by a process that was killed", "delete it")
+    for path in snapshot.stray_index_files:
+        message = "is a search index inside the vault; it is never opened"
+        yield Problem(path, message, "delete it, and git rm it if it is tracked")
 
 
 def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
     """Briefings that are not as the notes give them; none where there are none yet, nor in the middle of a merge."""
     if not files.exists(vault.root, BRIEFINGS_FOLDER) or checkout.operation_in_progress(vault.root):
         return []
-    there = list(now.snapshot.stamps)
+    paths = list(now.snapshot.stamps)
     try:
-        wrong = briefing_pages.compare_pages(
-            vault.root, briefing_pages.render_pages(vault.root, now.catalogue, there), there
-        )
-    except (
-        CortexError
-    ) as error:  # a link where the folder should be, as a stranger's vault may bring
-        return [Problem(BRIEFINGS_FOLDER, error.message, error.hint)]
-    newer, stale = (
-        ("was made by a newer cortex and is left alone", "update cortex"),
-        ("is not as the notes give it", "cortex heal"),
-    )
-    return [one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in wrong]
+        pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
+        different = briefing_pages.compare_pages(vault.root, pages, paths)
+    except CortexError as error:
+        # A link where the folder should be, as a stranger's vault may bring.
+        return [problem_of(BRIEFINGS_FOLDER, error)]
+    newer = "was made by a newer cortex and is left alone", "update cortex"
+    stale = "is not as the notes give it", "cortex heal"
+    return [
+        one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in different
+    ]

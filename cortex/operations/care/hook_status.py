@@ -6,16 +6,18 @@ A project's settings may come from a stranger: a program that they name is looke
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from cortex.core.model.problem import CortexError, Problem
-from cortex.core.text import jsonc
-from cortex.hosts import hook_command, settings_edit, settings_file
-from cortex.hosts.hook_command import HOOK_SCRIPT
-from cortex.hosts.table import HOSTS, Host, user_settings_folder
+from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.text import jsonc, toml
+from cortex.hosts import hook_command, settings_edit
+from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
+from cortex.hosts.host import Host
+from cortex.hosts.table import HOSTS, user_settings_folder
 from cortex.operations.capture import hooks_enabled
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -27,7 +29,13 @@ _MANAGED_SETTINGS_FILES = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 )
-_MAX_SETTINGS_BYTES = settings_file.MAX_BYTES  # bytes of a settings file that is looked at
+_COPILOT_FILES = ("config.json", "settings.json")
+# Keys that switch hooks off: of Gemini CLI where they are false, of the others where they are true.
+_DISABLING_KEYS = {
+    "claude": (("disableAllHooks",), ("allowManagedHooksOnly",), ("strictPluginOnlyCustomization", "hooks")),
+    "gemini": (("hooksConfig", "enabled"), ("hooks", "enabled"), ("tools", "enableHooks")),
+    "copilot": (("disableAllHooks",),),
+}  # fmt: skip
 _MAX_TOML_BYTES = 64 * 1024
 _TIMEOUT_SECONDS = 10.0  # seconds for a Python to start
 
@@ -66,125 +74,94 @@ def project_root(cwd: str) -> str:
     return "" if root == home else root
 
 
-def settings_path(host: Host, scope: str, root: str, environ: Mapping[str, str]) -> str:
+def settings_path(host: Host, scope: str, root: str) -> str:
     """The settings file of a scope; empty where the host has none such, or there is no project."""
     if scope == "user":
-        return os.path.join(user_settings_folder(host, environ), host.settings_file)
+        return os.path.join(user_settings_folder(host, os.environ), host.settings_file)
     name = host.local_file if scope == "local" else host.settings_file
     return os.path.join(root, host.settings_folder, name) if root and name else ""
 
 
-def allowed_folders(
-    host: Host, scope: str, root: str, environ: Mapping[str, str]
-) -> tuple[str, ...]:
+def allowed_folders(host: Host, scope: str, root: str) -> tuple[str, ...]:
     """The folders that a link may lead to."""
-    return (
-        (os.path.expanduser("~"), user_settings_folder(host, environ))
-        if scope == "user"
-        else (root,)
-    )
+    if scope == "user":
+        return os.path.expanduser("~"), user_settings_folder(host, os.environ)
+    return (root,)
 
 
 def inspect_host(
-    host: Host,
-    root: str,
-    vault: Vault | None,
-    environ: Mapping[str, str],
-    problems: list[Problem],
-    *,
-    run: bool = True,
+    host: Host, root: str, vault: Vault | None, problems: list[Problem], *, run: bool = True
 ) -> HostStatus:
-    """What is wired of a host. With `run`, the Python that the person's own settings name is asked whether it finds Cortex."""
-    ran = hook_log.last_runs(vault) if vault else {}
+    """What is wired of a host. With `run`, the Python that the person's own settings name is asked whether it finds Cortex.
+
+    Settings that cannot be read are added to `problems`.
+    """
+    last_runs = hook_log.last_runs(vault) if vault else {}
+    order = {on.name: number for number, on in enumerate(host.events)}
     hooks: list[InstalledHook] = []
     for scope in SCOPES:
-        path = settings_path(host, scope, root, environ)
+        path = settings_path(host, scope, root)
         if not path:
             continue
         try:
-            found = settings_edit.find_hooks(
-                settings_file.parse(
-                    path,
-                    settings_file.read(
-                        settings_file.resolve_path(
-                            path, allowed_folders(host, scope, root, environ)
-                        )
-                    ),
-                )
-            )
+            real = settings_edit.resolve_path(path, allowed_folders(host, scope, root))
+            entries = settings_edit.find_hooks(settings_edit.parse(path, settings_edit.read(real)))
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    path,
-                    f"cannot be read: {error}",
-                    getattr(error, "hint", "") or "mend it, then cortex hooks status",
-                )
-            )
+            hint = "mend it, then cortex hooks status"
+            problems.append(problem_of(path, error, hint, "cannot be read: "))
             continue
-        order = {on.name: number for number, on in enumerate(host.events)}
-        found.sort(key=lambda one: order.get(one.event, len(order)))
-        hooks += [_installed_hook(host, scope, path, one, ran, run=run) for one in found]
+        for entry in sorted(entries, key=lambda one: order.get(one.event, len(order))):
+            event = next((on.event for on in host.events if on.name == entry.event), "")
+            runs, fault = _program_and_fault(entry.command, ask=run and scope == "user")
+            last = last_runs.get((host.name, event)) or ()
+            hooks.append(InstalledHook(event, entry.event, scope, path, runs, fault, *last))
     have = {hook.name for hook in hooks}
-    missing = tuple(on.name for on in host.events if hooks and on.name not in have)
-    plugin = plugin_settings_path(host, root, environ)
+    plugin = plugin_settings_path(host, root)
     return HostStatus(
-        host.name,
-        host.title,
-        bool(hooks or plugin),
-        tuple(hooks),
-        missing,
-        tuple(disabled_by_host(host, root, environ)),
-        plugin,
+        host=host.name,
+        title=host.title,
+        wired=bool(hooks or plugin),
+        hooks=tuple(hooks),
+        missing=tuple(on.name for on in host.events if hooks and on.name not in have),
+        off=tuple(disabled_by_host(host, root)),
+        plugin=plugin,
     )
 
 
 def host_problems(one: HostStatus) -> Iterator[Problem]:
     """What is wrong with what is wired."""
-    again = "cortex hooks install " + one.host
-    for (file, scope, fault), names in _names_by_fault(one.hooks).items():
-        every = sum(hook.file == file for hook in one.hooks) == len(names)
-        yield Problem(
-            file,
-            fault if every else f"{', '.join(names)}: {fault}",
-            f"{again}{scope_option(one.host, scope)}",
-        )
-    if one.missing and one.hooks:
-        yield Problem(
-            one.hooks[0].file,
-            f"{', '.join(one.missing)} not wired",
-            f"{again}{scope_option(one.host, one.hooks[0].scope)}",
-        )
+    by_fault: dict[tuple[str, str, str], list[str]] = {}
+    for hook in one.hooks:
+        if hook.fault:
+            by_fault.setdefault((hook.file, hook.scope, hook.fault), []).append(hook.name)
+    for (file, scope, fault), names in by_fault.items():
+        is_whole_file = sum(hook.file == file for hook in one.hooks) == len(names)
+        message = fault if is_whole_file else f"{', '.join(names)}: {fault}"
+        yield Problem(file, message, hooks_command("install", one.host, scope))
+    if one.hooks:
+        yield from _wiring_problems(one)
+    for why in one.off if one.wired else ():
+        hint = f"take that out, or {hooks_command('remove', one.host)}"
+        yield Problem(one.title, f"is wired, but {why}", hint)
+
+
+def _wiring_problems(one: HostStatus) -> Iterator[Problem]:
+    first = one.hooks[0]
+    install = hooks_command("install", one.host, first.scope)
+    if one.missing:
+        yield Problem(first.file, f"{', '.join(one.missing)} not wired", install)
     if old := sorted({hook.name for hook in one.hooks if not hook.event}):
-        yield Problem(
-            one.hooks[0].file,
-            f"{', '.join(old)}: Cortex does not use this event any more",
-            f"{again}{scope_option(one.host, one.hooks[0].scope)}",
-        )
-    files = {hook.scope: hook.file for hook in one.hooks}
-    if len(files) > 1:
-        first, second, *_ = files
-        hint = f"cortex hooks remove {one.host}{scope_option(one.host, second)}"
-        yield Problem(
-            files[second],
-            f"{one.title} is wired in {files[first]} too: every event runs Cortex twice",
-            hint,
-        )
-    if one.plugin and one.hooks:
-        hint = f"cortex hooks remove {one.host}{scope_option(one.host, one.hooks[0].scope)}"
-        yield Problem(
-            one.hooks[0].file,
-            f"the plugin is switched on in {one.plugin} too: every event runs Cortex twice",
-            hint,
-        )
-    if one.wired:
-        yield from (
-            Problem(
-                one.title,
-                f"is wired, but {why}",
-                "take that out, or cortex hooks remove " + one.host,
-            )
-            for why in one.off
-        )
+        message = f"{', '.join(old)}: Cortex does not use this event any more"
+        yield Problem(first.file, message, install)
+    twice = "every event runs Cortex twice"
+    files_by_scope = {hook.scope: hook.file for hook in one.hooks}
+    if len(files_by_scope) > 1:
+        scope, other, *_ = files_by_scope
+        message = f"{one.title} is wired in {files_by_scope[scope]} too: {twice}"
+        yield Problem(files_by_scope[other], message, hooks_command("remove", one.host, other))
+    if one.plugin:
+        message = f"the plugin is switched on in {one.plugin} too: {twice}"
+        yield Problem(first.file, message, hooks_command("remove", one.host, first.scope))
 
 
 def all_problems(vault: Vault, cwd: str) -> list[Problem]:
@@ -194,17 +171,14 @@ def all_problems(vault: Vault, cwd: str) -> list[Problem]:
     unread: list[Problem] = []
     root = project_root(cwd)
     for host in HOSTS.values():
-        problems += host_problems(inspect_host(host, root, vault, os.environ, unread, run=False))
-    return [
-        *(one for one in unread if b"cortex" in _read_bytes(one.where)),
-        *problems,
-        *hook_log.problems(vault),
-    ]
+        problems += host_problems(inspect_host(host, root, vault, unread, run=False))
+    ours = [one for one in unread if b"cortex" in _read_bytes(one.where)]
+    return [*ours, *problems, *hook_log.problems(vault)]
 
 
-def disabled_by_user(vault: Vault | None, cwd: str, environ: Mapping[str, str]) -> Iterator[str]:
+def disabled_by_user(vault: Vault | None, cwd: str) -> Iterator[str]:
     """What a person has switched off on purpose, for all hosts."""
-    if environ.get("CORTEX_OFF", "") not in ("", "0"):
+    if os.environ.get("CORTEX_OFF", "") not in ("", "0"):
         yield "CORTEX_OFF is set here"
     if path := hooks_enabled.find_off_file(cwd):
         yield f"{path} is there"
@@ -212,46 +186,30 @@ def disabled_by_user(vault: Vault | None, cwd: str, environ: Mapping[str, str]) 
         yield f"[hooks] enabled = false stands in {os.path.join(vault.root, 'cortex.toml')}"
 
 
-def disabled_by_host(host: Host, root: str, environ: Mapping[str, str]) -> Iterator[str]:
+def disabled_by_host(host: Host, root: str) -> Iterator[str]:
     """What a host's own settings say against hooks."""
-    own = user_settings_folder(host, environ)
     if host.name == "codex":
-        for path in (
-            os.path.join(own, "config.toml"),
-            os.path.join(root, ".codex", "config.toml") if root else "",
-        ):
-            yield from (
-                f"[features] {key} = false stands in {path}"
-                for key in _codex_disabled_features(path)
-            )
+        yield from _codex_disabled_features(host, root)
         return
-    for path in _settings_paths(host, own, root):
-        said = _read_settings(path)
+    for path in _settings_paths(host, root):
+        settings = _read_settings(path)
         for keys in _DISABLING_KEYS.get(host.name, ()):
-            held: Any = said
+            table: Any = settings
             for key in keys[:-1]:
-                held = held.get(key) if isinstance(held, dict) else None
-            wrong = host.name != "gemini"  # the value that switches hooks off
-            if isinstance(held, dict) and held.get(keys[-1]) is wrong:
-                yield f"{'.'.join(keys)} is {str(wrong).lower()} in {path}"
-        listed: Any = said.get("hooksConfig") or said.get("hooks")
-        if (
-            host.name == "gemini"
-            and isinstance(listed, dict)
-            and isinstance(listed.get("disabled"), list)
-            and "cortex" in listed["disabled"]
-        ):
+                table = table.get(key) if isinstance(table, dict) else None
+            off = host.name != "gemini"  # the value that switches hooks off
+            if isinstance(table, dict) and table.get(keys[-1]) is off:
+                yield f"{'.'.join(keys)} is {str(off).lower()} in {path}"
+        listed: Any = settings.get("hooksConfig") or settings.get("hooks")
+        disabled = listed.get("disabled") if isinstance(listed, dict) else None
+        if host.name == "gemini" and isinstance(disabled, list) and "cortex" in disabled:
             yield f"the hook cortex is among those that are disabled in {path}"
 
 
-def plugin_settings_path(host: Host, root: str, environ: Mapping[str, str]) -> str:
+def plugin_settings_path(host: Host, root: str) -> str:
     """The settings file of Claude Code that switches our plugin on; the last one that speaks of it counts."""
     found = ""
-    for path in (
-        _settings_paths(host, user_settings_folder(host, environ), root)
-        if host.name == "claude"
-        else ()
-    ):
+    for path in _settings_paths(host, root) if host.name == "claude" else ():
         plugins = _read_settings(path).get("enabledPlugins")
         for name, on in plugins.items() if isinstance(plugins, dict) else ():
             if name.partition("@")[0] == "cortex":
@@ -259,29 +217,15 @@ def plugin_settings_path(host: Host, root: str, environ: Mapping[str, str]) -> s
     return found
 
 
-_DISABLING_KEYS = {
-    "claude": (
-        ("disableAllHooks",),
-        ("allowManagedHooksOnly",),
-        ("strictPluginOnlyCustomization", "hooks"),
-    ),
-    "gemini": (("hooksConfig", "enabled"), ("hooks", "enabled"), ("tools", "enableHooks")),
-    "copilot": (("disableAllHooks",),),
-}
-
-
-def _settings_paths(host: Host, own: str, root: str) -> Iterator[str]:
+def _settings_paths(host: Host, root: str) -> Iterator[str]:
+    """The settings that count for a host, the person's own first."""
+    own = user_settings_folder(host, os.environ)
     if host.name == "copilot":
-        own = os.path.dirname(own)
-        yield from (os.path.join(own, name) for name in ("config.json", "settings.json"))
-        own = os.path.join(own, "hooks")
+        yield from (os.path.join(os.path.dirname(own), name) for name in _COPILOT_FILES)
     yield os.path.join(own, host.settings_file)
-    if root:
-        yield from (
-            os.path.join(root, host.settings_folder, name)
-            for name in (host.settings_file, host.local_file)
-            if name
-        )
+    for name in (host.settings_file, host.local_file):
+        if root and name:
+            yield os.path.join(root, host.settings_folder, name)
     if host.name == "claude":
         yield from _MANAGED_SETTINGS_FILES
 
@@ -297,111 +241,75 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
         root = jsonc.parse(data.decode("utf-8", "surrogateescape"))
     except CortexError:
         return {}
-    said = jsonc.to_python(root) if root else {}
-    return said if isinstance(said, dict) else {}
+    settings = jsonc.to_python(root) if root else {}
+    return settings if isinstance(settings, dict) else {}
 
 
-def _codex_disabled_features(path: str) -> Iterator[str]:
-    from cortex.core.text import toml  # noqa: PLC0415  Codex alone needs it
+def _codex_disabled_features(host: Host, root: str) -> Iterator[str]:
+    folders = [user_settings_folder(host, os.environ)]
+    folders += [os.path.join(root, ".codex")] if root else []
+    for folder in folders:
+        path = os.path.join(folder, "config.toml")
+        try:
+            settings = toml.parse(_read_bytes(path, _MAX_TOML_BYTES).decode("utf-8", "replace"))
+        except ValueError:
+            continue
+        features = settings.get("features", {})
+        for key in ("hooks", "codex_hooks"):  # the second is its old name
+            if isinstance(features, dict) and features.get(key) is False:
+                yield f"[features] {key} = false stands in {path}"
 
-    try:
-        features = toml.parse(_read_bytes(path, _MAX_TOML_BYTES).decode("utf-8", "replace")).get(
-            "features", {}
-        )
-    except ValueError:
-        return
-    for key in ("hooks", "codex_hooks"):  # the second is its old name
-        if isinstance(features, dict) and features.get(key) is False:
-            yield key
 
-
-def _read_bytes(path: str, most: int = _MAX_SETTINGS_BYTES) -> bytes:
+def _read_bytes(path: str, most: int = settings_edit.MAX_BYTES) -> bytes:
     """The bytes of a host's settings; a person's own may be a link."""
     return files.read_bounded(path, most, follow=True)
 
 
-def _installed_hook(
-    host: Host,
-    scope: str,
-    path: str,
-    one: settings_edit.HookEntry,
-    ran: Mapping[tuple[str, str], hook_log.HookRun],
-    *,
-    run: bool,
-) -> InstalledHook:
-    event = next((on.event for on in host.events if on.name == one.event), "")
-    runs = hook_command.resolve_program(one.command)
-    if one.command.uses_path:
-        there = (
-            f"neither {one.command.interpreter} nor a cortex on the PATH is here"
-            if one.command.interpreter
-            else "there is no cortex on the PATH"
-        )
-        fault = "" if runs else there
-    else:
-        fault = _command_fault(runs, one.command.script, ask=run and scope == "user")
-    last = ran.get((host.name, event))
-    return InstalledHook(event, one.event, scope, path, runs, fault, *(last or ()))
-
-
-_probe_results: dict[
-    tuple[str, str], str
-] = {}  # one process for each Python, however many hooks it runs
+def _program_and_fault(line: HookCommand, *, ask: bool) -> tuple[str, str]:
+    """What a line of settings runs here, and why it cannot; with `ask`, by starting it."""
+    program = hook_command.resolve_program(line)
+    if not line.uses_path:
+        return program, _command_fault(program, line.script, ask=ask)
+    if program:
+        return program, ""
+    if line.interpreter:
+        return "", f"neither {line.interpreter} nor a cortex on the PATH is here"
+    return "", "there is no cortex on the PATH"
 
 
 def _command_fault(interpreter: str, script: str, *, ask: bool) -> str:
     """Why a hook cannot run."""
     for path in (interpreter, script):
-        if not os.path.exists(path):
+        try:
+            os.stat(path)
+        except PermissionError:
+            return f"runs {path}, which you may not read: permission denied"
+        except (OSError, ValueError):
             return f"runs {path}, which is gone"
     if not os.access(interpreter, os.X_OK):
         return f"runs {interpreter}, which is no program"
-    if not ask or interpreter == sys.executable:
-        return ""
-    if (interpreter, script) not in _probe_results:
-        _probe_results[interpreter, script] = _probe_interpreter(interpreter, script)
-    return _probe_results[interpreter, script]
+    return _probe_interpreter(interpreter, script) if ask and interpreter != sys.executable else ""
 
 
+@cache  # one process for each Python, however many hooks it runs
 def _probe_interpreter(interpreter: str, script: str) -> str:
-    import subprocess  # noqa: PLC0415  only for a Python that is not this one
-
-    package = script.removesuffix(HOOK_SCRIPT).rstrip("/")
-    line = [
-        interpreter,
-        "-I",
-        "-S",
-        "-c",
-        "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.model.problem",
-        os.path.dirname(package),
-    ]
+    folder = os.path.dirname(script.removesuffix(HOOK_SCRIPT).rstrip("/"))
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.model.problem"
+    line = [interpreter, "-I", "-S", "-c", program, folder]
     try:
         done = subprocess.run(
             line,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_TIMEOUT_SECONDS,
             check=False,
-            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return f"runs {interpreter}, which does not start"
     return "" if done.returncode == 0 else f"runs {interpreter}, which does not find Cortex"
 
 
-def _names_by_fault(hooks: Iterable[InstalledHook]) -> dict[tuple[str, str, str], list[str]]:
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for hook in hooks:
-        if hook.fault:
-            found.setdefault((hook.file, hook.scope, hook.fault), []).append(hook.name)
-    return found
-
-
-def scope_option(host: str, scope: str) -> str:
-    """The option that names a scope."""
-    return (
-        " --user"
-        if scope == "user"
-        else " --shared"
-        if scope == "shared" and HOSTS[host].local_file
-        else ""
-    )
+def hooks_command(action: str, host: str, scope: str = "") -> str:
+    """The command for the settings of a scope."""
+    needs_option = scope == "user" or (scope == "shared" and HOSTS[host].local_file)
+    return f"cortex hooks {action} {host}{f' --{scope}' if needs_option else ''}"

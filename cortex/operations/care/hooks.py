@@ -5,20 +5,31 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from difflib import unified_diff
+from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.hosts import settings_edit, settings_file
-from cortex.hosts.settings_file import SettingsChange
-from cortex.hosts.table import HOSTS, Host, hook_script, wanted_entries
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
+from cortex.hosts import settings_edit
+from cortex.hosts.hook_command import HookCommand
+from cortex.hosts.host import Host
+from cortex.hosts.settings_edit import SettingsChange
+from cortex.hosts.table import HOSTS, hook_script, wanted_entries
+from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
+from cortex.operations.projects import project_file
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, find_vault
 
 _GIT_TIMEOUT_SECONDS = 5.0  # seconds for git to say what it leaves out
-ACTIONS = ("install", "remove", "status")
+HostName = Literal["claude", "codex", "gemini", "cursor", "copilot", "windsurf"]
 
 
 class HookSettingsChange(NamedTuple):
@@ -26,9 +37,7 @@ class HookSettingsChange(NamedTuple):
 
     host: str
     file: str
-    outcome: (
-        str  # wired, updated, unchanged, taken out, removed (the file was ours alone), not there
-    )
+    outcome: str  # wired, updated, unchanged, taken out, removed (the whole file), not there
     events: tuple[str, ...]
     diff: str = ""  # only when nothing was written
 
@@ -41,15 +50,15 @@ class HooksResult(NamedTuple):
     changed: tuple[HookSettingsChange, ...]
     hosts: tuple[HostStatus, ...]
     off: tuple[str, ...]  # what a person has switched off for all hosts
-    search_index: str  # how it was found after an install: current, updated, built; empty when it was not looked at
+    search_index: str  # after an install: current, updated, built; else empty
     next: tuple[str, ...]
     problems: tuple[Problem, ...]
 
 
 def hooks(
     caller: Caller,
-    action: str,
-    hosts: str = "",
+    action: Literal["install", "remove", "status"],
+    hosts: list[HostName] | None = None,
     *,
     project: bool = False,
     user: bool = False,
@@ -66,7 +75,7 @@ def hooks(
     enabled = false below [hooks] in cortex.toml switch all of it off.
 
     action: install, remove or status
-    hosts: claude, codex, gemini, cursor, copilot, windsurf, with blanks between; remove and status take all when none is named
+    hosts: claude, codex, gemini, cursor, copilot, windsurf, with blanks between; remove and status take all when none is named, and opencode takes plugins/opencode/cortex.ts
     project: the settings of the project around the working directory; the default
     user: your own settings, for all projects
     shared: of Claude Code the file of the project that git shares, with the line for any machine
@@ -76,52 +85,61 @@ def hooks(
     Example: cortex hooks install claude codex --user --dry-run
     Example: cortex hooks status --json
     """
-    chosen = _select_hosts(action, hosts)
+    chosen = [HOSTS[name] for name in dict.fromkeys(hosts or ())]
+    if not chosen and action == "install":
+        hint = f"cortex hooks install {' or '.join(HOSTS)}"
+        raise InvalidInputError("which host is to be wired?", hint)
+    chosen = chosen or list(HOSTS.values())
     if user and (shared or project):
-        raise InvalidInputError(
-            f"--user and --{'shared' if shared else 'project'} name different files",
-            "give one of the two",
-        )
+        other = "shared" if shared else "project"
+        raise InvalidInputError(f"--user and --{other} name different files", "give one of the two")
     root = hook_status.project_root(caller.cwd)
     if not root and not user and action != "status":
-        raise InvalidInputError(
-            "your home folder is no project",
-            f"cortex hooks {action} {hosts} --user, or run it in a project",
-        )
+        command = " ".join(["cortex hooks", action, *(hosts or ()), "--user"])
+        hint = f"{command}, or run it in a project"
+        raise InvalidInputError("your home folder is no project", hint)
     problems: list[Problem] = []
     vault = _find_vault_here(caller.cwd)
     if vault is None:
-        problems.append(
-            Problem(
-                caller.cwd,
-                "is in no vault, so that hooks here keep and tell nothing",
-                "cortex init makes one, --default one for all projects",
-            )
-        )
-    changes = (
-        []
-        if action == "status"
-        else [_plan_change(host, action, root, user=user, shared=shared) for host in chosen]
-    )
-    found = ""
+        message = "is in no vault, so that hooks here keep and tell nothing"
+        hint = "cortex init makes one, --default one for all projects"
+        problems.append(Problem(caller.cwd, message, hint))
+    # Everything is looked at before anything is written.
+    changes = [
+        (host, _plan_change(host, action, root, user=user, shared=shared))
+        for host in chosen
+        if action != "status"
+    ]
+    search_index = ""
     if not dry_run:
         for _, change in changes:
-            settings_file.apply_change(change)
+            settings_edit.apply_change(change)
         if action == "install" and vault:
-            found = _refresh_index(vault, caller, problems)
-    seen = tuple(
-        hook_status.inspect_host(host, root, vault, os.environ, problems) for host in chosen
-    )
+            search_index = _refresh_index(vault, caller, problems)
+    seen = tuple(hook_status.inspect_host(host, root, vault, problems) for host in chosen)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
-    off = tuple(hook_status.disabled_by_user(vault, caller.cwd, os.environ))
-    done = tuple(
-        _describe_change(host, change, action, dry_run=dry_run) for host, change in changes
+    changed = tuple(
+        HookSettingsChange(
+            host=host.name,
+            file=change.file,
+            outcome=_outcome(change, action),
+            events=change.changed_events,
+            diff=_diff(change) if dry_run else "",
+        )
+        for host, change in changes
     )
-    after = (
-        () if action == "status" or dry_run else tuple(_next_steps(done, seen, root, caller.cwd))
+    after = action != "status" and not dry_run
+    return HooksResult(
+        action=action,
+        dry_run=dry_run,
+        changed=changed,
+        hosts=seen,
+        off=tuple(hook_status.disabled_by_user(vault, caller.cwd)),
+        search_index=search_index,
+        next=tuple(_next_steps(changed, seen, root, caller.cwd)) if after else (),
+        problems=tuple(problems),
     )
-    return HooksResult(action, dry_run, done, seen, off, found, after, tuple(problems))
 
 
 def _next_steps(
@@ -132,98 +150,55 @@ def _next_steps(
     for one in done:
         if one.outcome in ("wired", "updated"):
             yield HOSTS[one.host].next_step
-    for host in seen:
-        if (
-            installed
-            and any(hook.scope == "local" for hook in host.hooks)
-            and _is_shared_by_git(root, host)
-        ):
-            name = f"{HOSTS[host.host].settings_folder}/{HOSTS[host.host].local_file}"
+    for status in seen if installed else ():
+        host = HOSTS[status.host]
+        name = f"{host.settings_folder}/{host.local_file}"
+        if any(hook.scope == "local" for hook in status.hooks) and _is_shared_by_git(root, name):
             yield f"git would share {name}, with its path of this machine: echo {name} >> .gitignore"
     if installed:
-        from cortex.operations.projects import project_file  # noqa: PLC0415  only here
-
         yield from filter(None, [project_file.unstable_name_hint(cwd)])
         return
-    for host in seen:
-        for scope, file in dict.fromkeys((hook.scope, hook.file) for hook in host.hooks):
-            yield f"{host.title} is wired in {file} still: cortex hooks remove {host.host}{hook_status.scope_option(host.host, scope)}"
+    for status in seen:
+        for scope, file in dict.fromkeys((hook.scope, hook.file) for hook in status.hooks):
+            remove = hook_status.hooks_command("remove", status.host, scope)
+            yield f"{status.title} is wired in {file} still: {remove}"
 
 
-def _is_shared_by_git(root: str, one: HostStatus) -> bool:
+def _is_shared_by_git(root: str, path: str) -> bool:
     """Whether git does not leave the project's local settings out, as the host lets it when it makes the file itself."""
     if checkout.find_repository(root) is None:
         return False
-    path = f"{HOSTS[one.host].settings_folder}/{HOSTS[one.host].local_file}"
+    words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path]
     try:
-        listed = git_cli.run_unchecked(
-            root,
-            ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path],
-            timeout=_GIT_TIMEOUT_SECONDS,
-        )
+        return bool(git_cli.run(root, words, timeout=_GIT_TIMEOUT_SECONDS))
     except CortexError:  # a hint is not worth waiting for
         return False
-    return listed.code == 0 and bool(listed.stdout)
 
 
-def _select_hosts(action: str, names: str) -> list[Host]:
-    if action not in ACTIONS:
-        raise InvalidInputError(
-            f"cortex hooks knows {', '.join(ACTIONS[:-1])} and {ACTIONS[-1]}, not {action!r}",
-            "cortex hooks status",
-        )
-    asked = list(dict.fromkeys(names.lower().replace(",", " ").split()))
-    if unknown := [name for name in asked if name not in HOSTS]:
-        raise InvalidInputError(
-            f"there is no host {unknown[0]!r}",
-            f"the hosts are {', '.join(HOSTS)}; opencode takes plugins/opencode/cortex.ts",
-        )
-    if not asked and action == "install":
-        raise InvalidInputError(
-            "which host is to be wired?", f"cortex hooks install {' or '.join(HOSTS)}"
-        )
-    return [HOSTS[name] for name in asked or HOSTS]
-
-
-def _plan_change(
-    host: Host, action: str, root: str, *, user: bool, shared: bool
-) -> tuple[Host, SettingsChange]:
-    """What is to be done; everything is looked at before anything is written."""
+def _plan_change(host: Host, action: str, root: str, *, user: bool, shared: bool) -> SettingsChange:
     scope = "user" if user else "shared" if shared or not host.local_file else "local"
-    path = hook_status.settings_path(host, scope, root, os.environ)
-    real = settings_file.resolve_path(
-        path, hook_status.allowed_folders(host, scope, root, os.environ)
-    )
+    path = hook_status.settings_path(host, scope, root)
+    real = settings_edit.resolve_path(path, hook_status.allowed_folders(host, scope, root))
     if action == "remove":
-        return host, settings_file.plan_removal(
-            path, real, host.required_fields, own=host.is_own_file
-        )
-    if scope != "shared":
-        return host, settings_file.plan_install(
-            path, real, wanted_entries(host, _interpreter()), host.required_fields
-        )
-    held = reversed(
-        settings_edit.find_hooks(settings_file.parse(path, settings_file.read(real)))
-    )  # the first one of an event stays
-    wanted = wanted_entries(
-        host, _interpreter(), shared=True, standing={one.event: one.command for one in held}
-    )
-    return host, settings_file.plan_install(path, real, wanted, host.required_fields)
+        return settings_edit.plan_removal(path, real, host.required_fields, own=host.is_own_file)
+    present: dict[str, HookCommand] = {}
+    if scope == "shared":
+        entries = settings_edit.find_hooks(settings_edit.parse(path, settings_edit.read(real)))
+        # The first one of an event stays.
+        present = {one.event: one.command for one in reversed(entries)}
+    wanted = wanted_entries(host, _interpreter(), shared=scope == "shared", standing=present)
+    return settings_edit.plan_install(path, real, wanted, host.required_fields)
 
 
 def _interpreter() -> str:
+    hint = "run cortex from another Python"
+    if not sys.executable:
+        raise CortexError("the path of this Python is unknown, so no hook can run it", hint)
     try:
         (sys.executable + hook_script()).encode()
     except UnicodeEncodeError:
-        raise CortexError(
-            "the path of this Python is no UTF-8, so it cannot stand in settings",
-            "run cortex from another Python",
-        ) from None
-    if not sys.executable:
-        raise CortexError(
-            "the path of this Python is unknown, so no hook can run it",
-            "run cortex from an installed Python",
-        )
+        message = "the path of this Python is no UTF-8, so it cannot stand in settings"
+        raise CortexError(message, hint) from None
     return sys.executable
 
 
@@ -236,54 +211,27 @@ def _find_vault_here(cwd: str) -> Vault | None:
 
 
 def _refresh_index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
-    """Bring the search index up to date now, so that the first session need not wait for it."""
-    from cortex.index.refresh import query_index  # noqa: PLC0415  remove and status have no use for it
-
+    """Refresh the search index now, so that the first session need not wait for it."""
     try:
         return query_index(vault, caller.progress, lambda now: now.outcome)
     except (CortexError, OSError) as error:
-        problems.append(
-            Problem(
-                vault.root, f"the search index was not brought up to date: {error}", "cortex doctor"
-            )
-        )
+        prefix = "the search index was not brought up to date: "
+        problems.append(problem_of(vault.root, error, "cortex doctor", prefix))
         return ""
 
 
-def _describe_change(
-    host: Host, change: SettingsChange, action: str, *, dry_run: bool
-) -> HookSettingsChange:
+def _outcome(change: SettingsChange, action: str) -> str:
+    if not change.has_changes:
+        return "not there" if action == "remove" else "unchanged"
     if action == "remove":
-        outcome = (
-            "not there"
-            if not change.has_changes
-            else "removed"
-            if change.after is None
-            else "taken out"
-        )
-    else:
-        outcome = (
-            "unchanged" if not change.has_changes else "updated" if change.had_hooks else "wired"
-        )
-    return HookSettingsChange(
-        host.name, change.file, outcome, change.changed_events, _diff(change) if dry_run else ""
-    )
+        return "removed" if change.after is None else "taken out"
+    return "updated" if change.had_hooks else "wired"
 
 
 def _diff(change: SettingsChange) -> str:
-    from difflib import unified_diff  # noqa: PLC0415  only to show what would change
-
-    before, after = (_decode_lines(data) for data in (change.before, change.after))
-    return "\n".join(
-        unified_diff(
-            before,
-            after,
-            change.file if change.before is not None else "(none)",
-            change.file,
-            lineterm="",
-        )
+    before, after = (
+        (data or b"").decode("utf-8", "replace").split("\n") if data else []
+        for data in (change.before, change.after)
     )
-
-
-def _decode_lines(data: bytes | None) -> Sequence[str]:
-    return (data or b"").decode("utf-8", "replace").split("\n") if data else []
+    name = change.file if change.before is not None else "(none)"
+    return "\n".join(unified_diff(before, after, name, change.file, lineterm=""))

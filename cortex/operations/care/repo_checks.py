@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.operations.share import restore_displaced
 from cortex.vault.git import checkout, commit, drivers, git_cli, git_locks, merging, repository
 from cortex.vault.repair import diagnose
@@ -40,23 +40,14 @@ def _run_check(root: str, check: Callable[[str], list[Problem]]) -> list[Problem
     try:
         return check(root)
     except (CortexError, OSError) as error:
-        return [
-            Problem(
-                ".git", str(error), error.hint if isinstance(error, CortexError) else "git status"
-            )
-        ]
+        return [problem_of(".git", error, "git status")]
 
 
 def _interrupted_sync(root: str) -> list[Problem]:
     if not merging.is_unfinished(root):
         return []
-    return [
-        Problem(
-            ".git/cortex-sync",
-            "a sync was ended half-way, unless one runs now: files may be missing or cut off",
-            "cortex sync",
-        )
-    ]
+    message = "a sync was ended half-way, unless one runs now: files may be missing or cut off"
+    return [Problem(".git/cortex-sync", message, "cortex sync")]
 
 
 def _unfinished_operation(root: str) -> list[Problem]:
@@ -71,14 +62,9 @@ def _unfinished_operation(root: str) -> list[Problem]:
 
 
 def _unmerged_files(root: str) -> list[Problem]:
-    return [
-        Problem(
-            path,
-            "git could not merge it",
-            "cortex doctor --fix merges what can be; mend the rest, then git add it",
-        )
-        for path in repository.list_unmerged_paths(root)
-    ]
+    hint = "cortex doctor --fix merges what can be; mend the rest, then git add it"
+    paths = repository.list_unmerged_paths(root)
+    return [Problem(path, "git could not merge it", hint) for path in paths]
 
 
 def _uncommitted_briefings(root: str) -> list[Problem]:
@@ -86,30 +72,11 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
     Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
     if not git_cli.has_commit(root):
         return []
-    arguments = [
-        "diff",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--name-only",
-        "--no-renames",
-        "--relative",
-        "-z",
-        "HEAD",
-        "--",
-        *commit.OWN_PATHS,
-    ]
-    changed = git_cli.run(root, arguments).split(b"\0")
-    new = git_cli.run(
-        root,
-        [
-            "ls-files",
-            "--others",
-            "-z",
-            "--",
-            *(folder for folder in commit.OWN_FOLDERS if folder != BRIEFINGS_FOLDER),
-        ],
-    )
-    paths = [os.fsdecode(name) for name in changed if name]
+    flags = ["--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z"]
+    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *commit.OWN_PATHS])
+    folders = [folder for folder in commit.OWN_FOLDERS if folder != BRIEFINGS_FOLDER]
+    new = git_cli.run(root, ["ls-files", "--others", "-z", "--", *folders])
+    paths = [os.fsdecode(name) for name in changed.split(b"\0") if name]
     if new or any(not path.startswith(f"{BRIEFINGS_FOLDER}/") for path in paths):
         return []  # they wait for a commit together with what they tell of
     return [
@@ -120,21 +87,13 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
 
 def _leftover_autostash(root: str) -> list[Problem]:
     """What an automatic stash could not put back lies in the list of stashes, where nobody looks."""
-    listed = git_cli.run_unchecked(root, ["stash", "list", "--format=%gd %gs"]).stdout.decode(
-        "utf-8", "replace"
-    )
-    found = [
-        line.partition(" ")[0]
-        for line in listed.splitlines()
-        if "autostash" in line.partition(" ")[2]
-    ]
+    listed = git_cli.run_unchecked(root, ["stash", "list", "--format=%gd %gs"]).stdout
+    message = "an automatic stash was never put back: your changes lie there"
+    stashes = (line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines())
     return [
-        Problem(
-            f".git ({name})",
-            "an automatic stash was never put back: your changes lie there",
-            f"git stash pop '{name}'",
-        )
-        for name in found
+        Problem(f".git ({name})", message, f"git stash pop '{name}'")
+        for name, _, subject in stashes
+        if "autostash" in subject
     ]
 
 
@@ -157,38 +116,20 @@ def _original_blobs(root: str) -> dict[str, str]:
     first: dict[str, str] = {}
     log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
     changed = b""
-    with suppress(
-        CortexError
-    ):  # a history too long to be looked through here, or none yet; what is not committed is told all the same
-        changed = git_cli.run(
-            root,
-            [*log, "--diff-filter=M", "--reverse", "--", "events"],
-            timeout=_HISTORY_TIMEOUT_SECONDS,
-        )
+    # Where the history is too long to be looked through here, what is not committed is told all the same.
+    with suppress(CortexError):
+        words = [*log, "--diff-filter=M", "--reverse", "--", "events"]
+        changed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS)
         # In a merge, what differs from every parent: `::mode mode mode blob blob blob status`, the parents' first.
-        mixed = git_cli.run(
-            root,
-            [*log, "--merges", "-c", "--reverse", "--", "events"],
-            timeout=_HISTORY_TIMEOUT_SECONDS,
-        ).split(b"\0")
+        words = [*log, "--merges", "-c", "--reverse", "--", "events"]
+        mixed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS).split(b"\0")
         for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
             blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
             if blobs and meta.startswith(b"::"):
                 first.setdefault(os.fsdecode(path), blobs[0])
     if git_cli.has_commit(root):
-        words = [
-            "diff-index",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "--diff-filter=M",
-            "-z",
-            "--relative",
-            "HEAD",
-            "--",
-            "events",
-        ]
-        changed += git_cli.run(root, words)
+        flags = ["--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative"]
+        changed += git_cli.run(root, ["diff-index", *flags, "HEAD", "--", "events"])
     fields = changed.split(b"\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()

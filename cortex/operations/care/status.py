@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
-from cortex.index.catalogue import Catalogue, NoteMetadata
+from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT
+from cortex.core.text.strings import format_time
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.queries import count_started_sessions, count_topics
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale
-from cortex.operations.plan.actions import DUE_IS_DATE_SQL, IS_OPEN_SQL, IS_TO_DO_SQL
-from cortex.operations.sessions.live_sessions import IS_COUNTED_SESSION_SQL, list_live_sessions
+from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.access_log import epoch_seconds
 from cortex.vault.state.spool import list_entries
 
-_MAX_RECENT, _MAX_NOTES, _MAX_KINDS = 5, 5, 12  # notes, things that want a look, kinds of things
-_MAX_FAILED = 20
-_STALE_SECONDS = (
-    30 * 24 * 3600
-)  # seconds without a change after which what is open is asked about; seed 000 leaves the number open
-_IS_OPEN_SQL = f"tier = 0 AND {IS_OPEN_SQL}"
-_T = TypeVar("_T")
+_MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
+_MAX_LISTED = {"failed": 20, "overdue": _MAX_NOTES, "stale": _MAX_NOTES, "live": _MAX_NOTES, "orphans": _MAX_NOTES}  # fmt: skip
+_STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
 class StatusNote(NamedTuple):
@@ -33,7 +31,7 @@ class StatusNote(NamedTuple):
     path: str
     title: str
     type: str
-    date: int
+    date: str  # ISO 8601, UTC
     due: str = ""
 
 
@@ -58,9 +56,7 @@ class StatusResult(NamedTuple):
     overdue: tuple[StatusNote, ...]  # open actions that were due before today, the longest first
     stale: tuple[StatusNote, ...]  # open, and unchanged for 30 days; the longest first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
-    orphans: tuple[
-        str, ...
-    ]  # those of them without an event for a day: cortex session end --orphans
+    orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
 
 
@@ -78,92 +74,64 @@ def status(vault: Vault, caller: Caller) -> StatusResult:
 
 def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     catalogue = now.catalogue
-    more: dict[str, int] = {}
-    recent = catalogue.metadata_rows("tier = 0 ORDER BY date DESC, path LIMIT ?", (_MAX_RECENT,))
     failed = [
         name.removesuffix(".md") for name in files.list_notes(vault.root, layout.FAILED_FOLDER)
     ]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
-    is_due = f"type = 'action' AND {DUE_IS_DATE_SQL} AND substr(due, 1, 10) < ?"
+    is_open = NoteFilter(tiers=(TIER_CURRENT,), state="open")
+    overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
+    unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
+    stale = catalogue.find(unchanged, "date")
+    lists: dict[str, list[Any]] = {
+        "failed": failed,
+        "overdue": overdue,
+        "stale": stale,
+        "live": [one.row.id for one in living if not one.is_orphan],
+        "orphans": [one.row.id for one in living if one.is_orphan],
+    }
+    counts = {
+        "types": catalogue.count_by("type"),
+        "projects": catalogue.count_by("project"),
+        "statuses": statuses,
+        "open": catalogue.count_by("project", is_open),
+    }
+    shown = {name: items[: _MAX_LISTED[name]] for name, items in lists.items()}
+    left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
+    left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
+    pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
     return StatusResult(
         vault=vault.root,
         branch=checkout.branch_of(vault.root),
         notes=catalogue.count_notes(),
-        pending=len(files.list_notes(vault.root, layout.PENDING_FOLDER))
-        + len(list_entries(vault).unsent_events),
-        failed=tuple(_truncate("failed", failed, _MAX_FAILED, more)),
-        types=_most_frequent("types", catalogue.count_by("type"), more),
-        projects=_most_frequent("projects", catalogue.count_by("project"), more),
-        open_actions=_query_count(catalogue, f"SELECT count(*) FROM note WHERE {IS_TO_DO_SQL}"),
-        sessions=_query_count(
-            catalogue, f"SELECT count(*) FROM note WHERE {IS_COUNTED_SESSION_SQL}"
+        pending=len(pending) + len(list_entries(vault).unsent_events),
+        failed=tuple(shown["failed"]),
+        types=_most_frequent(counts["types"]),
+        projects=_most_frequent(counts["projects"]),
+        open_actions=catalogue.count(NoteFilter(state="to_do")),
+        sessions=count_started_sessions(catalogue),
+        recent=_status_notes(
+            catalogue.find(NoteFilter(tiers=(TIER_CURRENT,)), "-date", _MAX_NOTES)
         ),
-        recent=tuple(_status_note(row) for row in recent),
         problems=len(now.problems),
-        statuses=_most_frequent("statuses", statuses, more),
+        statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
-        topics=_query_count(
-            catalogue,
-            "SELECT count(DISTINCT project || char(10) || scope || char(10) || topic) FROM note WHERE tier = 0 AND topic != ''",
-        ),
-        open=_most_frequent(
-            "open",
-            dict(
-                catalogue.select(
-                    f"SELECT project, count(*) FROM note WHERE {_IS_OPEN_SQL} GROUP BY 1 ORDER BY 2 DESC, 1"
-                )
-            ),
-            more,
-        ),
-        overdue=_list_notes(
-            catalogue, "overdue", (f"{_IS_OPEN_SQL} AND {is_due}", "due, path", at[:10]), more
-        ),
-        stale=_list_notes(
-            catalogue,
-            "stale",
-            (f"{_IS_OPEN_SQL} AND date < ?", "date, path", epoch_seconds(at) - _STALE_SECONDS),
-            more,
-        ),
-        live=tuple(
-            _truncate("live", [one.row.id for one in living if not one.is_orphan], _MAX_NOTES, more)
-        ),
-        orphans=tuple(
-            _truncate("orphans", [one.row.id for one in living if one.is_orphan], _MAX_NOTES, more)
-        ),
-        more=more,
+        topics=count_topics(catalogue),
+        open=_most_frequent(counts["open"]),
+        overdue=_status_notes(shown["overdue"]),
+        stale=_status_notes(shown["stale"]),
+        live=tuple(shown["live"]),
+        orphans=tuple(shown["orphans"]),
+        more={name: number for name, number in left.items() if number > 0},
     )
 
 
-def _list_notes(
-    catalogue: Catalogue, name: str, condition: tuple[str, str, object], more: dict[str, int]
-) -> tuple[StatusNote, ...]:
-    """The first notes for which a condition of one value holds, in its order."""
-    where, order, value = condition
-    rows = list(catalogue.metadata_rows(f"{where} ORDER BY {order} LIMIT ?", (value, _MAX_NOTES)))
-    if len(rows) == _MAX_NOTES and (
-        left := _query_count(catalogue, f"SELECT count(*) FROM note WHERE {where}", value)
-        - _MAX_NOTES
-    ):
-        more[name] = left
-    return tuple(_status_note(row) for row in rows)
+def _status_notes(rows: list[NoteRow]) -> tuple[StatusNote, ...]:
+    return tuple(
+        StatusNote(row.id, row.path, row.title, row.type, format_time(row.date), row.due)
+        for row in rows
+    )
 
 
-def _status_note(row: NoteMetadata) -> StatusNote:
-    return StatusNote(row.id, row.path, row.title, row.type, row.date, row.due)
-
-
-def _query_count(catalogue: Catalogue, query: str, *values: object) -> int:
-    return int(next(catalogue.select(query, values))[0])
-
-
-def _most_frequent(name: str, counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
-    """The most frequent of them."""
-    kept = _truncate(name, list(counts.items()), _MAX_KINDS, more)
-    return {key or "(none)": count for key, count in kept}
-
-
-def _truncate(name: str, all_: list[_T], most: int, more: dict[str, int]) -> list[_T]:
-    if len(all_) > most:
-        more[name] = len(all_) - most
-    return all_[:most]
+def _most_frequent(counts: dict[str, int]) -> dict[str, int]:
+    return {key or "(none)": count for key, count in list(counts.items())[:_MAX_KINDS]}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.parameters import Between
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
@@ -16,17 +19,10 @@ from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault.locate import Vault
 
 # As `core/extract/named_entities.py` has them, whose patterns a question does not need.
-ENTITY_KINDS = (
-    "file",
-    "url",
-    "package",
-    "symbol",
-    "person",
-    "env_var",
-    "cli_flag",
-    "version",
-    "error",
-)
+EntityKind = Literal[
+    "file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error"
+]
+MAX_RESULTS = 10_000
 _MAX_COMPARED_NAMES = 400  # names that begin alike and are compared
 
 
@@ -42,11 +38,12 @@ class MentionedEntity(NamedTuple):
 class EntityMentions(NamedTuple):
     """Things that are named, or the notes that name one."""
 
-    records: tuple[Hit, ...]
+    hits: tuple[Hit, ...]
     entities: tuple[MentionedEntity, ...]
-    more: int  # that were left out
+    total: int  # notes where a name was asked for, else things
     name: str = ""
     hint: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 def entities(
@@ -55,8 +52,8 @@ def entities(
     name: str = "",
     *,
     note: str = "",
-    kind: str = "",
-    number: int = 20,
+    kind: EntityKind | Literal[""] = "",
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> EntityMentions:
     """Show which notes mention a file, an address, a package, a symbol, a person, a variable, a flag, a version or an error.
 
@@ -71,28 +68,22 @@ def entities(
     Example: cortex entities --note publish-by-link-k3f7q2
     Example: cortex entities --kind package --number 5
     """
-    kind = kind.strip().lower().replace("-", "_")
-    if kind and kind not in ENTITY_KINDS:
-        raise InvalidInputError(
-            f"there is no kind {kind!r} of named things", f"kinds: {', '.join(ENTITY_KINDS)}"
-        )
     if name and note:
         raise InvalidInputError(
             "either a name or --note, not both",
             "cortex entities NAME, or cortex entities --note ID",
         )
-    ensure_fresh(vault, caller)
+    problems = ensure_fresh(vault, caller)
 
     def answer(now: IndexSession) -> EntityMentions:
         if name:
-            return _find_mentions(vault, now.catalogue, name.strip(), kind, max(number, 1))
-        return (
-            _entities_of_note(now.catalogue, note, kind, max(number, 1))
-            if note
-            else _most_mentioned(now.catalogue, kind, max(number, 1))
-        )
+            return _find_mentions(vault, now.catalogue, name.strip(), kind, number)
+        if note:
+            return _entities_of_note(now.catalogue, note, kind, number)
+        things = [MentionedEntity(*one) for one in queries.most_mentioned(now.catalogue, kind)]
+        return EntityMentions((), tuple(things[:number]), len(things))
 
-    return query_index(vault, caller.progress, answer)
+    return query_index(vault, caller.progress, answer)._replace(problems=tuple(problems))
 
 
 def _find_mentions(
@@ -104,97 +95,43 @@ def _find_mentions(
         if "://" in bare
         else bare.casefold().removeprefix("./").removeprefix("$")
     )
-    ending = "%/" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    condition = (
-        r"((kind != 'symbol' AND (key = ? OR (kind IN ('file', 'url', 'package') AND key LIKE ? ESCAPE '\') OR (kind = 'version' AND key = ?)))"
-        " OR (kind = 'symbol' AND key IN (?, ?)))"
-    )
-    values: list[object] = [
-        folded,
-        ending,
-        folded.removeprefix("v"),
-        bare,
-        f"{bare.removesuffix('()')}()",
-    ]
-    if kind:
-        condition += " AND kind = ?"
-        values.append(kind)
-    found = list(
-        catalogue.select(f"SELECT number, kind, name, key FROM entity WHERE {condition}", values)
-    )
+    mentions = queries.mentions_of(catalogue, bare, folded, kind)
     rows = {
-        row.number: row
-        for row in catalogue.rows_by_number({number_ for number_, *_ in found}).values()
+        at: row
+        for at, row in catalogue.rows_by_number({at for at, *_ in mentions}).items()
         if row.status not in HIDDEN_STATUSES
     }
-    things: dict[tuple[str, str], list[str]] = {}
-    for at, kind_, spelled, key in found:
+    names: dict[tuple[str, str], list[str]] = {}
+    for at, kind_, spelled, key in mentions:
         if at in rows:
-            things.setdefault((kind_, key), []).append(spelled)
+            names.setdefault((kind_, key), []).append(spelled)
     listed = sorted(rows.values(), key=lambda row: (row.tier, -row.date, row.path))
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
     pattern = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)", re.IGNORECASE)
-    hits = tuple(build_hit(vault, row, 0.0, pattern) for row in listed[:number])
-    names = tuple(
-        MentionedEntity(kind_, spelled[0], len(spelled))
-        for (kind_, _), spelled in sorted(things.items())
-    )
     return EntityMentions(
-        hits,
-        names,
-        max(0, len(listed) - number),
-        name,
-        "" if hits else _suggest_names(catalogue, folded),
+        hits=tuple(build_hit(vault, row, 0.0, pattern) for row in listed[:number]),
+        entities=tuple(
+            MentionedEntity(kind_, spelled[0], len(spelled))
+            for (kind_, _), spelled in sorted(names.items())
+        ),
+        total=len(listed),
+        name=name,
+        hint="" if listed else _suggest_names(catalogue, folded),
     )
 
 
 def _suggest_names(catalogue: Catalogue, folded: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  only where nothing was found
-
-    begin = folded[:2]
-    asked = catalogue.select(
-        "SELECT DISTINCT key FROM entity WHERE key >= ? AND key < ? LIMIT ?",
-        (begin, f"{begin}\U0010ffff", _MAX_COMPARED_NAMES),
-    )
-    near = get_close_matches(folded[:120], [key for (key,) in asked], 3)
-    return f"did you mean {', '.join(near)}?" if near else "cortex search finds any word of a note"
+    keys = queries.entity_keys_from(catalogue, folded[:2], _MAX_COMPARED_NAMES)
+    near = close_matches(folded[:120], keys)
+    return did_you_mean(near, "cortex search finds any word of a note")
 
 
 def _entities_of_note(catalogue: Catalogue, note: str, kind: str, number: int) -> EntityMentions:
     row = resolve_note.find_one(catalogue, note)
-    held = list(
-        catalogue.select(
-            "SELECT kind, name, line, key FROM entity WHERE number = ? AND (? = '' OR kind = ?) ORDER BY line, rowid",
-            (row.number, kind, kind),
-        )
+    found = queries.entities_of(catalogue, row.number, kind)
+    counts = queries.entity_counts(catalogue, [key for *_, key in found[:number]])
+    things = tuple(
+        MentionedEntity(of, name, counts.get((of, key), 0), line)
+        for of, name, line, key in found[:number]
     )
-    shown = held[:number]
-    counts = _count_notes_by_entity(catalogue, [key for *_, key in shown])
-    return EntityMentions(
-        (),
-        tuple(
-            MentionedEntity(of, name, counts.get((of, key), 0), line)
-            for of, name, line, key in shown
-        ),
-        len(held) - len(shown),
-        row.id,
-    )
-
-
-def _count_notes_by_entity(catalogue: Catalogue, keys: list[str]) -> dict[tuple[str, str], int]:
-    marks = ",".join("?" * len(keys[:900]))
-    query = f"SELECT kind, entity.key, count(*) FROM entity JOIN note USING (number) WHERE entity.key IN ({marks}) AND tier = 0 GROUP BY 1, 2"
-    return {(kind, key): count for kind, key, count in catalogue.select(query, keys[:900])}
-
-
-def _most_mentioned(catalogue: Catalogue, kind: str, number: int) -> EntityMentions:
-    found = list(
-        catalogue.select(
-            "SELECT kind, min(name), count(*) AS notes FROM entity JOIN note USING (number) WHERE tier = 0 AND (? = '' OR kind = ?)"
-            " GROUP BY kind, entity.key ORDER BY notes DESC, kind, entity.key",
-            (kind, kind),
-        )
-    )
-    return EntityMentions(
-        (), tuple(MentionedEntity(*one) for one in found[:number]), max(0, len(found) - number)
-    )
+    return EntityMentions((), things, len(found), row.id)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.parameters import Between
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
     LINK_KIND,
     RELATION_KINDS,
@@ -18,7 +19,8 @@ from cortex.core.model.relation import (
 from cortex.core.ranking import graph_walk
 from cortex.index.catalogue import Catalogue
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.queries import has_edge_kind
+from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.vault.locate import Vault
@@ -50,19 +52,18 @@ class NoteGraph(NamedTuple):
     mermaid: str = ""  # the graph as a mermaid flowchart, when asked for
     asked: str = ""
     to: str = ""  # the other end of a path, when one was asked for
+    problems: tuple[Problem, ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        answer: dict[str, object] = {
+        edges = [{"from": one, "kind": kind, "to": other} for one, kind, other in self.edges]
+        answer = {
             "nodes": [node._asdict() for node in self.nodes],
-            "edges": [
-                {"from": source, "kind": kind, "to": target} for source, kind, target in self.edges
-            ],
+            "edges": edges,
+            "cut": self.cut,
+            "mermaid": self.mermaid,
+            "problems": [problem._asdict() for problem in self.problems],
         }
-        if self.cut:
-            answer["cut"] = True
-        if self.mermaid:
-            answer["mermaid"] = self.mermaid
-        return answer
+        return {key: value for key, value in answer.items() if value or key in ("nodes", "edges")}
 
 
 def graph(
@@ -70,11 +71,11 @@ def graph(
     caller: Caller,
     note: str,
     *,
-    depth: str = "",
+    depth: Annotated[int, Between(1, MAX_DEPTH)] | None = None,
     to: str = "",
     kind: str = "",
     mermaid: bool = False,
-    number: int = 200,
+    number: Annotated[int, Between(1, _MAX_NODES)] = 200,
 ) -> NoteGraph:
     """Show what a note is connected to, over relations and links in both directions.
 
@@ -92,47 +93,26 @@ def graph(
     Example: cortex graph publish-by-link-k3f7q2 --to weekly-sync-m5d2xa
     Example: cortex graph publish-by-link-k3f7q2 --mermaid
     """
-    steps = _parse_depth(depth, MAX_DEPTH if to else _DEFAULT_DEPTH)
-    if not 1 <= number <= _MAX_NODES:
-        raise InvalidInputError(
-            f"a graph shows 1 to {_MAX_NODES:,} notes, not {number}", "cortex graph ID --number 200"
-        )
-    asked = _GraphRequest(note, to, normalize_kind(kind), steps, number)
-    ensure_fresh(vault, caller)
-    found = query_index(vault, caller.progress, lambda now: _build_graph(now, asked))
-    return found._replace(mermaid=_render_mermaid(found)) if mermaid else found
-
-
-def _parse_depth(text: str, usual: int) -> int:
-    depth = (
-        int(text)
-        if text.isascii() and text.isdecimal() and len(text) < 4
-        else usual
-        if text == ""
-        else 0
+    steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
+    kind = normalize_kind(kind)
+    problems = ensure_fresh(vault, caller)
+    found = query_index(
+        vault,
+        caller.progress,
+        lambda now: _build_graph(now.catalogue, note, to, kind, max_depth=steps, max_nodes=number),
     )
-    if not 1 <= depth <= MAX_DEPTH:
-        raise InvalidInputError(
-            f"a depth is a number from 1 to {MAX_DEPTH}, not {text!r}", "cortex graph ID --depth 3"
-        )
-    return depth
+    return found._replace(
+        mermaid=_render_mermaid(found) if mermaid else "", problems=tuple(problems)
+    )
 
 
-class _GraphRequest(NamedTuple):
-    """What is looked for, from where."""
-
-    note: str
-    to: str
-    kind: str
-    max_depth: int
-    max_nodes: int
-
-
-def _build_graph(now: IndexSession, asked: _GraphRequest) -> NoteGraph:
-    start = resolve_note.find_one(now.catalogue, asked.note)
-    goal = resolve_note.find_one(now.catalogue, asked.to) if asked.to else None
-    links = LinkGraph(now.catalogue)
-    kinds = _edge_kinds(now.catalogue, asked.kind) if asked.kind else ()
+def _build_graph(
+    catalogue: Catalogue, note: str, to: str, kind: str, *, max_depth: int, max_nodes: int
+) -> NoteGraph:
+    start = resolve_note.find_one(catalogue, note)
+    goal = resolve_note.find_one(catalogue, to) if to else None
+    links = LinkGraph(catalogue)
+    kinds = _edge_kinds(catalogue, kind) if kind else ()
     named = {start.number, goal.number if goal else start.number}
     edges: dict[GraphEdge, None] = {}
 
@@ -146,22 +126,24 @@ def _build_graph(now: IndexSession, asked: _GraphRequest) -> NoteGraph:
         return adjacency_of(near)
 
     if goal:
-        way = graph_walk.shortest_path(start.number, goal.number, asked.max_depth, neighbours)
+        way = graph_walk.shortest_path(start.number, goal.number, max_depth, neighbours)
         depths, cut = {place: at for at, place in enumerate(way)}, False
         pairs = {frozenset(pair) for pair in pairwise(way)}
         shown = [edge for edge in edges if frozenset((edge.source, edge.target)) in pairs]
     else:
-        depths, cut = graph_walk.breadth_first(
-            start.number, asked.max_depth, asked.max_nodes, neighbours
-        )
+        depths, cut = graph_walk.breadth_first(start.number, max_depth, max_nodes, neighbours)
         shown = [edge for edge in edges if edge.source in depths and edge.target in depths]
-    rows = now.catalogue.rows_by_number(depths)
-    nodes = tuple(
-        GraphNode(rows[at].id, rows[at].title, rows[at].type, far, rows[at].status, rows[at].path)
-        for at, far in depths.items()
+    rows = catalogue.rows_by_number(depths)
+    return NoteGraph(
+        nodes=tuple(
+            GraphNode(row.id, row.title, row.type, depth, row.status, row.path)
+            for row, depth in ((rows[at], depth) for at, depth in depths.items())
+        ),
+        edges=tuple((rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown),
+        cut=cut,
+        asked=start.id,
+        to=goal.id if goal else "",
     )
-    said = tuple((rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown)
-    return NoteGraph(nodes, said, cut, "", start.id, goal.id if goal else "")
 
 
 def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
@@ -169,7 +151,7 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
     straight = kind_of_inverse(kind) or (LINK_KIND if kind == inverse_of(LINK_KIND) else kind)
     if straight in RELATION_KINDS or straight == LINK_KIND:
         return {straight}
-    if next(catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,)), None):
+    if has_edge_kind(catalogue, kind):
         return {kind}
     raise InvalidInputError(
         f"no note says a relation {kind!r}", f"kinds: {', '.join(RELATION_KINDS)}, {LINK_KIND}"

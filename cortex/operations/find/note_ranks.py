@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
 from cortex.core.model.caller import Caller
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
-from cortex.index.catalogue import NoteMetadata
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
 from cortex.index.refresh import IndexSession
 from cortex.vault.locate import Vault
@@ -17,96 +18,70 @@ from cortex.vault.state import access_log
 # Of more records than these only some are ranked: half of them the last changed, half those from which time takes nothing,
 # and those that were used last. About 20 µs a record.
 MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
-_IS_ENDURING_SQL = f"(pinned = 1 OR type IN {tuple(sorted(importance.NON_DECAYING_TYPES))})"  # SQL, as `importance.is_non_decaying`
-_date_of = attrgetter("date")
 
 
 def select_for_ranking(
-    vault: Vault, now: IndexSession, where: str, values: Sequence[object], total: int
-) -> Iterator[NoteMetadata]:
-    """Of the `total` notes for which a condition holds those that may matter most, to be ranked. What is pinned is always among
-    them, then the newest of what endures. `where` is never a user's text."""
+    vault: Vault, now: IndexSession, wanted: NoteFilter, total: int
+) -> Iterable[NoteRow]:
+    """Of the `total` notes of a filter those that may matter most, to be ranked. What is pinned is always among them, then
+    the newest of what endures."""
     if total <= MAX_RANKED:
-        return now.catalogue.metadata_rows(where, values)
-    first = "number IN (SELECT number FROM note WHERE {} ORDER BY {} date DESC, path LIMIT ?)"
+        return now.catalogue.find(wanted)
     used = sorted(
         access_log.read_counts(vault).items(), key=lambda one: (-one[1].last_seconds, one[0])
-    )[:MAX_RECENTLY_USED]
-    half = MAX_RANKED // 2
+    )
+    recently = [id_ for id_, _ in used[:MAX_RECENTLY_USED]]
     parts = (
-        (first.format(where, ""), half),
-        (first.format(f"{where} AND {_IS_ENDURING_SQL}", "pinned DESC,"), half),
-        (f"({where} AND id IN ({','.join('?' * len(used))}))", *(id_ for id_, _ in used)),
+        now.catalogue.find(wanted, "-date", MAX_RANKED // 2),
+        now.catalogue.find(wanted._replace(is_enduring=True), "-pinned", MAX_RANKED // 2),
+        now.catalogue.find(wanted._replace(ids=recently)),
     )
-    return now.catalogue.metadata_rows(
-        f"({' OR '.join(part for part, *_ in parts)})",
-        [one for _, *more in parts for one in (*values, *more)],
-    )
-
-
-def signals_where(
-    vault: Vault,
-    now: IndexSession,
-    where: str = "tier < 2",
-    values: Sequence[object] = (),
-    *,
-    branch: str = "",
-) -> dict[int, Signals]:
-    """The signals of the notes for which an SQL condition over `NoteMetadata` holds, by number. `branch` is the one that counts as
-    current. `where` is never a user's text."""
-    return signals_of_notes(vault, now, now.catalogue.metadata_rows(where, values), branch)
+    return {row.number: row for rows in parts for row in rows}.values()
 
 
 def signals_of_notes(
-    vault: Vault, now: IndexSession, standings: Iterable[NoteMetadata], branch: str = ""
+    vault: Vault, now: IndexSession, rows: Iterable[NoteRow], branch: str = ""
 ) -> dict[int, Signals]:
-    """As `signals`, of notes that somebody has in hand already."""
-    return {
-        one.number: held
-        for one, held in _iter_signals(vault, now, standings, branch, created_timestamp)
-    }
+    """The signals of notes, by number. `branch` is the one that counts as current."""
+    signals = _iter_signals(vault, now, rows, branch, created_timestamp)
+    return {row.number: one for row, one in signals}
 
 
 def rank_notes(
-    vault: Vault,
-    now: IndexSession,
-    caller: Caller,
-    standings: Iterable[NoteMetadata],
-    branch: str = "",
-) -> list[tuple[NoteMetadata, float]]:
+    vault: Vault, now: IndexSession, caller: Caller, rows: Iterable[NoteRow], branch: str = ""
+) -> list[tuple[NoteRow, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
     moment, rank = access_log.epoch_seconds(caller.now), importance.rank
     # A rank does not ask when a note was made.
     scored = [
-        (-rank(held, moment), -min(one.date, moment), one.path, one)
-        for one, held in _iter_signals(vault, now, standings, branch, _date_of)
+        (-rank(signals, moment), -min(row.date, moment), row.path, row)
+        for row, signals in _iter_signals(vault, now, rows, branch, attrgetter("date"))
     ]
     scored.sort()
-    return [(one, -negative) for negative, _, _, one in scored]
+    return [(row, -negative) for negative, _, _, row in scored]
 
 
 def _iter_signals(
     vault: Vault,
     now: IndexSession,
-    standings: Iterable[NoteMetadata],
+    rows: Iterable[NoteRow],
     branch: str,
-    created: Callable[[NoteMetadata], int],
-) -> Iterator[tuple[NoteMetadata, Signals]]:
+    created: Callable[[NoteRow], int],
+) -> Iterator[tuple[NoteRow, Signals]]:
     used, incoming = access_log.read_counts(vault), in_degree(now.catalogue)
     most_incoming = max(incoming.values(), default=0)
     most_uses = max((one.count for one in used.values()), default=0)
-    for one in standings:
-        use = used.get(one.id)
-        yield (
-            one,
-            Signals(
-                one.type, created(one), one.date, use.last_seconds if use else None, use.count if use else 0, incoming.get(one.number, 0),
-                one.confidence, one.priority, one.pinned, one.branch == branch != "", most_incoming, most_uses,
-            ),
+    for row in rows:
+        use = used.get(row.id)
+        last_use, uses = (use.last_seconds, use.count) if use else (None, 0)
+        signals = Signals(
+            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0), row.confidence, row.priority,
+            row.pinned, row.branch == branch != "", most_incoming, most_uses,
         )  # fmt: skip
+        yield row, signals
 
 
-def created_timestamp(one: NoteMetadata) -> int:
+def created_timestamp(one: NoteRow) -> int:
     """When a note was made, in seconds since the epoch; when it does not say, its last change."""
     return timestamp_of(one.created) or one.date
 

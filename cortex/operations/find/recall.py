@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
+from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.shell_command import cortex_command
-from cortex.index import filters
-from cortex.index.catalogue import CREATED_SECONDS_SQL, NoteMetadata
+from cortex.core.text.strings import format_time
+from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
+from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
@@ -22,8 +25,7 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import canonical_project, resolve_project
-from cortex.operations.find.spans import check_number, parse_since
-from cortex.operations.plan.actions import IS_OPEN_SQL, due_sort_key
+from cortex.operations.plan.actions import due_sort_key
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -35,12 +37,11 @@ SCOPES = ("project", "area", "area:NAME", "meetings", "meeting:ID", "recent", "o
 # weights to settings. Words come first: who asks for something has said what it is.
 WORD_WEIGHT, RANK_WEIGHT = 0.7, 0.3
 _WORD_CANDIDATES = 50  # found by words before the ranks are looked at
-_IS_RECORD_SQL = "id != CAST(path AS TEXT) AND type NOT IN ('session', 'briefing')"
 _SCOPE_RE = re.compile(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
 _SET_ASIDE_DATE_RE = re.compile(
     r"^(?:superseded|archived|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)", re.MULTILINE
 )
-_DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY_SECONDS = 86_400
 _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter
 
 
@@ -49,30 +50,37 @@ class RecallResult(NamedTuple):
 
     query: str
     scope: str
-    records: tuple[Hit, ...]
-    more: int  # records of the scope that are not among these; of a query, those that were found beside them
+    hits: tuple[Hit, ...]
+    total: int  # records of the scope; of a query, those that were found
     problems: tuple[Problem, ...]
     hint: str = ""
 
 
 class _RecallRequest(NamedTuple):
-    """What is to be recalled, and for whom."""
+    """What is to be recalled."""
 
-    vault: Vault
-    caller: Caller
     query: Query
     scope: str
     project: str
-    as_of: str  # the last second that counts, ISO; empty for now
+    as_of: int | None  # the last second that counts; None for now
     branch: str
     limit: int
     include_all: bool
 
 
 def recall(
-    vault: Vault, caller: Caller, query: str = "", *,
-    scope: str = "", project: str = "", since: str = "", as_of: str = "", type: str = "", number: int = 10, all: bool = False,
-) -> RecallResult:  # fmt: skip
+    vault: Vault,
+    caller: Caller,
+    query: QueryText = "",
+    *,
+    scope: str = "",
+    project: str = "",
+    since: Since | None = None,
+    as_of: Since | None = None,
+    type: tuple[str, ...] = (),
+    number: Annotated[int, Between(1, MAX_RECORDS)] = 10,
+    all: bool = False,
+) -> RecallResult:
     """Recall what matters most: current records, each with a preview.
 
     Without a query they come by their rank (cortex score explains it). With one, records that hold all words come before
@@ -93,43 +101,26 @@ def recall(
     Example: cortex recall --scope open --number 20
     Example: cortex recall --as-of 2026-05-01 --project cortex
     """
-    check_number(number, MAX_RECORDS, "cortex recall -n 20 …")
     parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
-    if type.strip():
-        parsed = parsed._replace(
-            filters=(
-                *parsed.filters,
-                QueryFilter(
-                    "type", tuple(part.strip() for part in type.split(",") if part.strip())
-                ),
-            )
-        )
-    if since:
-        parsed = parsed._replace(after=parse_since(since, caller.now))
-    asked = _RecallRequest(
-        vault,
-        caller,
-        parsed,
-        scope,
-        _project_filter(vault, scope, project, caller),
-        _end_of_day(as_of, caller.now),
-        checkout.branch_of(caller.cwd),
-        number,
-        all,
-    )
+    if type:
+        parsed = parsed._replace(filters=(*parsed.filters, QueryFilter("type", type)))
+    if since is not None:
+        parsed = parsed._replace(after=since)
+    if as_of is not None and as_of % _DAY_SECONDS == 0:
+        as_of += _DAY_SECONDS - 1  # a day, of which the last second counts
+    wanted = _project_filter(vault, scope, project, caller)
+    branch = checkout.branch_of(caller.cwd)
+    asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
     problems = ensure_fresh(vault, caller)
-    chosen, more, terms = query_index(
-        vault, caller.progress, lambda now: _select_records(now, asked)
+    scored, total, terms = query_index(
+        vault, caller.progress, lambda now: _select_records(vault, caller, now, asked)
     )
-    pattern = snippets.match_pattern(
-        terms,
-        [piece.text for piece in parsed.terms if piece.kind == "phrase" and not piece.negated],
-    )
-    records = tuple(build_hit(vault, row, score, pattern) for row, score in chosen)
-    access_log.append(vault, caller, "recall", [one.id for one in records])
-    return RecallResult(
-        query, scope, records, more, tuple(problems), "" if records else _empty_result_hint(asked)
-    )
+    phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
+    pattern = snippets.match_pattern(terms, phrases)
+    hits = tuple(build_hit(vault, row, score, pattern) for row, score in scored[:number])
+    access_log.append(vault, caller, "recall", [one.id for one in hits])
+    hint = "" if hits else _empty_result_hint(caller, asked)
+    return RecallResult(query, scope, hits, total, tuple(problems), hint)
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -149,131 +140,83 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     return named
 
 
-def _end_of_day(as_of: str, now: str) -> str:
-    """The last second of the day that `as_of` names, or the moment of a span."""
-    if not as_of:
-        return ""
-    moment = parse_since(as_of, now)
-    from datetime import UTC, datetime  # noqa: PLC0415  1 ms, and this is asked rarely
-
-    return (
-        f"{as_of.strip()}T23:59:59Z"
-        if _DATE_RE.fullmatch(as_of.strip())
-        else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    )
-
-
 def _select_records(
-    now: IndexSession, asked: _RecallRequest
-) -> tuple[list[tuple[NoteMetadata, float]], int, list[str]]:
-    """The records with their scores, how many more there are, and the words that were looked for."""
-    where, values = _where_clause(now, asked)
-    if asked.as_of:
-        where, values = _as_of_clause(now, asked, where, values)
+    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
+) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
+    """The records with their scores, at least as many as are shown; how many there are in all; the words that were looked for."""
+    wanted = _note_filter(now, asked)
+    if asked.as_of is not None:
+        wanted = _held_then(vault, now, wanted, asked.as_of)
     if asked.query.terms:
-        return _select_by_words(now, asked, where, values)
-    if asked.scope in ("meetings", "recent") or asked.scope.startswith("meeting:"):
-        latest = f"min(date, {access_log.epoch_seconds(asked.caller.now)}) DESC, path"  # a date that lies in the future counts as now
-        order = (
-            "(type = 'meeting') DESC, (type = 'decision') DESC, id"
-            if asked.scope.startswith("meeting:")
-            else latest
-        )
-        listed = [
-            (one, 0.0)
-            for one in now.catalogue.metadata_rows(
-                f"{where} ORDER BY {order} LIMIT ?", (*values, asked.limit)
-            )
-        ]
-        return listed, _count_where(now, where, values) - len(listed), []
-    if asked.scope == "open":
-        left = sorted(
-            now.catalogue.metadata_rows(where, values),
-            key=lambda one: (*due_sort_key(one.due, asked.caller.now), -one.date, one.path),
-        )
-        return _take_first([(one, 0.0) for one in left], asked.limit)
-    total = _count_where(now, where, values)
-    listed, _, _ = _take_first(
-        _rank_rows(now, asked, select_for_ranking(asked.vault, now, where, values, total)),
-        asked.limit,
-    )
-    return listed, total - len(listed), []
+        return _select_by_words(vault, caller, now, asked, wanted)
+    order = _order_of_scope(caller, asked.scope)
+    if order:
+        rows = sorted(now.catalogue.find(wanted, "path"), key=order)
+        return [(row, 0.0) for row in rows], len(rows), []
+    total = now.catalogue.count(wanted)
+    some = select_for_ranking(vault, now, wanted, total)
+    return rank_notes(vault, now, caller, some, asked.branch), total, []
+
+
+def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
+    """By which records of a scope are sorted that do not come by their rank; those that are equal, by path."""
+    if scope in ("meetings", "recent"):
+        moment = access_log.epoch_seconds(
+            caller.now
+        )  # a date that lies in the future counts as now
+        return lambda row: (-min(row.date, moment),)
+    if scope.startswith("meeting:"):
+        return lambda row: (row.type != "meeting", row.type != "decision", row.id)
+    if scope == "open":
+        return lambda row: (*due_sort_key(row.due, caller.now), -row.date)
+    return None
 
 
 def _select_by_words(
-    now: IndexSession, asked: _RecallRequest, where: str, values: list[object]
-) -> tuple[list[tuple[NoteMetadata, float]], int, list[str]]:
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  only words need Whoosh
-
-    allowed = {
-        row[0] for row in now.catalogue.select(f"SELECT number FROM note WHERE {where}", values)
-    }
-    tiers = (TIER_CURRENT, TIER_SET_ASIDE) if asked.include_all or asked.as_of else (TIER_CURRENT,)
+    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest, wanted: NoteFilter
+) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
+    allowed = now.catalogue.numbers(wanted)
     if not allowed:
         return [], 0, []
-    found, terms = whoosh_index.search(
+    tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
+    found, terms = load_engine().search(
         now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed
     )
-    if not found:
-        return [], 0, terms
-    best = max(one.score for one in found) or 1.0
+    best = max((one.score for one in found), default=0.0) or 1.0
     by_number = {one.number: one for one in found}
-    marks = ",".join("?" * min(len(by_number), 900))
-    standings = now.catalogue.metadata_rows(f"number IN ({marks})", list(by_number)[:900])
+    rows = now.catalogue.rows_by_number(by_number).values()
     scored = []
-    for one, rank in _rank_rows(now, asked, standings):
-        words = by_number[one.number]
+    for row, rank in rank_notes(vault, now, caller, rows, asked.branch):
+        words = by_number[row.number]
         # What held then is not behind what holds now.
-        scored.append(
-            (
-                words.group % 2 if asked.as_of else words.group,
-                WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank,
-                one,
-            )
-        )
-    scored.sort(key=lambda each: (each[0], -each[1], each[2].path))
-    listed, more, _ = _take_first([(one, score) for _, score, one in scored], asked.limit)
-    return listed, more, terms
+        group = words.group % 2 if asked.as_of is not None else words.group
+        score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
+        scored.append((group, -score, row.path, row, score))
+    scored.sort()
+    return [(row, score) for *_, row, score in scored], len(scored), terms
 
 
-def _rank_rows(
-    now: IndexSession, asked: _RecallRequest, standings: Iterable[NoteMetadata]
-) -> list[tuple[NoteMetadata, float]]:
-    return rank_notes(asked.vault, now, asked.caller, standings, asked.branch)
-
-
-def _where_clause(now: IndexSession, asked: _RecallRequest) -> tuple[str, list[object]]:
-    """The records that are asked for, as an SQL condition."""
+def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
+    """The records that are asked for, whenever they held."""
     query, scope = asked.query, asked.scope
-    if scope.startswith("area:"):
-        query = query._replace(
-            filters=(
-                *query.filters,
-                QueryFilter("tag", (f"area/{scope.partition(':')[2].removeprefix('area/')}",)),
-            )
-        )
-    where, values = filters.sql_condition(query)
-    clauses = [
-        where,
-        f"tier < {TIER_TRAIL}" if asked.include_all or asked.as_of else f"tier = {TIER_CURRENT}",
-    ]
-    if not asked.include_all and not any(
-        "session" in one.values for one in query.filters if one.key == "type"
-    ):
-        clauses.append(_IS_RECORD_SQL)
-    if asked.project:
-        clauses.append("project = ?")
-        values.append(asked.project)
-    if scope == "area":
-        clauses.append("(scope IN ('personal', 'global') OR (scope = '' AND project = ''))")
-    elif scope == "meetings":
-        clauses.append("type = 'meeting'")
-    elif scope == "open":
-        clauses.append(IS_OPEN_SQL)
-    elif scope.startswith("meeting:"):
-        numbers = _numbers_of_meeting(now, scope.partition(":")[2])
-        clauses.append(f"number IN ({','.join(map(str, numbers))})")
-    return " AND ".join(clauses), values
+    kind, _, name = scope.partition(":")
+    if kind == "area" and name:
+        area = QueryFilter("tag", (f"area/{name.removeprefix('area/')}",))
+        query = query._replace(filters=(*query.filters, area))
+    everything = asked.include_all or asked.as_of is not None
+    of_sessions = any("session" in one.values for one in query.filters if one.key == "type")
+    is_record = not asked.include_all and not of_sessions
+    return NoteFilter(
+        tiers=KNOWLEDGE_TIERS if everything else (TIER_CURRENT,),
+        has_id=is_record,
+        not_types=("session", "briefing") if is_record else (),
+        projects=(asked.project,) if asked.project else None,
+        is_cross_project=scope == "area",
+        types=("meeting",) if scope == "meetings" else None,
+        state="open" if scope == "open" else "",
+        numbers=_numbers_of_meeting(now, name) if kind == "meeting" else None,
+        query=query,
+    )
 
 
 def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
@@ -287,44 +230,28 @@ def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
     return [row.number, *(edge.source for edge in edges if edge.target == row.number)]
 
 
-def _as_of_clause(
-    now: IndexSession, asked: _RecallRequest, where: str, values: list[object]
-) -> tuple[str, list[object]]:
-    """The condition for what was there at the end of a day and was set aside later, or never. When a note was set aside,
-    its frontmatter tells, else its last change; only those are read that changed since."""
-    day, seconds = asked.as_of, access_log.epoch_seconds(asked.as_of)
-    where, values = f"{where} AND {CREATED_SECONDS_SQL} <= ?", [*values, seconds]
-    later = []
-    for one in now.catalogue.metadata_rows(
-        f"{where} AND tier = {TIER_SET_ASIDE} AND date > ?", (*values, seconds)
-    ):
+def _held_then(vault: Vault, now: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:
+    """What was there at a moment and was set aside later, or never. When a note was set aside, its frontmatter tells, else
+    its last change; only those are read that changed since."""
+    wanted, then = wanted._replace(created_until=moment), format_time(moment)
+    held = now.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
+    changed = wanted._replace(tiers=(TIER_SET_ASIDE,), changed_since=moment + 1)
+    for row in now.catalogue.find(changed):
         try:
-            head = files.read(asked.vault.root, one.path, _HEAD_BYTES).decode("utf-8", "replace")
+            head = files.read(vault.root, row.path, _HEAD_BYTES).decode("utf-8", "replace")
         except (CortexError, OSError):
             continue  # deleted just now
-        at = min(_SET_ASIDE_DATE_RE.findall(head), default=one.updated)
-        if not at or at > day[: len(at)]:
-            later.append(one.number)
-    return f"{where} AND (tier = {TIER_CURRENT} OR number IN ({','.join(map(str, later))}))", values
+        at = min(_SET_ASIDE_DATE_RE.findall(head), default=row.updated)
+        if not at or at > then[: len(at)]:
+            held.add(row.number)
+    return wanted._replace(numbers=held)
 
 
-def _count_where(now: IndexSession, where: str, values: list[object]) -> int:
-    return int(next(now.catalogue.select(f"SELECT count(*) FROM note WHERE {where}", values))[0])
-
-
-def _take_first(
-    scored: list[tuple[NoteMetadata, float]], number: int
-) -> tuple[list[tuple[NoteMetadata, float]], int, list[str]]:
-    return scored[:number], max(0, len(scored) - number), []
-
-
-def _empty_result_hint(asked: _RecallRequest) -> str:
+def _empty_result_hint(caller: Caller, asked: _RecallRequest) -> str:
     if asked.query.terms:
         return "cortex search looks in events and in people's own notes too"
-    if asked.as_of:
-        return f"no record was there by then: {cortex_command('recall', '--as-of', asked.caller.now[:10])} shows what holds today"
-    return (
-        "cortex status shows which projects and types there are"
-        if asked.scope or asked.project
-        else "cortex save or cortex capture keeps something"
-    )
+    if asked.as_of is not None:
+        return f"no record was there by then: {cortex_command('recall', '--as-of', caller.now[:10])} shows what holds today"
+    if asked.scope or asked.project:
+        return "cortex status shows which projects and types there are"
+    return "cortex save or cortex capture keeps something"

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.queries import known_ids
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
-_MAX_SUGGESTIONS = 3  # ids that look like one that there is not
+_MAX_PREFIX_MATCHES = 20
+_MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
     """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` names those it may mean."""
     rows = find_all(catalogue, name)
     if not rows:
-        short = (
-            "the beginning of an id has four signs at least; "
-            if len(name) < _MIN_PREFIX_CHARS
-            else ""
-        )
-        near = closest_ids(catalogue, name)
-        hint = (
-            f"did you mean {', '.join(near)}?"
-            if near
-            else f"{short}cortex search finds notes by their words"
+        is_short = len(name) < _MIN_PREFIX_CHARS
+        short = "the beginning of an id has four signs at least; " if is_short else ""
+        hint = did_you_mean(
+            closest_ids(catalogue, name), f"{short}cortex search finds notes by their words"
         )
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
@@ -41,22 +39,13 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
         if candidate and (row := catalogue.row_at(candidate)):
             return [row]
-    if rows := list(catalogue.rows("id = ? ORDER BY path", (path,))):
+    if rows := catalogue.find(NoteFilter(ids=(path,)), "path"):
         return rows
     if not _MIN_PREFIX_CHARS <= len(path) <= 100:
         return []
-    prefix = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    return list(catalogue.rows("id LIKE ? ESCAPE '\\' ORDER BY id, path LIMIT 20", (prefix,)))
+    return catalogue.find(NoteFilter(id_prefix=path), "id", _MAX_PREFIX_MATCHES)
 
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
     """The ids of notes that look most like a name that there is not."""
-    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
-
-    ids = [
-        row[0]
-        for row in catalogue.select(
-            "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT 50000"
-        )
-    ]
-    return get_close_matches(name[:120].lower(), ids, _MAX_SUGGESTIONS, 0.6)
+    return close_matches(name[:120].lower(), known_ids(catalogue, _MAX_COMPARED_IDS))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.problem import Problem
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.note_ranks import signals_where
+from cortex.operations.find.note_ranks import signals_of_notes
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
@@ -32,6 +33,7 @@ class NoteScore(NamedTuple):
     uses: int
     last_use: str  # UTC; empty when it was never used here
     lifecycle: str  # what a pass would do with it, and why
+    problems: tuple[Problem, ...] = ()
 
 
 def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
@@ -47,31 +49,28 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
     Example: cortex score publish-by-link-k3f7q2
     Example: cortex score publish-by-link-k3f7q2 --branch main --json
     """
-    ensure_fresh(vault, caller)
+    problems = ensure_fresh(vault, caller)
     current = branch or checkout.branch_of(caller.cwd)
 
-    def known(now: IndexSession) -> tuple[NoteRow, Signals]:
+    def load(now: IndexSession) -> tuple[NoteRow, Signals]:
         row = resolve_note.find_one(now.catalogue, note)
-        return row, signals_where(vault, now, "number = ?", (row.number,), branch=current)[
-            row.number
-        ]
+        return row, signals_of_notes(vault, now, [row], current)[row.number]
 
-    row, held = query_index(vault, caller.progress, known)
+    row, signals = query_index(vault, caller.progress, load)
     moment = access_log.epoch_seconds(caller.now)
-    answer = importance.explain_score(held, moment)
-    parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
-    last = "" if held.used is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(held.used))
+    answer = importance.explain_score(signals, moment)
     return NoteScore(
-        row.id,
-        row.title,
-        round(answer.score, 6),
-        parts,
-        row.path,
-        row.type,
-        row.status,
-        held.uses,
-        last,
-        _describe_lifecycle(row, held, moment),
+        id=row.id,
+        title=row.title,
+        score=round(answer.score, 6),
+        parts={name: round(value, 6) + 0.0 for name, value in answer.parts.items()},
+        path=row.path,
+        type=row.type,
+        status=row.status,
+        uses=signals.uses,
+        last_use="" if signals.used is None else format_time(signals.used),
+        lifecycle=_describe_lifecycle(row, signals, moment),
+        problems=tuple(problems),
     )
 
 

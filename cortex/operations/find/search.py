@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
-from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.parameters import Between, QueryText
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
-from cortex.index import filters
-from cortex.index.catalogue import NoteRow, ScoredNote
+from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
+from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.find.spans import check_number
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
 MAX_HITS = 1000
-WHOSE_CHOICES = ("project", "personal", "both")
-_ENOUGH_FULL_MATCHES = 5  # notes with all words; from so many on the index looks for none with some of them (`index.MIN_ALL_WORDS_HITS`, whose import costs)
-_IS_DROPPED_SQL = f"status IN ({','.join('?' * len(HIDDEN_STATUSES))})"
+Whose = Literal["", "project", "personal", "both"]
+# Notes with all words; from so many on the index looks for none with some of them (`whoosh_index.MIN_ALL_WORDS_HITS`,
+# whose import costs).
+_ENOUGH_FULL_MATCHES = 5
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -35,7 +37,7 @@ class SearchResult(NamedTuple):
     problems: tuple[Problem, ...]
     hint: str = ""  # what to ask next: when there is no hit, or some were set aside
     set_aside: int = 0  # superseded and deleted notes that would be among the hits with --all
-    personal: str = ""  # the root of the person's own vault when it was searched: the paths of its hits begin there
+    personal: str = ""  # the root of the person's own vault when it was searched
 
 
 class _RankedRow(NamedTuple):
@@ -50,7 +52,7 @@ class _VaultHits(NamedTuple):
     """What one vault answers."""
 
     vault: Vault
-    whose: str
+    whose: Whose
     ranked: list[_RankedRow]
     terms: list[str]  # that were looked for
     dropped_count: int
@@ -60,11 +62,11 @@ class _VaultHits(NamedTuple):
 def search(
     vault: Vault,
     caller: Caller,
-    query: str,
+    query: QueryText,
     *,
-    number: int = 10,
+    number: Annotated[int, Between(1, MAX_HITS)] = 10,
     all: bool = False,
-    whose: str = "",
+    whose: Whose = "",
 ) -> SearchResult:
     """Find notes by their words, best first.
 
@@ -85,9 +87,38 @@ def search(
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
     Example: cortex search --whose personal editor settings
     """
-    check_number(number, MAX_HITS, "cortex search -n 20 …")
     asked = queries.parse(query, caller.now)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
+    parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
+    ranked = _merge_hits(parts, number)
+    terms = next((part.terms for part in parts if part.terms), [])
+    phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
+    pattern = snippets.match_pattern(terms, phrases)
+    hits = tuple(
+        build_hit(part.vault, one.row, one.score, pattern, part.whose) for part, one in ranked
+    )
+    dropped = sum(part.dropped_count for part in parts)
+    problems = [*(problem for part in parts for problem in part.problems), *problems]
+    if asked.is_truncated:
+        message = f"only its first {queries.MAX_TERMS} words are searched"
+        problems.insert(0, Problem("query", message, "ask with fewer words"))
+    for part in parts:
+        ids = [one.row.id for of_part, one in ranked if of_part is part]
+        access_log.append(part.vault, caller, "search", ids)
+    return SearchResult(
+        query=query,
+        hits=hits,
+        problems=tuple(problems),
+        hint=_next_query_hint(asked, terms, query, dropped, bool(hits)),
+        set_aside=dropped,
+        personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
+    )
+
+
+def _search_vaults(
+    vault: Vault, whose: Whose, caller: Caller, asked: Query, number: int, *, every: bool
+) -> tuple[list[_VaultHits], list[Problem]]:
+    """What each of the vaults that are meant answers, and why the person's own does not."""
     vaults, problems = _select_vaults(vault, whose)
     parts: list[_VaultHits] = []
     for one, owner in vaults:
@@ -98,44 +129,9 @@ def search(
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
-            problems.append(
-                Problem(
-                    one.root,
-                    f"your own vault was not searched: {error}",
-                    shell_command.cortex_command("--vault", one.root, "doctor"),
-                )
-            )
-    ranked = _merge_hits(parts, number)
-    terms = next((part.terms for part in parts if part.terms), [])
-    phrases = [piece.text for piece in asked.terms if piece.kind == "phrase" and not piece.negated]
-    pattern = snippets.match_pattern(terms, phrases)
-    hits = tuple(
-        build_hit(part.vault, one.row, one.score, pattern, part.whose) for part, one in ranked
-    )
-    dropped = sum(part.dropped_count for part in parts)
-    problems = [*(problem for part in parts for problem in part.problems), *problems]
-    if asked.is_truncated:
-        problems.insert(
-            0,
-            Problem(
-                "query",
-                f"only its first {queries.MAX_TERMS} words are searched",
-                "ask with fewer words",
-            ),
-        )
-    for part in parts:
-        access_log.append(
-            part.vault, caller, "search", [one.row.id for held, one in ranked if held is part]
-        )
-    personal = next((part.vault.root for part in parts if part.whose == "personal"), "")
-    return SearchResult(
-        query,
-        hits,
-        tuple(problems),
-        _next_query_hint(asked, terms, query, dropped, bool(hits)),
-        dropped,
-        personal,
-    )
+            hint = shell_command.cortex_command("--vault", one.root, "doctor")
+            problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    return parts, problems
 
 
 def _search_all_command(query: str) -> str:
@@ -143,19 +139,12 @@ def _search_all_command(query: str) -> str:
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
     words = query.split()
-    return shell_command.cortex_command(
-        "search",
-        "--all",
-        *(words if all(shell_command.shell_quote(word) == word for word in words) else [query]),
-    )
+    is_plain = all(shell_command.shell_quote(word) == word for word in words)
+    return shell_command.cortex_command("search", "--all", *(words if is_plain else [query]))
 
 
-def _select_vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], list[Problem]]:
+def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
     """The vaults that are meant, in the order of their hits, and what is wrong with the person's own."""
-    if whose and whose not in WHOSE_CHOICES:
-        raise InvalidInputError(
-            f"there is no vault {whose!r}", f"cortex search --whose {'|'.join(WHOSE_CHOICES)} …"
-        )
     if whose == "project" or (vault.is_explicit and not whose):
         return [(vault, "project")], []
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
@@ -168,11 +157,14 @@ def _select_vaults(vault: Vault, whose: str) -> tuple[list[tuple[Vault, str]], l
             )
             raise NotFoundError(message, "cortex init DIR --default makes DIR your own vault")
         return [(own, "personal")], []
-    return [(vault, "project"), *([(own, "personal")] if own else [])], [problem] if problem else []
+    vaults: list[tuple[Vault, Whose]] = [(vault, "project")]
+    if own:
+        vaults.append((own, "personal"))
+    return vaults, [problem] if problem else []
 
 
 def _search_vault(
-    vault: Vault, whose: str, caller: Caller, asked: Query, limit: int, *, every: bool
+    vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
 ) -> _VaultHits:
     problems = ensure_fresh(vault, caller)
     ranked, terms, dropped, known = query_index(
@@ -181,22 +173,13 @@ def _search_vault(
         lambda now: (*_find_best(now, asked, limit, every=every), now.problems),
     )
     problems += known
-    if whose == "personal":
-        problems = _problems_of_other_vault(vault, problems)
+    if whose == "personal" and len(problems) > 1:
+        message = f"{len(problems)} problems in your own vault"
+        hint = shell_command.cortex_command("--vault", vault.root, "doctor")
+        problems = [Problem(vault.root, message, hint)]
+    elif whose == "personal":
+        problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]
     return _VaultHits(vault, whose, ranked, terms, dropped, problems)
-
-
-def _problems_of_other_vault(vault: Vault, problems: list[Problem]) -> list[Problem]:
-    """The problems of a vault that is not the one people work in: where they are, in one line."""
-    if len(problems) > 1:
-        return [
-            Problem(
-                vault.root,
-                f"{len(problems)} problems in your own vault",
-                shell_command.cortex_command("--vault", vault.root, "doctor"),
-            )
-        ]
-    return [problem._replace(where=f"{vault.root}/{problem.where}") for problem in problems]
 
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
@@ -226,34 +209,26 @@ def _find_best(
     """The best notes, the terms that were looked for, and how many of the best were dropped because they are superseded or deleted.
     Events come last, without those whose records are among the notes before them, or dropped."""
     told: set[str] = set()
-    scored, terms = _score_notes(now, asked, limit, (TIER_CURRENT, TIER_SET_ASIDE), set())
-    kept = _load_in_order(now, asked, scored)[:limit]
+    ranked, terms = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
+    kept = ranked[:limit]
     dropped = 0 if every else sum(_is_dropped(one) for one in kept)
     if dropped:
-        gone = list(
-            now.catalogue.select(
-                f"SELECT number, events FROM note WHERE tier = {TIER_SET_ASIDE} AND {_IS_DROPPED_SQL}",
-                HIDDEN_STATUSES,
-            )
-        )
-        told = {event for _, events in gone if events for event in events.split("\n")}
+        gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
+        told = {event for row in gone for event in row.events}
         if (
-            len(scored) >= limit
-            or sum(one.group <= 2 * TIER_SET_ASIDE for one in scored) >= _ENOUGH_FULL_MATCHES
+            len(ranked) >= limit
+            or sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked) >= _ENOUGH_FULL_MATCHES
         ):
             # Others take their places: asked again without them. In any other case they kept nobody out.
-            scored, _ = _score_notes(
-                now, asked, limit, (TIER_CURRENT, TIER_SET_ASIDE), {number for number, _ in gone}
-            )
-            kept = _load_in_order(now, asked, scored)[:limit]
+            without = {row.number for row in gone}
+            kept = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)[0][:limit]
         else:
             kept = [one for one in kept if not _is_dropped(one)]
     if len(kept) < limit:
         told |= {event for one in kept for event in one.row.events}
-        scored, more_terms = _score_notes(
-            now, asked, limit - len(kept), (TIER_TRAIL,), now.catalogue.event_numbers(told)
-        )
-        kept += _load_in_order(now, asked, scored)[: limit - len(kept)]
+        left, without = limit - len(kept), now.catalogue.event_numbers(told)
+        ranked, more_terms = _rank_notes(now, asked, left, (TIER_TRAIL,), without)
+        kept += ranked[:left]
         terms = terms or more_terms
     return kept, terms, dropped
 
@@ -262,40 +237,37 @@ def _is_dropped(one: _RankedRow) -> bool:
     return one.row.tier == TIER_SET_ASIDE and one.row.status in HIDDEN_STATUSES
 
 
-def _score_notes(
+def _rank_notes(
     now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
-) -> tuple[list[ScoredNote], list[str]]:
-    where, values = filters.sql_condition(asked)
+) -> tuple[list[_RankedRow], list[str]]:
+    """At least the `limit` best notes, and the terms that were looked for. Without words the newest of each tier."""
+    wanted = NoteFilter(query=asked)
     if not asked.terms:
-        marks = ",".join(map(str, tiers))
-        order = "ORDER BY tier, date DESC, path LIMIT ?"
-        newest = now.catalogue.rows(
-            f"{where} AND tier IN ({marks}) {order}", (*values, limit + len(without))
-        )
-        return [
-            ScoredNote(2 * row.tier, 0.0, row.number) for row in newest if row.number not in without
-        ], []
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  a query of filters alone needs no Whoosh
-
-    allowed = None if where == "1" else {row.number for row in now.catalogue.rows(where, values)}
-    return whoosh_index.search(
-        now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
+        newest: list[NoteRow] = []
+        for tier in sorted(tiers):
+            most = limit - len(newest) + len(without)
+            of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
+            newest += [row for row in of_tier if row.number not in without]
+        return [_RankedRow(2 * row.tier, row, 0.0) for row in newest], []
+    filters_nothing = not asked.filters and asked.after is None and asked.before is None
+    scored, terms = load_engine().search(
+        now.fulltext_folder,
+        asked,
+        limit,
+        tiers,
+        allowed=None if filters_nothing else now.catalogue.numbers(wanted),
+        without=without,
     )
-
-
-def _load_in_order(now: IndexSession, asked: Query, scored: list[ScoredNote]) -> list[_RankedRow]:
-    """Without words there is no score, and the newest come first."""
     rows = now.catalogue.rows_by_number(one.number for one in scored)
     ranked = [_RankedRow(one.group, rows[one.number], one.score) for one in scored]
-    return sorted(
-        ranked,
-        key=lambda one: (one.group, -one.score, 0 if asked.terms else -one.row.date, one.row.path),
-    )
+    ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
+    return ranked, terms
 
 
 def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:
     if dropped:
-        return f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out: {_search_all_command(query)}"
+        notes = "note" if dropped == 1 else "notes"
+        return f"{dropped} superseded or deleted {notes} left out: {_search_all_command(query)}"
     if found:
         return ""
     if asked.terms and not terms:

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import shorten
-from cortex.index.catalogue import CREATED_SECONDS_SQL, NoteRow
+from cortex.index import queries
+from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.find.spans import check_number
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
 MAX_NEIGHBOURS = 100
-MAX_LINE_CHARS, MAX_FOCUS_CHARS = 150, 500  # characters; engram's and seed 001's
+MAX_LINE_CHARS, MAX_FOCUS_CHARS = 150, 500  # characters
 
 
 class Timeline(NamedTuple):
     """Notes in the order in which they were made, and the id of the one that was asked for."""
 
     focus: str
-    records: tuple[Hit, ...]
+    hits: tuple[Hit, ...]
     problems: tuple[Problem, ...]
 
 
 def timeline(
-    vault: Vault, caller: Caller, note: str, *, number: int = 5, all: bool = False
+    vault: Vault,
+    caller: Caller,
+    note: str,
+    *,
+    number: Annotated[int, Between(1, MAX_NEIGHBOURS)] = 5,
+    all: bool = False,
 ) -> Timeline:
     """Show what was noted just before and just after a note, in its project, events left out.
 
@@ -45,40 +51,21 @@ def timeline(
 
     Example: cortex timeline publish-by-link-k3f7q2
     """
-    check_number(number, MAX_NEIGHBOURS, "cortex timeline -n 5 ID")
     problems = ensure_fresh(vault, caller)
-    before, focus, after = query_index(
-        vault, caller.progress, lambda now: _load_neighbours(now, note, number, all)
-    )
-    shown = [_with_short_snippet(build_hit(vault, row)) for row in before]
-    shown.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
-    shown += [_with_short_snippet(build_hit(vault, row)) for row in after]
+
+    def load(now: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
+        row = resolve_note.find_one(now.catalogue, note)
+        # By when they were made: later edits do not move a note among those that were made with it.
+        project = None if all else row.project
+        before, after = queries.neighbours_in_time(now.catalogue, row, number, project)
+        return before, row, after
+
+    before, focus, after = query_index(vault, caller.progress, load)
+    hits = [_with_short_snippet(build_hit(vault, row)) for row in before]
+    hits.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
+    hits += [_with_short_snippet(build_hit(vault, row)) for row in after]
     access_log.append(vault, caller, "timeline", [focus.id])
-    return Timeline(focus.id, tuple(shown), tuple(problems))
-
-
-def _load_neighbours(
-    now: IndexSession, name: str, number: int, all_: bool
-) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
-    """The notes before one, that one, and those after it, by when they were made: later edits do not move a note among
-    those that were made with it. Those of one moment stand in the order of their ids."""
-    focus = resolve_note.find_one(now.catalogue, name)
-    moment = next(
-        now.catalogue.select(
-            f"SELECT {CREATED_SECONDS_SQL} FROM note WHERE number = ?", (focus.number,)
-        )
-    )[0]
-    where, values = ("tier < 2", []) if all_ else ("tier < 2 AND project = ?", [focus.project])
-    near = f"{where} AND number != ? AND ({CREATED_SECONDS_SQL}, id) {{0}} (?, ?) ORDER BY {CREATED_SECONDS_SQL} {{1}}, id {{1}} LIMIT ?"
-    before, after = (
-        list(
-            now.catalogue.rows(
-                near.format(which, order), (*values, focus.number, moment, focus.id, number)
-            )
-        )
-        for which, order in (("<", "DESC"), (">", "ASC"))
-    )
-    return before[::-1], focus, after
+    return Timeline(focus.id, tuple(hits), tuple(problems))
 
 
 def _with_short_snippet(one: Hit) -> Hit:

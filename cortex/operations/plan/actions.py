@@ -1,65 +1,37 @@
-"""What is to be done, and the meetings that it came from."""
+"""What is to be done: the actions that meetings, agents and people have left."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from cortex.core.model import note_status
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.index.catalogue import Catalogue, NoteMetadata
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.parameters import Between
+from cortex.core.model.problem import InvalidInputError
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.queries import ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import build_hit
+from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.find.project_context import canonical_project
-from cortex.operations.find.spans import check_number
 from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
-DONE = note_status.DONE_STATUSES
-# SQL: by its own words, or, an action, by a tick in any note.
-IS_DONE_SQL = f"(status IN {DONE} OR (type = 'action' AND id IN (SELECT id FROM tick)))"
-IS_TO_DO_SQL = f"(type = 'action' AND tier = 0 AND NOT {IS_DONE_SQL})"
-# SQL: what is open. An action is until it is done, whatever word a hand has written there.
-IS_OPEN_SQL = (
-    f"(((status = 'open' AND type != 'session') OR type = 'action') AND NOT {IS_DONE_SQL})"
-)
-# SQL, as `is_date`.
-DUE_IS_DATE_SQL = (
-    "(due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12' AND substr(due, 9, 2) BETWEEN '01' AND '31'"
-    " AND substr(due, 11, 1) IN ('', 'T'))"
-)
 _DATE_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
-OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)  # the order in which open actions come
+# The order in which open actions come.
+OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)
 
 
 class ActionHit(NamedTuple):
-    """An action, as search shows a note, and what else there is to say of it."""
+    """An action. Its status is `done`, too, when its task is ticked."""
 
-    id: str
-    path: str
-    line: int
-    title: str
-    type: str
-    status: str  # as it counts: done too when its task is ticked
-    score: float
-    snippet: str
-    date: int
-    project: str
-    vault: str
+    hit: Hit
     owner: str
     due: str  # as it stands in the note
     overdue: bool
     ticked: bool  # done by a tick in a note, and not yet in its own
-
-
-class ActionList(NamedTuple):
-    """Actions, overdue ones first, then by date, then those without one."""
-
-    records: tuple[ActionHit, ...]
-    more: int
-    problems: tuple[Problem, ...]
 
 
 def actions(
@@ -70,8 +42,8 @@ def actions(
     owner: str = "",
     overdue: bool = False,
     done: bool = False,
-    number: int = 50,
-) -> ActionList:
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 50,
+) -> Listing[ActionHit]:
     """List what is to be done: overdue first, then by date, then what has none.
 
     An action is done when its note says so, or when its task is ticked: the one in its meeting's minutes, or in any note one
@@ -87,7 +59,6 @@ def actions(
     Example: cortex actions
     Example: cortex actions --overdue --owner Ada
     """
-    check_number(number, MAX_RESULTS, "cortex actions -n 20")
     if overdue and done:
         raise InvalidInputError(
             "what is done is not overdue", "cortex actions --done, or --overdue"
@@ -95,31 +66,30 @@ def actions(
     named = canonical_project(vault, project)
     problems = ensure_fresh(vault, caller)
 
-    def asked(now: IndexSession) -> tuple[list[NoteMetadata], frozenset[str]]:
-        where, values = (
-            f"type = 'action' AND tier = 0 AND {IS_DONE_SQL}" if done else IS_TO_DO_SQL,
-            [],
-        )
-        if named:
-            where, values = f"{where} AND project = ?", [named]
-        return list(now.catalogue.metadata_rows(where, values)), ticked_ids(
-            now.catalogue
-        ) if done else frozenset()
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,),
+        projects=(named,) if named else None,
+        state="done" if done else "to_do",
+    )
 
-    found, ticked = query_index(vault, caller.progress, asked)
-    found = [
-        one
-        for one in found
-        if not owner.strip() or one.owner.casefold() == owner.strip().casefold()
-    ]
+    def find(now: IndexSession) -> tuple[list[NoteRow], frozenset[str]]:
+        rows = now.catalogue.find(wanted, "-date")
+        return rows, ticked_ids(now.catalogue) if done else frozenset()
+
+    rows, ticked = query_index(vault, caller.progress, find)
+    if who := owner.strip().casefold():
+        rows = [row for row in rows if row.owner.casefold() == who]
     if overdue:
-        found = [one for one in found if is_overdue(one.due, caller.now)]
-    if done:
-        found.sort(key=lambda one: (-one.date, one.path))
-    else:
-        found.sort(key=lambda one: (*due_sort_key(one.due, caller.now), one.created, one.path))
-    shown = tuple(_action_hit(vault, caller, one, done, ticked) for one in found[:number])
-    return ActionList(shown, len(found) - len(shown), tuple(problems))
+        rows = [row for row in rows if is_overdue(row.due, caller.now)]
+    if not done:
+        rows.sort(key=lambda row: (*due_sort_key(row.due, caller.now), row.created, row.path))
+    hits = []
+    for row in rows[:number]:
+        is_ticked = row.status not in DONE_STATUSES and row.id in ticked
+        hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
+        late = not done and is_overdue(row.due, caller.now)
+        hits.append(ActionHit(hit, row.owner, row.due, late, is_ticked))
+    return Listing(hits, len(rows), problems)
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:
@@ -135,18 +105,3 @@ def is_overdue(due: str, now: str) -> bool:
 
 def is_date(due: str) -> bool:
     return _DATE_RE.match(due) is not None
-
-
-def ticked_ids(catalogue: Catalogue) -> frozenset[str]:
-    """The ids of actions whose tasks are ticked in any note."""
-    return frozenset(str(row[0]) for row in catalogue.select("SELECT id FROM tick"))
-
-
-def _action_hit(
-    vault: Vault, caller: Caller, one: NoteMetadata, done: bool, ticked: frozenset[str]
-) -> ActionHit:
-    by_tick = one.status not in DONE and one.id in ticked
-    shown = build_hit(vault, one)._replace(status="done" if by_tick else one.status)
-    return ActionHit(
-        *shown, one.owner, one.due, not done and is_overdue(one.due, caller.now), by_tick
-    )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError, NotFoundError
-from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.plan.actions import DONE
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange
+from cortex.operations.records.change_record import (
+    Edited,
+    RecordChange,
+    change_record,
+    command,
+    find_editable,
+)
 from cortex.operations.records.update import UPDATABLE_STATUSES, with_status
-from cortex.operations.share.heal import try_heal
 from cortex.vault.locate import Vault
 
 
@@ -30,48 +30,29 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
 
     Example: cortex done order-the-cables-k3f7q2
     """
-    problems = ensure_fresh(vault, caller)
-    row = query_index(vault, caller.progress, lambda now: _resolve_action(now, id))
-    undo: list[str] = []
 
-    def edit(note: Note) -> Note:
+    def edit(note: Note, row: NoteRow) -> Edited:
         status = note.get("status").lower()
         if status in SET_ASIDE_STATUSES:
             raise InvalidInputError(
-                f"{row.id} is {status}",
-                f"{cortex_command('restore', change_record.command_name(row.id, row.path))}, then {cortex_command('done', change_record.command_name(row.id, row.path))}",
+                f"{row.id} is {status}", f"{command('restore', row)}, then {command('done', row)}"
             )
-        if status in DONE:
-            return note
-        undo[:] = [
-            cortex_command(
-                "update",
-                change_record.command_name(row.id, row.path),
-                "--status",
-                status if status in UPDATABLE_STATUSES else "open",
-            )
-        ]
-        return with_updated(with_status(note, "done", caller.now), caller.now)
-
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    return RecordChange(
-        row.id, row.path, "done", undo[0], problems=(*problems, *try_heal(vault, caller))
-    )
-
-
-def _resolve_action(now: IndexSession, name: str) -> NoteRow:
-    try:
-        row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
-    except NotFoundError:
-        plan = next(
-            (
-                one
-                for one in resolve_note.find_all(now.catalogue, name.rpartition(".")[0])
-                if one.type == "plan"
-            ),
-            None,
+        if status in DONE_STATUSES:
+            return Edited(note)
+        undo = command(
+            "update", row, "--status", status if status in UPDATABLE_STATUSES else "open"
         )
+        return Edited(with_status(note, "done", caller.now), undo)
+
+    return change_record(vault, caller, id, "done", edit, find=_find_action)
+
+
+def _find_action(now: IndexSession, name: str) -> NoteRow:
+    try:
+        row = find_editable(now, name)
+    except NotFoundError:
+        found = resolve_note.find_all(now.catalogue, name.rpartition(".")[0])
+        plan = next((one for one in found if one.type == "plan"), None)
         if plan is None:
             raise
         raise InvalidInputError(
@@ -81,6 +62,6 @@ def _resolve_action(now: IndexSession, name: str) -> NoteRow:
     if row.type != "action":
         raise InvalidInputError(
             f"{row.id} is a {row.type or 'note'} and no action",
-            f"cortex actions lists these; {cortex_command('update', change_record.command_name(row.id, row.path), '--status', 'done')}",
+            f"cortex actions lists these; {command('update', row, '--status', 'done')}",
         )
     return row

@@ -14,6 +14,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.index.catalogue import Catalogue
+from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.operations.projects.project import identify_project
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
@@ -55,12 +56,14 @@ def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
         return []
     here = settings.load(vault.root).resolve_project(checkout.project_of(git[0]))
-    query = "SELECT project, sum(tier < 2 AND type != 'session' AND id != CAST(path AS TEXT)) FROM note WHERE project != '' GROUP BY 1 LIMIT 2"
-    held = list(catalogue.select(query))
-    if not here or len(held) != 1 or here == (only := held[0])[0] or not only[1]:
+    names = catalogue.count_by("project", NoteFilter()).keys() - {""}
+    if not here or len(names) != 1 or here in names:
         return []
-    name, number = only
-    if vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name):
+    (name,) = names
+    number = catalogue.count(
+        KNOWLEDGE._replace(projects=(name,), not_types=("session",), has_id=True)
+    )
+    if not number or (vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name)):
         return []  # a vault of its own, perhaps, in which nobody works
     record = "record here is" if number == 1 else "records here are"
     return [

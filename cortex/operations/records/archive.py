@@ -1,20 +1,26 @@
-"""Put a record away: into the archive, out of sight, or off the disk."""
+"""Put a record into the archive."""
 
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.notes.edit import set_inactive_status, with_updated
+from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.shell_command import cortex_command, option_words
+from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange
-from cortex.operations.share.heal import try_heal
+from cortex.operations.records.change_record import (
+    Edited,
+    Named,
+    RecordChange,
+    change_record,
+    command,
+    command_name,
+    is_editable,
+)
 from cortex.vault.locate import Vault
 
 
@@ -28,44 +34,33 @@ def archive(vault: Vault, caller: Caller, id: str, *, reason: str = "") -> Recor
 
     Example: cortex archive use-sqlite-k3f7q2 --reason "the project has ended"
     """
-    row, problems = change_record.resolve_editable(vault, caller, id)
     why = one_line(sanitize_text(reason))
-    back = cortex_command("restore", change_record.command_name(row.id, row.path))
 
-    def edit(note: Note) -> Note:
-        status = note.get("status").lower()
+    def edit(note: Note, row: NoteRow) -> Edited:
+        status, undo = note.get("status").lower(), command("restore", row)
         if status == "superseded":
             raise InvalidInputError(
-                f"{row.id} is superseded, and so set aside already", f"{back}, then archive it"
+                f"{row.id} is superseded, and so set aside already", f"{undo}, then archive it"
             )
         if status == "archived" and why in ("", note.get("archived_because")):
-            return note
-        at = note.get("archived_at") or caller.now
-        return with_updated(
-            set_inactive_status(
-                note,
-                "archived",
-                {"archived_at": at, "archived_because": why or note.get("archived_because")},
-            ),
-            caller.now,
-        )
+            return Edited(note)
+        said = {
+            "archived_at": note.get("archived_at") or caller.now,
+            "archived_because": why or note.get("archived_because"),
+        }
+        return Edited(set_inactive_status(note, "archived", said), undo)
 
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    return RecordChange(
-        row.id, row.path, "archived", back, problems=(*problems, *try_heal(vault, caller))
-    )
+    return change_record(vault, caller, id, "archived", edit)
 
 
-def set_aside_command(status: str, name: str, by: str, reason: str = "") -> str:
+def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
     """The command that gives a record this status anew; empty when it is not one of those set aside."""
+    because = option_words("reason", reason)
     if status == "superseded":
-        return cortex_command(
-            "supersede", name, *option_words("by", by), *option_words("reason", reason)
-        )
+        return command("supersede", row, *option_words("by", by), *because)
     if status == "archived":
-        return cortex_command("archive", name, *option_words("reason", reason))
-    return cortex_command("delete", name) if status == "deleted" else ""
+        return command("archive", row, *because)
+    return command("delete", row) if status == "deleted" else ""
 
 
 def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
@@ -84,7 +79,7 @@ def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | No
     takes = (
         by is not None
         and by.number != row.number
-        and change_record.is_editable(by)
+        and is_editable(by)
         and by.status not in ("superseded", "deleted")
     )
-    return said, by, change_record.command_name(by.id, by.path) if by and takes else ""
+    return said, by, command_name(by) if by and takes else ""

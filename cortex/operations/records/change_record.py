@@ -1,28 +1,40 @@
-"""The one way in which verbs change a record that exists: read, edit, replace what was read, heal."""
+"""Change a record: resolve its name, edit it under the record lock, heal the briefings, answer with the undo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
+from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import query_index
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
+from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
+UNCHANGED = "unchanged"
 _MAX_ATTEMPTS = 5
 _GENERATED_FOLDERS = ("inbox/", "events/", "briefings/")
 
 NoteEdit = Callable[[Note], Note]
+
+
+class Edited(NamedTuple):
+    """What an edit answers; the note that it was given when nothing is to change."""
+
+    note: Note
+    undo: str = ""  # the command that takes the edit back
+    hint: str = ""
 
 
 class RecordChange(NamedTuple):
@@ -31,18 +43,109 @@ class RecordChange(NamedTuple):
     id: str
     path: str
     outcome: str  # unchanged, or what was done
-    undo: str  # the command that takes it back; empty when nothing changed
+    undo: str = ""  # the command that takes it back; empty when nothing changed
     hint: str = ""
     links: tuple[str, ...] = ()  # of what was deleted: the notes that link to it
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
 
 
-def resolve_editable(vault: Vault, caller: Caller, name: str) -> tuple[NoteRow, list[Problem]]:
-    """The record that a name means, which may be edited; and what was wrong on the way there."""
+class Named(Protocol):
+    """Anything with an id and a path: a row of the index, a hit, a change."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+
+
+def change_record(
+    vault: Vault,
+    caller: Caller,
+    name: str,
+    outcome: str,
+    edit: Callable[[Note, NoteRow], Edited],
+    *,
+    find: Callable[[IndexSession, str], NoteRow] | None = None,
+) -> RecordChange:
+    """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it changed."""
     problems = ensure_fresh(vault, caller)
-    return check_editable(
-        query_index(vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, name))
-    ), problems
+    row = query_index(vault, caller.progress, lambda now: (find or find_editable)(now, name))
+    change = edit_record(vault, caller, row, outcome, edit)
+    return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
+
+
+def edit_record(
+    vault: Vault,
+    caller: Caller,
+    row: NoteRow,
+    outcome: str,
+    edit: Callable[[Note, NoteRow], Edited],
+) -> RecordChange:
+    """Edit the record of a row and set `updated`; heals nothing."""
+    last = Edited(notes.read(b""))
+
+    def apply(note: Note) -> Note:
+        nonlocal last
+        last = edit(note, row)
+        return note if last.note is note else with_updated(last.note, caller.now)
+
+    if not edit_note(vault, row.path, apply):
+        return RecordChange(row.id, row.path, UNCHANGED, hint=last.hint)
+    return RecordChange(row.id, row.path, outcome, last.undo, last.hint)
+
+
+def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Problem]:
+    return try_heal(vault, caller) if change.outcome != UNCHANGED else []
+
+
+def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
+    """Edit one note under the record lock; False when nothing changed. What an editor writes meanwhile is read and
+    edited again, never overwritten. Raises `ConflictError` after 5 attempts."""
+    with record_lock(vault):
+        for _ in range(_MAX_ATTEMPTS):
+            before = files.read(vault.root, path)
+            after = notes.write(edit(notes.read_strict(before, path)))
+            if after == before:
+                return False
+            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
+            try:
+                files.replace(vault.root, path, after, before)
+            except ConflictError:
+                continue
+            return True
+    raise ConflictError(f"{path} changes faster than it can be edited", "run the command again")
+
+
+def edit_notes_and_heal(
+    vault: Vault, caller: Caller, edits: Sequence[tuple[str, NoteEdit]]
+) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Edit several notes, then heal once: the paths that changed, and problems of the briefings."""
+    changed = tuple(path for path, edit in edits if edit_note(vault, path, edit))
+    return changed, tuple(try_heal(vault, caller)) if changed else ()
+
+
+def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
+    """Remove a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
+    with record_lock(vault):
+        if files.read(vault.root, path) != expected:
+            raise ConflictError(
+                f"{path} was changed by somebody else just now", "run the command again"
+            )
+        mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
+        files.remove(vault.root, path)
+
+
+def refuse_during_git_operation(vault: Vault) -> None:
+    """Raise `ConflictError` while git is in the middle of a merge, a rebase or the like."""
+    if busy := checkout.operation_in_progress(vault.root):
+        raise ConflictError(
+            f"git is in the middle of a {busy}", "end it first: git status says how"
+        )
+
+
+def find_editable(now: IndexSession, name: str) -> NoteRow:
+    """The record that a name means. `InvalidInputError` when it may not be edited."""
+    return check_editable(resolve_note.find_one(now.catalogue, name))
 
 
 def check_editable(row: NoteRow) -> NoteRow:
@@ -61,56 +164,17 @@ def check_editable(row: NoteRow) -> NoteRow:
 
 
 def is_editable(row: NoteRow) -> bool:
-    """Whether `record` lets it be edited."""
+    """Whether `check_editable` lets it be edited."""
     return not row.path.startswith(_GENERATED_FOLDERS) and row.id != row.path
 
 
-def command_name(id_: str, path: str) -> str:
-    """The one word by which a command finds a record: its id; its path where a hand gave it an id that is no word."""
-    return id_ if id_.split() == [id_] and not id_.startswith("-") else path
+def command(verb: str, *words: str | Named) -> str:
+    """`cortex VERB …`, each note in it by `command_name`."""
+    return cortex_command(
+        verb, *(one if isinstance(one, str) else command_name(one) for one in words)
+    )
 
 
-def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
-    """Edit one note; whether it changed. Who else edits through Cortex waits for us; what anybody else writes meanwhile is read
-    again and edited, never overwritten."""
-    with record_lock(vault):
-        return _edit_with_retry(vault, path, edit)
-
-
-def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
-    """Remove a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
-    with record_lock(vault):
-        _remove_locked(vault, path, expected)
-
-
-def _remove_locked(vault: Vault, path: str, expected: bytes) -> None:
-    """The same for who holds `record_lock` already."""
-    if files.read(vault.root, path) != expected:
-        raise ConflictError(
-            f"{path} was changed by somebody else just now", "run the command again"
-        )
-    mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-    files.remove(vault.root, path)
-
-
-def edit_notes_and_heal(
-    vault: Vault, caller: Caller, edits: Sequence[tuple[str, NoteEdit]]
-) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Edit several notes, then heal once: the paths that changed, and what is wrong with the briefings."""
-    changed = tuple(path for path, edit in edits if edit_note(vault, path, edit))
-    return changed, tuple(try_heal(vault, caller)) if changed else ()
-
-
-def _edit_with_retry(vault: Vault, path: str, edit: NoteEdit) -> bool:
-    for _ in range(_MAX_ATTEMPTS):
-        before = files.read(vault.root, path)
-        after = notes.write(edit(notes.read_strict(before, path)))
-        if after == before:
-            return False
-        mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-        try:
-            files.replace(vault.root, path, after, before)
-        except ConflictError:
-            continue
-        return True
-    raise ConflictError(f"{path} changes faster than it can be edited", "run the command again")
+def command_name(note: Named) -> str:
+    """The one word by which a command finds a note: its id; its path where a hand gave it an id that is no word."""
+    return note.id if note.id.split() == [note.id] and not note.id.startswith("-") else note.path

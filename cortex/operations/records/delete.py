@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import set_inactive_status, with_updated
+from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange
+from cortex.operations.find.history import made_by
+from cortex.operations.records.change_record import (
+    Edited,
+    RecordChange,
+    command,
+    edit_record,
+    find_editable,
+    heal_after,
+    refuse_during_git_operation,
+    remove_unchanged,
+)
 from cortex.operations.records.preserve_text import (
     find_removal_event,
     is_text_in_latest_event,
     preserve_removed_record,
 )
-from cortex.operations.share.heal import try_heal
 from cortex.vault import files
-from cortex.vault.git import checkout, objects
+from cortex.vault.git import objects
 from cortex.vault.locate import Vault
 
 _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
@@ -47,36 +53,25 @@ def delete(
     row, links, kept = query_index(
         vault, caller.progress, lambda now: _load_with_backlinks(now, id)
     )
-    if hard:
-        return _delete_file(vault, caller, row, links, kept, sure=yes)._replace(
-            problems=(*problems, *try_heal(vault, caller))
-        )
 
-    def edit(note: Note) -> Note:
+    def edit(note: Note, row: NoteRow) -> Edited:
         if note.get("status").lower() == "deleted":
-            return note
-        return with_updated(
-            set_inactive_status(note, "deleted", {"deleted_at": caller.now}), caller.now
-        )
+            return Edited(note)
+        gone = set_inactive_status(note, "deleted", {"deleted_at": caller.now})
+        return Edited(gone, command("restore", row))
 
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(
-            row.id, row.path, "unchanged", "", links=links, problems=tuple(problems)
-        )
-    back = cortex_command("restore", change_record.command_name(row.id, row.path))
-    return RecordChange(
-        row.id,
-        row.path,
-        "deleted",
-        back,
-        links=links,
-        problems=(*problems, *try_heal(vault, caller)),
-    )
+    if hard:
+        change = _delete_file(vault, caller, row, kept, sure=yes)
+    else:
+        change = edit_record(vault, caller, row, "deleted", edit)
+    problems += heal_after(vault, caller, change)
+    return change._replace(links=links, problems=tuple(problems))
 
 
 def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
-    """The record, the paths of current notes that link to it, and the latest event that keeps what it said when it was removed before."""
-    row = change_record.check_editable(resolve_note.find_one(now.catalogue, name))
+    """The record, the paths of current notes that link to it, and the id of the latest event that keeps its text from an
+    earlier removal."""
+    row = find_editable(now, name)
     sources = now.catalogue.rows_by_number(
         number
         for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)
@@ -90,47 +85,47 @@ def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[s
 
 
 def _delete_file(
-    vault: Vault, caller: Caller, row: NoteRow, links: tuple[str, ...], kept: str, *, sure: bool
+    vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
 ) -> RecordChange:
-    if busy := checkout.operation_in_progress(vault.root):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
+    """Remove the file, with its text as an event where nothing else would bring that back."""
+    refuse_during_git_operation(vault)
     data = files.read(vault.root, row.path)
     in_git = objects.read_committed(vault.root, [row.path]).get(row.path)
     note = notes.read(data, row.path)
-    comes_back = in_git == data or (
-        (in_git is None or note.get("topic") != "") and is_text_in_latest_event(vault, note)
+    named = note.provenance()[0]
+    is_session = note.get("type") == "session"  # what its events say together is its text
+    is_made_of_events = (
+        is_session or note.get("topic") != "" or any(made_by(one, row.id) for one in named)
     )
-    if kept > max(note.provenance()[0], default=""):  # restore would take that one for the latest
-        comes_back = False
-    session = note.get("type") == "session"  # what its events say together is its text
-    keeps = not (comes_back or session or note.problems)
-    came = len(note.provenance()[0])
-    said = [f"its {came} event{'' if came == 1 else 's'}"] if came else []
-    sources = " and ".join((["git's last commit of it"] if in_git is not None else []) + said)
-    back = cortex_command("restore", change_record.command_name(row.id, row.path))
+    comes_back = (
+        in_git == data
+        or (
+            is_made_of_events
+            and (in_git is None or note.get("topic") != "")
+            and is_text_in_latest_event(vault, note)
+        )
+    ) and kept <= max(named, default="")  # else restore would take that one for the latest
+    keeps = not (comes_back or is_session or note.problems)
+    sources = ["git's last commit of it"] if in_git is not None else []
+    if named and (sources or is_made_of_events):
+        sources.append(f"its {len(named)} event{'' if len(named) == 1 else 's'}")
+    undo = command("restore", row)
+    again = f"git does not have these bytes; {undo} makes it again from {' and '.join(sources)}"
     if in_git == data and not keeps:
         where = "git's last commit has exactly these bytes"
     elif keeps and sources:
-        where = f"git does not have these bytes; {back} makes it again from {sources}, with this text, which is kept as an event"
-    elif sources and (comes_back or session):
-        where = f"git does not have these bytes; {back} makes it again from {sources}, and no later edit"
+        where = f"{again}, with this text, which is kept as an event"
+    elif sources and (comes_back or is_session):
+        where = f"{again}, and no later edit"
     else:
-        back, where = "", "git does not have these bytes, and no event holds its text"
+        undo, where = "", "git does not have these bytes, and nothing makes the record again"
     if not sure:
         raise InvalidInputError(
-            f"--hard removes {row.path}: {where}",
-            cortex_command(
-                "delete", change_record.command_name(row.id, row.path), "--hard", "--yes"
-            ),
+            f"--hard removes {row.path}: {where}", command("delete", row, "--hard", "--yes")
         )
     if keeps:
         event = preserve_removed_record(vault, caller, note)
-        where = (
-            where
-            if back
-            else f"nothing makes it again as it was; what it said stays in an event: {cortex_command('show', event)}"
-        )
-    change_record.remove_unchanged(vault, row.path, data)
-    return RecordChange(row.id, row.path, "removed", back, where, links)
+        if not undo:
+            where = f"nothing makes the record again; what it said stays in an event: {command('show', event)}"
+    remove_unchanged(vault, row.path, data)
+    return RecordChange(row.id, row.path, "removed", undo, where)

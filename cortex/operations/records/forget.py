@@ -6,17 +6,20 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.engines import load_engine
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records import change_record
 from cortex.operations.records.archive import archive
+from cortex.operations.records.change_record import check_editable, command
 from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 10
@@ -25,13 +28,13 @@ _MAX_CANDIDATES = 10
 class ForgetResult(NamedTuple):
     """The record that was archived, or those that may be meant."""
 
-    id: str  # empty when none was archived
-    path: str
-    outcome: str  # archived, unclear or none
-    undo: str
-    records: tuple[Hit, ...]  # the candidates, best first
-    hint: str
-    problems: tuple[Problem, ...]
+    id: str = ""  # empty when none was archived
+    path: str = ""
+    outcome: str = "none"  # archived, unclear or none
+    undo: str = ""
+    hits: tuple[Hit, ...] = ()  # the candidates, best first
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 class _ForgetCandidate(NamedTuple):
@@ -41,7 +44,7 @@ class _ForgetCandidate(NamedTuple):
     has_all_words: bool  # the title holds all words
 
 
-def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> ForgetResult:
+def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False) -> ForgetResult:
     """Archive the one record that some words describe.
 
     Only one that is clearly meant: the only one whose title holds all words, or whose title is much like them and no other's is half as
@@ -59,18 +62,17 @@ def forget(vault: Vault, caller: Caller, query: str, *, yes: bool = False) -> Fo
         vault, caller.progress, lambda now: _find_candidates(now, query, caller.now)
     )
     if not found:
-        hint = (
-            f"no current record holds these words: {cortex_command('search', *query.split()[:8])}"
-        )
-        return ForgetResult("", "", "none", "", (), hint, tuple(problems))
+        again = cortex_command("search", *query.split()[:8])
+        hint = f"no current record holds these words: {again}"
+        return ForgetResult(hint=hint, problems=tuple(problems))
     best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
-        records = tuple(build_hit(vault, one.row, one.score) for one in found)
-        hint = f"{cortex_command('archive', change_record.command_name(found[0].row.id, found[0].row.path))}, or forget … --yes for the first"
-        return ForgetResult("", "", "unclear", "", records, hint, tuple(problems))
+        hits = tuple(build_hit(vault, one.row, one.score) for one in found)
+        hint = f"{command('archive', found[0].row)}, or forget … --yes for the first"
+        return ForgetResult(outcome="unclear", hits=hits, hint=hint, problems=tuple(problems))
     done = archive(vault, caller, best.row.path)
     return ForgetResult(
-        done.id, done.path, done.outcome, done.undo, (), "", (*problems, *done.problems)
+        done.id, done.path, done.outcome, done.undo, problems=(*problems, *done.problems)
     )
 
 
@@ -82,16 +84,12 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
         if row.tier == TIER_CURRENT and row.id != row.path
     ]
     if len(named) == 1:
-        return [
-            _ForgetCandidate(change_record.check_editable(named[0]), 0.0, 1.0, has_all_words=True)
-        ]
+        return [_ForgetCandidate(check_editable(named[0]), 0.0, 1.0, has_all_words=True)]
     asked = queries.parse(query, at)
     if not asked.terms:
         return []
-    from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  an id needs no Whoosh
-
-    allowed = {row.number for row in now.catalogue.rows("tier = 0 AND id != CAST(path AS TEXT)")}
-    scored, _ = whoosh_index.search(
+    allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
+    scored, _ = load_engine().search(
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
@@ -100,14 +98,8 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
     for one in scored:
         row = rows[one.number]
         title = token_set(row.title)
-        found.append(
-            _ForgetCandidate(
-                row,
-                one.score,
-                jaccard(words, title),
-                has_all_words=bool(words) and words <= title,
-            )
-        )
+        has_all = bool(words) and words <= title
+        found.append(_ForgetCandidate(row, one.score, jaccard(words, title), has_all))
     return sorted(
         found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
     )
@@ -117,10 +109,5 @@ def _unambiguous_candidate(found: list[_ForgetCandidate]) -> _ForgetCandidate | 
     """The one candidate that is meant beyond doubt."""
     if [one.has_all_words for one in found].count(True) == 1:
         return found[0]
-    second = found[1].title_similarity if len(found) > 1 else 0.0
-    return (
-        found[0]
-        if found[0].title_similarity >= DUPLICATE_THRESHOLD
-        and second < found[0].title_similarity / 2
-        else None
-    )
+    best, second = found[0].title_similarity, found[1].title_similarity if found[1:] else 0.0
+    return found[0] if best >= DUPLICATE_THRESHOLD and second < best / 2 else None

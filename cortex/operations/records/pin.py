@@ -1,14 +1,12 @@
-"""Pins: what a person says must not fade. And actions that are done."""
+"""Pin a record: it never fades."""
 
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.notes.edit import with_fields, with_updated
+from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import RecordChange
-from cortex.operations.share.heal import try_heal
+from cortex.index.catalogue import NoteRow
+from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.vault.locate import Vault
 
 
@@ -23,20 +21,11 @@ def pin(vault: Vault, caller: Caller, id: str) -> RecordChange:
 
 
 def set_pinned(vault: Vault, caller: Caller, name: str, *, pinned: bool) -> RecordChange:
-    row, problems = change_record.resolve_editable(vault, caller, name)
+    outcome, undo = ("pinned", "unpin") if pinned else ("unpinned", "pin")
 
-    def edit(note: Note) -> Note:
+    def edit(note: Note, row: NoteRow) -> Edited:
         if (note.fields.get("pinned") is True) == pinned:
-            return note
-        return with_updated(with_fields(note, {"pinned": pinned or ""}), caller.now)
+            return Edited(note)
+        return Edited(with_fields(note, {"pinned": pinned or ""}), command(undo, row))
 
-    if not change_record.edit_note(vault, row.path, edit):
-        return RecordChange(row.id, row.path, "unchanged", "", problems=tuple(problems))
-    outcome, back = ("pinned", "unpin") if pinned else ("unpinned", "pin")
-    return RecordChange(
-        row.id,
-        row.path,
-        outcome,
-        cortex_command(back, change_record.command_name(row.id, row.path)),
-        problems=(*problems, *try_heal(vault, caller)),
-    )
+    return change_record(vault, caller, name, outcome, edit)

@@ -1,17 +1,20 @@
-"""What a session starts with: the briefing of a project and branch, within a budget, from the cache when nothing has changed.
+"""What a session starts with: the briefing of a project and branch, within a budget of tokens.
 
-A hook calls `briefing_for_hook`, which imports next to nothing while the kept briefing holds.
+The text that is injected is cached. A hook calls `briefing_for_hook`, which imports next to nothing while the cache is valid.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Annotated, Literal
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import Between
+from cortex.core.text.token_count import count_tokens
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing, read_cached_briefing
+from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,33 +24,44 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGET_TOKENS = 1500  # tokens
 MAX_INJECTED_CHARS = 9_500  # of what is injected; hosts cut what is longer than 10,000
-_ALWAYS_FITTING_TOKENS = 1900  # tokens that never are more than these: one is at most four letters and the blank before them
+# So many tokens never are more characters than these: one is at most four letters and the blank before them.
+_ALWAYS_FITTING_TOKENS = 1900
 
 
 class BriefResult(NamedTuple):
-    """A briefing: the text that is injected, frame included, and what it consists of. Without any notes all of it is empty."""
+    """A briefing: the text that is injected, frame included, and what it consists of. All empty in a vault without notes.
 
-    text: str
-    project: str
-    branch: str
-    tokens: int  # of the text, counted rather too high
-    budget: int
-    cached: bool
-    sections: tuple[BriefingSection, ...]
-    doubts: tuple[tuple[str, str], ...]  # id, and what reality says against that note
-    left_out: int  # records of other branches
-    newest: str  # the day of the newest note that counts
-    written: tuple[str, ...]  # files that were written, or with `into` none taken away
-    problems: tuple[Problem, ...]
+    One from the cache has its text alone, without `sections` and what follows from them.
+    """
+
+    text: str = ""
+    project: str = ""
+    branch: str = ""
+    tokens: int = 0  # of the text, counted rather too high
+    budget: int = DEFAULT_BUDGET_TOKENS
+    cached: bool = False
+    sections: tuple[BriefingSection, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()  # id, and what reality says against that note
+    left_out: int = 0  # records of other branches
+    newest: str = ""  # the day of the newest note that counts
+    written: tuple[str, ...] = ()  # files that `into` wrote or took away
+    problems: tuple[Problem, ...] = ()
     others: tuple[str, ...] = ()  # projects that have records, where this one has none
     print: bool = False  # whether the text alone is to be shown
     into: str = ""  # the way that was asked for
 
 
 def brief(
-    vault: Vault, caller: Caller, *,
-    project: str = "", branch: str = "", budget: int = DEFAULT_BUDGET_TOKENS, all_branches: bool = False, print: bool = False, into: str = "",
-) -> BriefResult:  # fmt: skip
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    branch: str = "",
+    budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
+    all_branches: bool = False,
+    print: bool = False,
+    into: Literal["", "rules", "agents", "none"] = "",
+) -> BriefResult:
     """Say what a session in this project has to know, within a budget of tokens.
 
     Decisions and rejections first, then the plan, gotchas and patterns (those about files of the last sessions before others), what else is
@@ -70,36 +84,26 @@ def brief(
     Example: cortex brief --project cortex --branch main --budget 800 --json
     Example: cortex brief --into rules
     """
-    if into == "none":
-        from cortex.operations.sessions.rules_file import remove_briefing_files  # noqa: PLC0415  only who asks for it
-
-        return BriefResult(
-            "",
-            project,
-            branch,
-            0,
-            budget,
-            False,
-            (),
-            (),
-            0,
-            "",
-            remove_briefing_files(vault, caller.cwd),
-            (),
-            into=into,
-        )
-    alone = print or bool(into)  # then it is the text that is wanted, as a hook injects it
-    key = _requested_key(caller, project, branch, budget, all_branches)._replace(
-        injected=alone and budget > _ALWAYS_FITTING_TOKENS
-    )
-    known = read_cached_briefing(vault, key)
-    answer = (_from_cache(known, edits=not alone) if known else None) or _build(
-        vault, caller, key, edits=not alone
-    )
     if into:
-        from cortex.operations.sessions.rules_file import write_briefing_files  # noqa: PLC0415  as above
+        # Only who asks for it pays for the import.
+        from cortex.operations.sessions import rules_file  # noqa: PLC0415
 
-        answer = answer._replace(written=write_briefing_files(vault, caller.cwd, into, answer.text))
+        if into == "none":
+            written = rules_file.remove_briefing_files(vault, caller.cwd)
+            return BriefResult("", project, branch, 0, budget, written=written, into=into)
+    key = _requested_key(caller, project, branch, budget, all_branches)
+    if not (print or into):
+        return _build(vault, caller, key, with_edited_files=True)
+    key = key._replace(injected=budget > _ALWAYS_FITTING_TOKENS)
+    if cached := read_cached_briefing(vault, key):
+        tokens = count_tokens(cached.text)
+        answer = BriefResult(cached.text, key.project, key.branch, tokens, budget, cached=True)
+    else:
+        answer = _build(vault, caller, key)
+    if into:
+        answer = answer._replace(
+            written=rules_file.write_briefing_files(vault, caller.cwd, into, answer.text)
+        )
     return answer._replace(print=print, into=into)
 
 
@@ -108,20 +112,22 @@ def briefing_for_hook(
     caller: Caller,
     project: str,
     branch: str,
-    elsewhere: Callable[[], str | None] = lambda: None,
+    ask_watcher: Callable[[], str | None] = lambda: None,
 ) -> str:
-    """The framed text for the start of a session, at most 9,500 characters; empty when there is nothing to say. Where none is kept,
-    `elsewhere` is asked before one is made here; it answers None when it cannot say."""
+    """The framed text for the start of a session, at most 9,500 characters; empty when there is nothing to say.
+
+    Where the cache has none, `ask_watcher` is called before one is built here; it returns None if it cannot say.
+    """
     key = _requested_key(caller, project, branch, DEFAULT_BUDGET_TOKENS, False)
-    known = read_cached_briefing(vault, key)
-    text = known.text if known else elsewhere()
+    cached = read_cached_briefing(vault, key)
+    text = cached.text if cached else ask_watcher()
     if text is None:
-        text = _build(vault, caller, key, edits=False).text
+        text = _build(vault, caller, key).text
     return text if len(text) <= MAX_INJECTED_CHARS else ""
 
 
 def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
-    """Under which key the briefing of a session in `cwd` is kept; `project` and `branch` as `checkout` tells them."""
+    """The cache key of a session in `cwd`; `project` and `branch` as `checkout` gives them."""
     git = checkout.find_repository(cwd)
     return BriefingKey(
         project, branch, DEFAULT_BUDGET_TOKENS, git[0] if git else os.path.realpath(cwd)
@@ -140,35 +146,10 @@ def _requested_key(
     )
 
 
-def _build(vault: Vault, caller: Caller, key: BriefingKey, *, edits: bool) -> BriefResult:
-    from cortex.operations.sessions.brief_build import build_brief  # noqa: PLC0415  the catalogue and all that; a kept briefing needs none of it
+def _build(
+    vault: Vault, caller: Caller, key: BriefingKey, *, with_edited_files: bool = False
+) -> BriefResult:
+    # The catalogue and all that: a cached briefing needs none of it.
+    from cortex.operations.sessions.brief_build import build_brief  # noqa: PLC0415
 
-    return build_brief(vault, caller, key, edits=edits)
-
-
-def _from_cache(known: CachedBriefing, *, edits: bool) -> BriefResult | None:
-    """A kept briefing as the verb answers it; None when it is not as we write it, or does not say what was edited and that is wanted."""
-    import json  # noqa: PLC0415  3 ms that a hook has not
-
-    from cortex.core.briefing.compose import BriefingLine, BriefingSection  # noqa: PLC0415  as above
-    from cortex.core.model.problem import Problem  # noqa: PLC0415
-
-    try:
-        table = json.loads(known.answer_json)
-        if not table.pop("edits") and edits:
-            return None
-        table["sections"] = tuple(
-            BriefingSection(
-                one[0],
-                one[1],
-                tuple(BriefingLine(*line)._replace(changed=tuple(line[6])) for line in one[2]),
-                *one[3:],
-            )
-            for one in table["sections"]
-        )
-        table["others"] = tuple(table["others"])
-        table["doubts"] = tuple((id_, why) for id_, why in table["doubts"])
-        table["problems"] = tuple(Problem(*one) for one in table["problems"])
-        return BriefResult(text=known.text, cached=True, written=(), **table)
-    except (ValueError, TypeError, KeyError, IndexError):
-        return None
+    return build_brief(vault, caller, key, with_edited_files=with_edited_files)

@@ -1,54 +1,32 @@
-"""Where one was: the last sessions, the last prompts, and what matters for this project and branch."""
+"""Where work stood: the last sessions, the last prompts, and what matters for this project and branch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
-from cortex.core.model.problem import CortexError, Problem
-from cortex.core.notes.note import read
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.parameters import Between
+from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
-from cortex.index.catalogue import NoteMetadata, NoteRow
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
-from cortex.operations.find.spans import check_number
-from cortex.operations.plan.actions import IS_TO_DO_SQL
-from cortex.vault import files
+from cortex.operations.sessions.resolve_session import IS_SESSION
+from cortex.operations.sessions.session_list import Prompt, read_note, read_prompt, summary_hit
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
 MAX_RESULTS = 100
 # Seed 001's and engram's: how many of each, and how long.
-_MAX_SESSIONS, _MAX_SESSION_CHARS = 5, 100
+_MAX_SESSIONS = 5
 _MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
 _MAX_TITLE_CHARS = 120
-
-
-class RecentSession(NamedTuple):
-    """A session in a line."""
-
-    id: str
-    path: str
-    title: str
-    status: str
-    at: str  # its last event
-    summary: str
-
-
-class RecentPrompt(NamedTuple):
-    """What somebody asked."""
-
-    id: str
-    at: str
-    session: str
-    text: str
 
 
 class ProjectCounts(NamedTuple):
@@ -65,15 +43,20 @@ class ContextResult(NamedTuple):
 
     project: str
     branch: str
-    sessions: tuple[RecentSession, ...]  # newest first
-    prompts: tuple[RecentPrompt, ...]  # newest first
-    records: tuple[Hit, ...]  # what matters most first
+    sessions: list[Hit]  # newest first; their snippets are their summaries
+    prompts: list[Prompt]  # newest first
+    records: list[Hit]  # what matters most first
     figures: ProjectCounts
-    problems: tuple[Problem, ...]
+    problems: list[Problem]
 
 
 def context(
-    vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    branch: str = "",
+    number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> ContextResult:
     """Say where work stood: five sessions, five prompts, the records that matter most.
 
@@ -86,100 +69,46 @@ def context(
     Example: cortex context
     Example: cortex context --project cortex --branch main --json
     """
-    check_number(number, MAX_RESULTS, "cortex context -n 20")
     project = resolve_project(vault, caller, project)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     problems = ensure_fresh(vault, caller)
-    names = project_names(vault, project) if project else []
+    names = project_names(vault, project) if project else None
+    is_session = IS_SESSION._replace(projects=names)
+    is_prompt = NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), projects=names)
+    is_record = NoteFilter(
+        tiers=(TIER_CURRENT,), not_types=("session",), has_id=True, projects=names
+    )
 
-    def asked(
+    def find(
         now: IndexSession,
-    ) -> tuple[list[NoteRow], list[tuple[NoteRow, str]], tuple[Hit, ...], ProjectCounts]:
-        where, values = (
-            (f"project IN ({','.join('?' * len(names))})", names) if project else ("1", [])
+    ) -> tuple[list[NoteRow], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts]:
+        catalogue = now.catalogue
+        figures = ProjectCounts(
+            records=catalogue.count(is_record),
+            sessions=catalogue.count(is_session),
+            prompts=catalogue.count(is_prompt),
+            open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
         )
-        held = list(
-            now.catalogue.rows(
-                f"{where} AND type = 'session' AND tier < 2 ORDER BY date DESC, path LIMIT ?",
-                (*values, _MAX_SESSIONS),
-            )
+        candidates = select_for_ranking(vault, now, is_record, figures.records)
+        return (
+            catalogue.find(is_session, "-date", _MAX_SESSIONS),
+            catalogue.find(is_prompt, "-id", _MAX_PROMPTS),
+            rank_notes(vault, now, caller, candidates, branch)[:number],
+            figures,
         )
-        asked_ = now.catalogue.select(
-            f"SELECT number, session FROM note WHERE {where} AND type = 'prompt' AND tier = 2 ORDER BY id DESC LIMIT ?",
-            (*values, _MAX_PROMPTS),
-        )
-        named = dict(asked_)
-        rows = now.catalogue.rows_by_number(named)
-        prompts = [(rows[one], named[one]) for one in named]
-        records = f"{where} AND tier = 0 AND type != 'session' AND id != CAST(path AS TEXT)"
-        figures = _count_notes(now, where, records, values)
-        best = rank_notes(
-            vault,
-            now,
-            caller,
-            select_for_ranking(vault, now, records, values, figures.records),
-            branch,
-        )[:number]
-        return held, prompts, tuple(_short_hit(vault, one, rank) for one, rank in best), figures
 
-    held, prompts, records, figures = query_index(vault, caller.progress, asked)
-    access_log.append(vault, caller, "context", [one.id for one in records])
-    lines = tuple(_recent_session(vault, row) for row in held)
+    sessions, prompts, ranked, figures = query_index(vault, caller.progress, find)
+    access_log.append(vault, caller, "context", [row.id for row, _ in ranked])
     return ContextResult(
         project,
         branch,
-        lines,
-        tuple(_recent_prompt(vault, row, session) for row, session in prompts),
-        records,
+        [_short(summary_hit(vault, row, read_note(vault, row.path))) for row in sessions],
+        [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts],
+        [_short(build_hit(vault, row, rank)) for row, rank in ranked],
         figures,
-        tuple(problems),
+        problems,
     )
 
 
-def _short_hit(vault: Vault, one: NoteMetadata, rank: float) -> Hit:
-    return build_hit(vault, one, rank)._replace(title=shorten(one.title, _MAX_TITLE_CHARS))
-
-
-def _count_notes(
-    now: IndexSession, where: str, records: str, values: Sequence[object]
-) -> ProjectCounts:
-    def count(condition: str) -> int:
-        return int(
-            next(now.catalogue.select(f"SELECT count(*) FROM note WHERE {condition}", values))[0]
-        )
-
-    return ProjectCounts(
-        records=count(records),
-        sessions=count(f"{where} AND type = 'session' AND tier < 2"),
-        prompts=count(f"{where} AND type = 'prompt' AND tier = 2"),
-        open_actions=count(f"{where} AND {IS_TO_DO_SQL}"),
-    )
-
-
-def _recent_session(vault: Vault, row: NoteRow) -> RecentSession:
-    note = read(_read_bytes(vault, row))
-    told = list(sessions.event_lines(note))
-    said = sessions.excerpt(sessions.summary_of(note), _MAX_SESSION_CHARS) or (
-        shorten(told[-1].excerpt, _MAX_SESSION_CHARS) if told else ""
-    )
-    at = events.time_of_id(told[-1].id) if told else row.created
-    return RecentSession(
-        row.id, row.path, shorten(row.title, _MAX_TITLE_CHARS), row.status, at, said
-    )
-
-
-def _recent_prompt(vault: Vault, row: NoteRow, session: str) -> RecentPrompt:
-    text = events.raw_content(decode_text(read(_read_bytes(vault, row)).body)) or ""
-    return RecentPrompt(
-        row.id,
-        events.time_of_id(row.id) if events.is_event_id(row.id) else row.created,
-        session,
-        shorten(text, _MAX_PROMPT_CHARS),
-    )
-
-
-def _read_bytes(vault: Vault, row: NoteRow) -> bytes:
-    try:
-        return files.read(vault.root, row.path, MAX_NOTE_BYTES)
-    except (CortexError, OSError):
-        return b""  # deleted just now
+def _short(hit: Hit) -> Hit:
+    return hit._replace(title=shorten(hit.title, _MAX_TITLE_CHARS))

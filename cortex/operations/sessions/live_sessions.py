@@ -1,19 +1,16 @@
-"""Which sessions are going on: asked of the catalogue alone, so that a look at the vault's state costs no reading of notes."""
+"""Which sessions are going on, by the catalogue alone: no note is read."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from cortex.core.model import event as events
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.vault.state.access_log import epoch_seconds
 
-ORPHAN_AFTER_SECONDS = (
-    24 * 3600
-)  # seconds without an event after which nobody is thought to be still at it
-IS_SESSION_SQL = "type = 'session' AND tier < 2"
-# Sessions that count: ended, or somebody was at it. Of one that was only ever compacted nobody knows yet.
-IS_COUNTED_SESSION_SQL = f"{IS_SESSION_SQL} AND (status != 'open' OR session IN (SELECT session FROM note WHERE type IN ('session_start', 'prompt')))"
+ORPHAN_AFTER_SECONDS = 24 * 3600  # without an event; then nobody is thought to be still at it
 
 
 class LiveSession(NamedTuple):
@@ -25,13 +22,14 @@ class LiveSession(NamedTuple):
 
 
 def list_live_sessions(catalogue: Catalogue, now: str) -> list[LiveSession]:
-    """The open sessions, the one that moved last first."""
-    found = []
-    for row in catalogue.rows("type = 'session' AND tier = 0 AND status = 'open'"):
+    """The open sessions, the one with the latest event first."""
+    is_open = NoteFilter(tiers=(TIER_CURRENT,), types=("session",), statuses=("open",))
+    sessions = []
+    for row in catalogue.find(is_open):
         last = last_event_time(row)
-        since = epoch_seconds(last) if last else row.date
-        found.append(LiveSession(row, last, epoch_seconds(now) - since > ORPHAN_AFTER_SECONDS))
-    return sorted(found, key=lambda one: (one.last_event_at, one.row.id), reverse=True)
+        age = epoch_seconds(now) - (epoch_seconds(last) if last else row.date)
+        sessions.append(LiveSession(row, last, age > ORPHAN_AFTER_SECONDS))
+    return sorted(sessions, key=lambda one: (one.last_event_at, one.row.id), reverse=True)
 
 
 def last_event_time(row: NoteRow) -> str:

@@ -1,94 +1,68 @@
-"""Which session somebody means: by its name, the id of its note, the beginning of one, or as the only one that lives."""
+"""Which session somebody means: by its name, the id of its note, the beginning of one, or as the only live one."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import KNOWLEDGE
 from cortex.operations.find.project_context import resolve_project
-from cortex.operations.sessions.live_sessions import IS_SESSION_SQL, list_live_sessions
+from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault.locate import Vault
 
-_MAX_SUGGESTIONS = 3
+IS_SESSION = KNOWLEDGE._replace(types=("session",))
+_MIN_PREFIX_CHARS = 4  # characters of a name that may stand for the whole of it
+_MAX_NAMED = 5
 
 
 def find_only_live_session(
     vault: Vault, caller: Caller, catalogue: Catalogue, project: str = ""
 ) -> NoteRow:
-    """The one live session of the project, by default of the caller's."""
+    """The one live session of the project, by default of the caller's. Raises `NotFoundError` or `ConflictError`."""
     project = project or resolve_project(vault, caller, "")
-    held = [
+    where = project or "this folder"
+    live = [
         one.row for one in list_live_sessions(catalogue, caller.now) if one.row.project == project
     ]
-    if not held:
+    if not live:
         raise NotFoundError(
-            f"no session is going on in {project or 'this folder'}",
-            "name it: cortex session list shows all",
+            f"no session is going on in {where}", "name it: cortex session list shows all"
         )
-    if len(held) > 1:
-        names = ", ".join(session_names(catalogue, held[:5]).values())
+    if len(live) > 1:
+        names = ", ".join(session_name(row) for row in live[:_MAX_NAMED])
         raise ConflictError(
-            f"{len(held)} sessions are going on in {project or 'this folder'}: {names}",
+            f"{len(live)} sessions are going on in {where}: {names}",
             "name the one that is over: cortex session end NAME",
         )
-    return held[0]
+    return live[0]
 
 
 def find_session(catalogue: Catalogue, name: str) -> NoteRow:
-    """The session with this name, id, or path, or whose name or id alone begins so. `NotFoundError` offers the closest."""
-    held = [
-        (str(session_), str(id_), int(number))
-        for session_, id_, number in catalogue.select(
-            f"SELECT session, id, number FROM note WHERE {IS_SESSION_SQL}"
-        )
-    ]
-    path = name.removesuffix(".md")
-    for matches in (
-        [
-            number
-            for session_, id_, number in held
-            if name in (session_, id_)
-            or id_ == path.rpartition("/")[2]
-            or id_ == sessions.session_note_id(name)
-        ],
-        [
-            number
-            for session_, id_, number in held
-            if len(name) >= 4 and (session_.startswith(name) or id_.startswith(name))
-        ],
-    ):
-        if len(matches) > 1:
-            names = ", ".join(
-                session_names(catalogue, catalogue.rows_by_number(matches[:5]).values()).values()
-            )
-            raise ConflictError(
-                f"{name!r} names {len(matches)} sessions: {names}", "give the whole name"
-            )
-        if matches:
-            return catalogue.rows_by_number(matches)[matches[0]]
-    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
+    """The session with this name, id, or path, or the only one whose name or id begins so.
 
-    near = get_close_matches(
-        name,
-        list(dict.fromkeys(one for session_, id_, _ in held for one in (session_, id_) if one)),
-        _MAX_SUGGESTIONS,
-        0.6,
-    )
+    Raises `NotFoundError`, which offers the closest, or `ConflictError` for several.
+    """
+    rows = catalogue.find(IS_SESSION)
+    ids = (name, name.removesuffix(".md").rpartition("/")[2], sessions.session_note_id(name))
+    matches = [row for row in rows if name == row.session or row.id in ids]
+    if not matches and len(name) >= _MIN_PREFIX_CHARS:
+        matches = [row for row in rows if row.session.startswith(name) or row.id.startswith(name)]
+    if len(matches) > 1:
+        names = ", ".join(session_name(row) for row in matches[:_MAX_NAMED])
+        raise ConflictError(
+            f"{name!r} names {len(matches)} sessions: {names}", "give the whole name"
+        )
+    if matches:
+        return matches[0]
+    known = dict.fromkeys(one for row in rows for one in (row.session, row.id) if one)
     raise NotFoundError(
         f"there is no session {name!r}",
-        f"did you mean {', '.join(near)}?" if near else "cortex session list shows which there are",
+        did_you_mean(close_matches(name, known), "cortex session list shows which there are"),
     )
 
 
-def session_names(catalogue: Catalogue, rows: Iterable[NoteRow]) -> dict[int, str]:
-    """The names of sessions by the numbers of their notes; where events came without one, the first event's id."""
-    found = {}
-    for row in rows:
-        named = next(catalogue.select("SELECT session FROM note WHERE number = ?", (row.number,)))[
-            0
-        ]
-        found[row.number] = str(named) or (min(row.events) if row.events else row.id)
-    return found
+def session_name(row: NoteRow) -> str:
+    """A session's name; where events came without one, the first event's id."""
+    return row.session or min(row.events, default=row.id)

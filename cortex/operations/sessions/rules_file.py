@@ -16,12 +16,9 @@ from cortex.vault.locate import Vault
 from cortex.vault.templates import read_template
 
 RULES_DIR = ".claude/rules"
-BRIEFING_FILE, MEMORY_FILE, AGENTS_FILE = (
-    f"{RULES_DIR}/cortex-briefing.md",
-    f"{RULES_DIR}/cortex-memory.md",
-    "AGENTS.md",
-)
-TARGETS = ("rules", "agents", "none")
+BRIEFING_FILE = f"{RULES_DIR}/cortex-briefing.md"
+MEMORY_FILE = f"{RULES_DIR}/cortex-memory.md"
+AGENTS_FILE = "AGENTS.md"
 BEGIN_MARK, END_MARK = "<!-- cortex:begin -->", "<!-- cortex:end -->"
 _FILE_HEADER = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
 _BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
@@ -36,28 +33,19 @@ _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
 def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
-    """Put the briefing `text` where `way` says; answers the files that changed, relative to the project. `ConflictError` for a file in the way
-    that Cortex did not write, `InvalidInputError` for markers that do not match."""
-    if way not in TARGETS:
-        raise InvalidInputError(
-            f"there is no way {way!r} into which a briefing goes",
-            "cortex brief --into rules, agents or none",
-        )
+    """Put the briefing `text` where `way` says, and return the files that changed, relative to the project.
+
+    Raises `ConflictError` for a file in the way that Cortex did not write, `InvalidInputError` for marks that do not match.
+    """
     root = project_root(vault, cwd)
     if way == "rules":
-        return tuple(
-            path
-            for path, body in (
-                (BRIEFING_FILE, text),
-                (MEMORY_FILE, read_template("agent/memory.md")),
-            )
-            if _write_rule_file(root, path, body)
-        )
-    held = _read_file(root, AGENTS_FILE)
-    after = insert_block(held, text)
-    if after == held:
+        bodies = {BRIEFING_FILE: text, MEMORY_FILE: read_template("agent/memory.md")}
+        return tuple(path for path, body in bodies.items() if _write_rule_file(root, path, body))
+    before = _read_file(root, AGENTS_FILE)
+    after = insert_block(before, text)
+    if after == before:
         return ()
-    _write_file(root, AGENTS_FILE, held, after)
+    _write_file(root, AGENTS_FILE, before, after)
     return (AGENTS_FILE,)
 
 
@@ -66,21 +54,20 @@ def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
     root = project_root(vault, cwd)
     changed = []
     for path in (BRIEFING_FILE, MEMORY_FILE):
-        held = _read_file(root, path)
-        if held is not None and held.startswith(_FILE_HEADER.encode()):
+        if (_read_file(root, path) or b"").startswith(_FILE_HEADER.encode()):
             files.remove(root, path)
             changed.append(path)
     for folder in (RULES_DIR, os.path.dirname(RULES_DIR)) if changed else ():
         with suppress(OSError):  # something else is in it
             os.rmdir(os.path.join(root, folder))
-    held = _read_file(root, AGENTS_FILE)
-    after = remove_block(held) if held is not None else None
-    if held is not None and after is None:
-        files.remove(root, AGENTS_FILE)
+    before = _read_file(root, AGENTS_FILE)
+    after = before if before is None else remove_block(before)
+    if after != before:
         changed.append(AGENTS_FILE)
-    elif held is not None and after is not None and after != held:
-        _write_file(root, AGENTS_FILE, held, after)
-        changed.append(AGENTS_FILE)
+        if after is None:
+            files.remove(root, AGENTS_FILE)
+        else:
+            _write_file(root, AGENTS_FILE, before, after)
     return tuple(changed)
 
 
@@ -96,83 +83,80 @@ def project_root(vault: Vault, cwd: str) -> str:
     return root
 
 
-def insert_block(held: bytes | None, text: str) -> bytes:
+def insert_block(data: bytes | None, text: str) -> bytes:
     """A file with the block that holds `text`: in the place of the one that it has, else at its end. Every other byte stays."""
-    place = _find_block(held or b"")
-    eol = _line_ending(held or b"")
-    if held is None:
-        above = "file"
-    elif place:
-        above = _read_added_above(held[place[0] : place[1]])
+    span = _find_block(data or b"")
+    eol = _line_ending(data or b"")
+    if data is None:
+        added = "file"
+    elif span:
+        added = _read_added_above(data[span[0] : span[1]])
+    elif not data or data.endswith((b"\n\n", b"\r\n\r\n")):
+        added = ""
     else:
-        above = (
-            ""
-            if not held or held.endswith((b"\n\n", b"\r\n\r\n"))
-            else "1"
-            if held.endswith(b"\n")
-            else "2"
-        )
-    lines = [
+        added = "1" if data.endswith(b"\n") else "2"
+    lines = (
         BEGIN_MARK,
-        _BLOCK_HEADER.format(_ADDED_ABOVE[above]),
+        _BLOCK_HEADER.format(_ADDED_ABOVE[added]),
         "",
         *_escape_comment_marks(text).splitlines(),
         "",
         END_MARK,
-    ]
-    block = eol.join(line.encode() for line in lines) + eol
-    if held is None:
+        "",
+    )
+    block = eol.join(line.encode() for line in lines)
+    if data is None:
         return block
-    if place:
-        return held[: place[0]] + block + held[place[1] :]
-    return held + eol * (int(above) if above else 0) + block
+    if span:
+        return data[: span[0]] + block + data[span[1] :]
+    return data + eol * int(added or 0) + block
 
 
-def remove_block(held: bytes) -> bytes | None:
+def remove_block(data: bytes) -> bytes | None:
     """A file without its block; None when nothing is left of a file that was made for it."""
-    place = _find_block(held)
-    if place is None:
-        return held
-    above = _read_added_above(held[place[0] : place[1]])
-    before, after = held[: place[0]], held[place[1] :]
-    if above == "file":
+    span = _find_block(data)
+    if span is None:
+        return data
+    before, block, after = data[: span[0]], data[span[0] : span[1]], data[span[1] :]
+    added = _read_added_above(block)
+    if added == "file":
         return before + after or None
-    for _ in range(int(above or 0)):
-        before = before.removesuffix(_line_ending(held[place[0] : place[1]]))
+    for _ in range(int(added or 0)):
+        before = before.removesuffix(_line_ending(block))
     return before + after
 
 
-def _find_block(held: bytes) -> tuple[int, int] | None:
-    """Where the block begins and ends, its last line end included; marks in fences are an example of one. `InvalidInputError` for a file
-    whose marks do not match, with the line."""
-    if held.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in held:
+def _find_block(data: bytes) -> tuple[int, int] | None:
+    """Where the block begins and ends, its last line end included. Marks in fences are an example of one.
+
+    Raises `InvalidInputError` for a file whose marks do not match, with the line.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
         raise InvalidInputError(f"{AGENTS_FILE} is not UTF-8", "save it as UTF-8")
-    begins: list[tuple[int, int, int]] = []
-    ends: list[tuple[int, int, int]] = []
-    at = 0
-    lines = held.splitlines(keepends=True)
+    places: dict[str, list[tuple[int, int, int]]] = {BEGIN_MARK: [], END_MARK: []}
+    start = 0
+    lines = data.splitlines(keepends=True)
     fenced = _fenced_lines(lines)
     for number, line in enumerate(lines, start=1):
-        mark = line.strip()
-        if mark in (BEGIN_MARK.encode(), END_MARK.encode()) and number not in fenced:
-            (begins if mark == BEGIN_MARK.encode() else ends).append((number, at, at + len(line)))
-        at += len(line)
+        mark = line.strip().decode("utf-8", "replace")
+        if mark in places and number not in fenced:
+            places[mark].append((number, start, start + len(line)))
+        start += len(line)
+    begins, ends = places.values()
     if not begins and not ends:
         return None
     hint = f"take both marks out, {BEGIN_MARK} and {END_MARK}, or put them back around one block"
-    for kind, found, other in ((BEGIN_MARK, begins, ends), (END_MARK, ends, begins)):
-        if len(found) > 1:
-            raise InvalidInputError(
-                f"{AGENTS_FILE}:{found[1][0]}: {kind} stands there a second time", hint
-            )
-        if not found:
-            raise InvalidInputError(
-                f"{AGENTS_FILE}:{other[0][0]}: the mark there has no {kind}", hint
-            )
+    for mark, own, others in ((BEGIN_MARK, begins, ends), (END_MARK, ends, begins)):
+        if len(own) > 1:
+            message = f"{own[1][0]}: {mark} stands there a second time"
+        elif not own:
+            message = f"{others[0][0]}: the mark there has no {mark}"
+        else:
+            continue
+        raise InvalidInputError(f"{AGENTS_FILE}:{message}", hint)
     if begins[0][0] > ends[0][0]:
-        raise InvalidInputError(
-            f"{AGENTS_FILE}:{ends[0][0]}: {END_MARK} stands before {BEGIN_MARK}", hint
-        )
+        message = f"{AGENTS_FILE}:{ends[0][0]}: {END_MARK} stands before {BEGIN_MARK}"
+        raise InvalidInputError(message, hint)
     return begins[0][1], ends[0][2]
 
 

@@ -29,9 +29,10 @@ from cortex.core.merge.conflicts import (
 )
 from cortex.core.merge.lines import merge_lines
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.misnamed_events import restore_event_text
@@ -42,16 +43,10 @@ from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
-_STATE_FILE = (
-    "merges-checked"  # in the state folder: the commit up to which everything was looked at
-)
-_MAX_MERGES, _MAX_MERGES_AT_FIRST = (
-    50,
-    20,
-)  # merges in one pass, the newest; more come at once only with a long history of somebody else's
-_SYNC_SUBJECT_PREFIX = (
-    "cortex: merge "  # how the subject of a merge begins that sync made, and looked at
-)
+_STATE_FILE = "merges-checked"  # in the state folder: the commit up to which all were looked at
+# The newest merges of one pass; more come at once only with a long history of somebody else's.
+_MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
+_SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
 
 
@@ -83,14 +78,8 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
         try:
             done, problem = _repair_damage(vault, caller, wrong)
         except (CortexError, OSError) as error:
-            return resolved, [
-                *problems,
-                Problem(
-                    wrong.damage.path,
-                    f"was mixed up by a merge and is not put right yet: {error}",
-                    "cortex heal",
-                ),
-            ]
+            message = f"was mixed up by a merge and is not put right yet: {reason_of(error)}"
+            return resolved, [*problems, Problem(wrong.damage.path, message, "cortex heal")]
         resolved += [done] if done else []
         problems += [problem] if problem else []
     _write_state(vault, head, stamp)
@@ -100,16 +89,10 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
 def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
     """What is wrong in the merges and copied commits since HEAD was `last`; of a clone that was never looked at, in the newest."""
     found = []
-    since = (
-        (f"--max-count={_MAX_MERGES}", head, f"^{last}")
-        if last
-        else (f"--max-count={_MAX_MERGES_AT_FIRST}", head)
-    )
-    listed = git_cli.run_unchecked(
-        root,
-        ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"],
-        timeout=_TIMEOUT_SECONDS,
-    )
+    since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
+    since += [f"^{last}"] if last else []
+    words = ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS)
     lines = listed.stdout.decode("utf-8", "replace").splitlines()
     for parents, subject in zip(lines[::2], lines[1::2], strict=False):
         commit, *sides = parents.removeprefix("commit ").split()
@@ -137,21 +120,12 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
         if other.kind == MIXED
         and is_mixed_in(one, other, merged.sides.base, _merged_text(other, merged))
     ]
-    sure = {id(stray) for pair in pairs for stray in pair} | {
-        id(one) for one in gone if one.path in merged.result
-    }
+    sure = {id(stray) for pair in pairs for stray in pair}
+    sure |= {id(one) for one in gone if one.path in merged.result}
     if any(id(one) not in sure for one in gone):
         renamed = _renamed_paths(root, commits)
-        sure |= {
-            id(one)
-            for one in gone
-            if renamed
-            & {
-                path
-                for path, data in merged.sides.base.items()
-                if one.id and note_id(data) == one.id
-            }
-        }
+        renamed_ids = {note_id(data) for path, data in merged.sides.base.items() if path in renamed}
+        sure |= {id(one) for one in gone if one.id and one.id in renamed_ids}
     return [
         DamagingCommit(stray, result)
         for stray in found
@@ -163,21 +137,11 @@ def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
     """The paths that git takes for renamed on one of the sides. Of a note there nobody was asked whether it should go."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
-        words = [
-            "diff-tree",
-            "-r",
-            "-M",
-            "--diff-filter=R",
-            "--name-status",
-            "-z",
-            "--relative",
-            commits.bases[0],
-            side,
-        ]
-        names = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout.split(
-            b"\0"
-        )  # status, old name, new name, and so on
-        found |= {os.fsdecode(name) for name in names[1::3]}
+        flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
+        words = ["diff-tree", *flags, commits.bases[0], side]
+        listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+        # Status, old name, new name, and so on.
+        found |= {os.fsdecode(name) for name in listed.split(b"\0")[1::3]}
     return found
 
 
@@ -193,17 +157,7 @@ def _repair_damage(
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
     stray = wrong.damage
-    there = query_index(
-        vault,
-        caller.progress,
-        lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (stray.id,))],
-        words=False,
-    )
-    there = [
-        path
-        for path in there
-        if is_event_path(path) == (stray.kind == WRONG_EVENT) and files.exists(vault.root, path)
-    ]
+    there = existing_paths(vault, caller, stray.id, is_event=stray.kind == WRONG_EVENT)
     if stray.kind == DUPLICATED:
         return (join_files(vault, caller, *there) if len(there) > 1 else None), None
     if stray.kind in (MIXED, UNREADABLE):
@@ -220,23 +174,19 @@ def _restore_own_text(
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Give a note its own text back, with what was changed in it since the merge."""
     stray = wrong.damage
-    now = (
-        files.read(root, stray.path).replace(b"\r\n", b"\n")
-        if files.exists(root, stray.path)
-        else None
-    )
-    if now is None or now == stray.data:
+    if not files.exists(root, stray.path):
+        return None, None
+    current = files.read(root, stray.path)
+    now = current.replace(b"\r\n", b"\n")
+    if now == stray.data:
         return None, None
     mixed = objects.read_at_revision(root, wrong.commit, stray.path)
     if mixed is None or note_id(mixed) != stray.id:
-        return None, Problem(
-            stray.path,
-            "was mixed with another note by a merge, and moved since",
-            f"cortex history {stray.id}",
-        )
+        message = "was mixed with another note by a merge, and moved since"
+        return None, Problem(stray.path, message, f"cortex history {stray.id}")
     mixed = mixed.replace(b"\r\n", b"\n")
     own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
-    files.replace(root, stray.path, own, files.read(root, stray.path))
+    files.replace(root, stray.path, own, current)
     what = (
         "mixed it with another note; its own text is back"
         if stray.kind == MIXED
@@ -265,15 +215,35 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
         return None
     if files.exists(root, path) and note_id(files.read(root, path)) == stray.id:
         return None
-    if files.exists(root, path) and stray.kind == WRONG_EVENT:
-        restore_event_text(root, path, stray.data)
-    else:
-        path = free_path(root, path, stray.data)
-        files.create(root, path, stray.data)
-    return MergeResolution(
-        path,
-        f"git had taken it for another {'event' if stray.kind == WRONG_EVENT else 'note'}; it is back",
+    path = write_back(root, path, stray.data)
+    noun = "event" if stray.kind == WRONG_EVENT else "note"
+    return MergeResolution(path, f"git had taken it for another {noun}; it is back")
+
+
+def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) -> list[str]:
+    """The files in which a note, or an event, of an id lies by now."""
+    rows = query_index(
+        vault,
+        caller.progress,
+        lambda now: now.catalogue.find(NoteFilter(ids=(id_,)), "path"),
+        words=False,
     )
+    return [
+        row.path
+        for row in rows
+        if is_event_path(row.path) == is_event and files.exists(vault.root, row.path)
+    ]
+
+
+def write_back(root: str, path: str, text: bytes) -> str:
+    """Write a lost note or event to `path`. Returns where it lies: an event takes its file from another event, a note whose
+    path is taken gets one beside it."""
+    if files.exists(root, path) and is_event_path(path):
+        restore_event_text(root, path, text)
+        return path
+    path = free_path(root, path, text)
+    files.create(root, path, text)
+    return path
 
 
 def free_path(root: str, path: str, data: bytes) -> str:
@@ -292,9 +262,8 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
         return []
     oldest = f"--max-age={min(int(one.author_time) for one in new)}"
     known: defaultdict[tuple[str, str], list[_PlainCommit]] = defaultdict(list)
-    for one in sorted(
-        _list_plain_commits(root, "--all", "--reflog", oldest), key=lambda one: int(one.commit_time)
-    ):
+    reachable = _list_plain_commits(root, "--all", "--reflog", oldest)
+    for one in sorted(reachable, key=lambda one: int(one.commit_time)):
         known[one.author_time, one.author_and_subject].append(one)
     in_history: set[str] = set()
     unseen: set[str] = set()
@@ -338,19 +307,11 @@ class _PlainCommit(NamedTuple):
 
 def _list_plain_commits(root: str, *revisions: str) -> list[_PlainCommit]:
     """The commits with one parent, the newest first."""
-    words = [
-        "log",
-        "--no-merges",
-        "--min-parents=1",
-        "--format=%H %P %at %ct %ae %s",
-        *revisions,
-        "--",
-    ]
-    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS)
-    return [
-        _PlainCommit(*line.split(" ", 4))
-        for line in listed.stdout.decode("utf-8", "replace").splitlines()
-    ]
+    flags = ["--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s"]
+    words = ["log", *flags, *revisions, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    lines = listed.decode("utf-8", "replace").splitlines()
+    return [_PlainCommit(*line.split(" ", 4)) for line in lines]
 
 
 def _file_stamp(path: str) -> str:
@@ -364,12 +325,8 @@ def _file_stamp(path: str) -> str:
 
 def _read_state(vault: Vault) -> tuple[str, str]:
     """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
-    commit, _, stamp = (
-        store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
-        .decode("ascii", "replace")
-        .strip()
-        .partition(" ")
-    )
+    data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
+    commit, _, stamp = data.decode("ascii", "replace").strip().partition(" ")
     return commit, stamp
 
 

@@ -18,12 +18,10 @@ from cortex.vault.locate import Vault
 def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Take the field out of every note that it says has a conflict in its text alone, and whose text has none."""
     done = []
-    for path in query_index(
-        vault,
-        caller.progress,
-        lambda now: [one.where for one in now.catalogue.problems() if CONFLICTS_KEY in one.hint],
-        words=False,
-    ):
+    problems = query_index(
+        vault, caller.progress, lambda now: now.catalogue.problems(), words=False
+    )
+    for path in [one.where for one in problems if CONFLICTS_KEY in one.hint]:
         before = files.read(vault.root, path)
         after = without_conflicts_field(before)
         if after != before and _is_resolved(before):

@@ -11,6 +11,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import Catalogue
+from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import query_index
 from cortex.operations.records.preserve_text import preserve_text
 from cortex.operations.records.record_lock import record_lock
@@ -29,22 +30,13 @@ def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
 
     def pairs(catalogue: Catalogue) -> Iterator[tuple[str, ...]]:
         for rows in _files_by_duplicate_id(catalogue):
-            for place, (path, events) in enumerate(rows):
-                other = next(
-                    (
-                        name
-                        for name, known in rows[place + 1 :]
-                        if events - known and known - events
-                    ),
-                    "",
-                )
-                if other:
+            for (path, events), (other, other_events) in itertools.combinations(rows, 2):
+                if events - other_events and other_events - events:
                     yield path, other
                     break  # a third waits for the next pass
 
-    return _join_groups(
-        vault, caller, query_index(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
-    )
+    found = query_index(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
+    return _join_groups(vault, caller, found)
 
 
 def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
@@ -66,11 +58,8 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
     with record_lock(vault):
         texts = {path: files.read(vault.root, path) for path in paths}
         ids = {notes.read_strict(data, path).get("id") for path, data in texts.items()}
-        if (
-            len(ids) != 1
-            or len(texts) < 2
-            or not all(is_cortex_note(path, data) for path, data in texts.items())
-        ):
+        are_ours = all(is_cortex_note(path, data) for path, data in texts.items())
+        if len(ids) != 1 or len(texts) < 2 or not are_ours:
             return None
         kept = preferred_path(ids.pop(), texts)
         others = sorted(path for path in texts if path != kept)
@@ -83,9 +72,8 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
         said = set(data.splitlines())
         for path, text in texts.items():
             note = notes.read_strict(text, path)
-            if not set(note.body.splitlines()) <= said and not same_text(
-                text, objects.read_at_revision(vault.root, "HEAD", path)
-            ):
+            committed = objects.read_at_revision(vault.root, "HEAD", path)
+            if not set(note.body.splitlines()) <= said and not same_text(text, committed):
                 named, _ = preserve_text(vault, caller, note)
                 data, _ = merge_notes(text, data, notes.write(named))
         mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
@@ -93,13 +81,11 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
             files.replace(vault.root, kept, data, texts[kept])
         for path in others:
             if files.read(vault.root, path) != texts[path]:
-                raise ConflictError(
-                    f"{path} was changed by somebody else just now", "run the command again"
-                )
+                message = f"{path} was changed by somebody else just now"
+                raise ConflictError(message, "run the command again")
             files.remove(vault.root, path)
-    return MergeResolution(
-        kept, f"had the id of {', '.join(others)}; one file is kept, with the changes of both"
-    )
+    what = f"had the id of {', '.join(others)}; one file is kept, with the changes of both"
+    return MergeResolution(kept, what)
 
 
 def _join_groups(
@@ -118,16 +104,8 @@ def _join_groups(
 
 def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     """The files of each id that stands in more than one: path and the events that it names."""
-    ids = "SELECT id FROM note WHERE tier < 2 AND id != CAST(path AS TEXT) GROUP BY id HAVING count(*) > 1 ORDER BY id LIMIT ?"
-    found = []
-    for (id_,) in list(catalogue.select(ids, (_MAX_IDS,))):
-        found.append(
-            [
-                (row.path, set(row.events))
-                for row in catalogue.rows("id = ? AND tier < 2 ORDER BY path", (id_,))
-            ]
-        )
-    return found
+    groups = itertools.islice(duplicate_ids(catalogue).values(), _MAX_IDS)
+    return [[(row.path, set(row.events)) for row in rows] for rows in groups]
 
 
 def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.core.model.problem import NotFoundError, Problem
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
 
@@ -21,7 +21,9 @@ class GitDriversResult(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def git(vault: Vault, caller: Caller, action: str) -> GitDriversResult:
+def git(
+    vault: Vault, caller: Caller, action: Literal["install", "remove", "status"]
+) -> GitDriversResult:
     """Register git's merge drivers for briefings and records in this clone, take them out, or show how they are.
 
     Cortex registers them by itself; once removed they stay out until install or doctor --fix. No hook is installed.
@@ -36,16 +38,11 @@ def git(vault: Vault, caller: Caller, action: str) -> GitDriversResult:
         raise NotFoundError(
             f"{vault.root} is in no git repository", f"git init {vault.root} makes it one"
         )
+    changed = False
     if action == "install":
         changed = drivers.register(vault.root, again=True)
     elif action == "remove":
         changed = drivers.unregister(vault.root)
-    elif action == "status":
-        changed = False
-    else:
-        raise InvalidInputError(
-            f"cortex git knows install, remove and status, not {action!r}", "cortex git status"
-        )
     found = drivers.read_config(place[2])
     lines = tuple(
         f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items())

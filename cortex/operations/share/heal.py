@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.merge.conflicts import MergeResolution
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of, reason_of
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
@@ -26,9 +27,7 @@ class HealResult(NamedTuple):
     removed: tuple[str, ...]
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
-    problems: tuple[
-        Problem, ...
-    ] = ()  # notes that cannot be read, whose lines stay as they were, and such pages
+    problems: tuple[Problem, ...] = ()  # notes and pages that cannot be read
     brought_back: tuple[MergeResolution, ...] = ()  # notes that a merge by git had displaced
 
 
@@ -64,13 +63,7 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
             return []
         healed = _stage_pages(vault, _heal_pages(vault, caller), unmerged)
     except (CortexError, OSError) as error:
-        return [
-            Problem(
-                BRIEFINGS_FOLDER,
-                f"could not be healed: {error}",
-                error.hint if isinstance(error, CortexError) else "cortex heal",
-            )
-        ]
+        return [problem_of(BRIEFINGS_FOLDER, error, "cortex heal", "could not be healed: ")]
     told = {problem.where for problem in healed.problems}
     changed = (
         Problem(path, "was changed by somebody else just now", "cortex heal")
@@ -86,75 +79,49 @@ def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
     try:
         back, left = restore_displaced(vault, caller)
     except (CortexError, OSError) as error:
-        return [
-            Problem(
-                ".git",
-                f"a note that git has displaced was not brought back: {error}",
-                "cortex heal",
-            )
-        ]
-    return [
-        *(
-            Problem(one.path, one.what, "cortex sync shares it, or git add and commit it")
-            for one in back
-        ),
-        *left,
-    ]
+        message = f"a note that git has displaced was not brought back: {reason_of(error)}"
+        return [Problem(".git", message, "cortex heal")]
+    hint = "cortex sync shares it, or git add and commit it"
+    return [*(Problem(one.path, one.what, hint) for one in back), *left]
 
 
 def _heal_pages(vault: Vault, caller: Caller) -> HealResult:
     with lock(os.path.join(vault.locks_folder(), "heal.lock"), "briefings"):
-        seen = change_marker.git_stamp(
-            vault
-        )  # before looking: what git does from here on is for the next heal
-        wrong, problems = _find_differences(vault, caller)
-        done: dict[str, list[str]] = {"written": [], "removed": [], "stale": [], "newer": []}
-        for one in wrong:
-            outcome = (
-                "newer"
-                if one.is_newer
-                else "stale"
-                if one.problem or not _apply_difference(vault, one)
-                else "removed"
-                if one.expected is None
-                else "written"
-            )
-            done[outcome].append(one.path)
-    if not done["stale"] and not problems:
-        change_marker.mark_briefings_built(vault, seen)
-    written, removed, stale, newer = (
-        tuple(done[field]) for field in ("written", "removed", "stale", "newer")
-    )
-    return HealResult(written, removed, stale, newer, problems)
+        # Before looking: what git does from here on is for the next heal.
+        stamp = change_marker.git_stamp(vault)
+        different, problems = _find_differences(vault, caller)
+        paths = defaultdict[str, list[str]](list)
+        for one in different:
+            paths[_heal_page(vault, one)].append(one.path)
+    if not paths["stale"] and not problems:
+        change_marker.mark_briefings_built(vault, stamp)
+    written, removed = tuple(paths["written"]), tuple(paths["removed"])
+    return HealResult(written, removed, tuple(paths["stale"]), tuple(paths["newer"]), problems)
 
 
 def _find_differences(
     vault: Vault, caller: Caller
 ) -> tuple[list[PageDifference], tuple[Problem, ...]]:
-    def wanted(now: IndexSession) -> tuple[dict[str, bytes], list[str], list[str]]:
-        there = list(now.snapshot.stamps)
-        unread = [
-            path
-            for path in now.catalogue.unreadable_paths()
-            if not path.startswith(f"{BRIEFINGS_FOLDER}/")
-        ]
-        return briefing_pages.render_pages(vault.root, now.catalogue, there), there, unread
+    def render(now: IndexSession) -> tuple[dict[str, bytes], list[str], list[str]]:
+        paths = list(now.snapshot.stamps)
+        pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
+        return pages, paths, now.catalogue.unreadable_paths()
 
-    pages, there, unread = query_index(vault, caller.progress, wanted, words=False)
+    pages, paths, unread = query_index(vault, caller.progress, render, words=False)
+    message = "cannot be read, so its lines in the briefings stay as they were"
     problems = [
-        Problem(
-            path,
-            "cannot be read, so its lines in the briefings stay as they were",
-            "check its permissions",
-        )
+        Problem(path, message, "check its permissions")
         for path in unread
+        if not path.startswith(f"{BRIEFINGS_FOLDER}/")
     ]
-    wrong = briefing_pages.compare_pages(vault.root, pages, there)
-    return wrong, (*problems, *(one.problem for one in wrong if one.problem))
+    different = briefing_pages.compare_pages(vault.root, pages, paths)
+    return different, (*problems, *(one.problem for one in different if one.problem))
 
 
-def _apply_difference(vault: Vault, one: PageDifference) -> bool:
-    """Write or remove a page; False when somebody changed it meanwhile."""
+def _heal_page(vault: Vault, one: PageDifference) -> str:
+    """Write or remove a page. Returns the field of `HealResult` for it: stale if somebody changed it meanwhile."""
+    if one.is_newer or one.problem:
+        return "newer" if one.is_newer else "stale"
     try:
         if one.expected is None:
             files.remove(vault.root, one.path)
@@ -163,8 +130,8 @@ def _apply_difference(vault: Vault, one: PageDifference) -> bool:
         else:
             files.replace(vault.root, one.path, one.expected, one.current)
     except (ConflictError, FileExistsError, FileNotFoundError):
-        return False
-    return True
+        return "stale"
+    return "removed" if one.expected is None else "written"
 
 
 def _unmerged_pages(vault: Vault) -> list[str]:
@@ -179,20 +146,12 @@ def _unmerged_pages(vault: Vault) -> list[str]:
 def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> HealResult:
     """Tell git that the unmerged pages are merged, now that they are written. In the middle of a merge the other pages that
     were written go with them: left changed, they would keep git from going on, and from going back."""
-    if unmerged or (
-        checkout.operation_in_progress(vault.root) and (healed.written or healed.removed)
-    ):
-        left = {*healed.stale, *healed.newer}
-        names = [path for path in unmerged if path not in left]
-        if checkout.operation_in_progress(vault.root):
-            changed = [*healed.written, *healed.removed]
-            names += [
-                path for path in changed if path not in objects.filter_ignored(vault.root, changed)
-            ]
-        if names:
-            git_cli.run(
-                vault.root,
-                ["update-index", "--add", "--remove", "-z", "--stdin"],
-                stdin=objects.join_nul(dict.fromkeys(names)),
-            )
+    names = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
+    changed = [*healed.written, *healed.removed]
+    if changed and checkout.operation_in_progress(vault.root):
+        ignored = objects.filter_ignored(vault.root, changed)
+        names += [path for path in changed if path not in ignored]
+    if names:
+        words = ["update-index", "--add", "--remove", "-z", "--stdin"]
+        git_cli.run(vault.root, words, stdin=objects.join_nul(dict.fromkeys(names)))
     return healed

@@ -35,41 +35,29 @@ def merge(
 
     Example: cortex merge --explain base.md ours.md theirs.md
     """
-    merged = merge_record(
-        _read_version(caller.cwd, base),
-        _read_version(caller.cwd, ours),
-        _read_version(caller.cwd, theirs),
-        merge_file,
-    )
-    return MergeResult(
-        merged.data.decode("utf-8", "replace"), merged.is_clean, merged.decisions, explain
-    )
+    first, one, other = (_read_version(caller.cwd, name) for name in (base, ours, theirs))
+    merged = merge_record(first, one, other, merge_file)
+    text = merged.data.decode("utf-8", "replace")
+    return MergeResult(text, merged.is_clean, merged.decisions, explain)
 
 
 def _read_version(cwd: str, name: str) -> bytes:
     """A file of the person's own, anywhere; not one that never ends, and none that waits for a writer."""
     path = os.path.join(cwd, name)
     shown = name if len(name) <= 200 else f"{name[:200]}…"
+    hint = "cortex merge --explain BASE OURS THEIRS takes the paths of three files"
     try:
         mode = os.stat(path).st_mode
-        if not (
-            stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and path.startswith("/dev/fd/"))
-        ):  # <(git show HEAD~1:note.md)
-            raise InvalidInputError(f"{shown!r} is not a file", "give the paths of three files")
+        is_process_output = stat.S_ISFIFO(mode) and path.startswith("/dev/fd/")  # <(git show …)
+        if not (stat.S_ISREG(mode) or is_process_output):
+            raise InvalidInputError(f"{shown!r} is not a file", hint)
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise NotFoundError(
-            f"there is no file {shown!r}",
-            "cortex merge --explain BASE OURS THEIRS takes the paths of three files",
-        ) from None
+        raise NotFoundError(f"there is no file {shown!r}", hint) from None
     except OSError as error:
-        raise InvalidInputError(
-            f"{shown!r} cannot be read: {error.strerror}", "give the paths of three files"
-        ) from error
+        raise InvalidInputError(f"{shown!r} cannot be read: {error.strerror}", hint) from error
     if len(data) > MAX_BYTES:
-        raise InvalidInputError(
-            f"{shown!r} is larger than {MAX_BYTES // 1024 // 1024} MB",
-            "git merge-file merges texts of any size",
-        )
+        message = f"{shown!r} is larger than {MAX_BYTES // 1024 // 1024} MB"
+        raise InvalidInputError(message, "git merge-file merges texts of any size")
     return data

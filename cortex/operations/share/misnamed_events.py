@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from cortex.core.merge.conflicts import is_event_path, note_id
 from cortex.core.model.event import event_path, is_event_id
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.index.catalogue import Catalogue
+from cortex.index.filters import NoteFilter
 from cortex.vault import files, layout
 
 
@@ -21,7 +23,8 @@ class MisnamedEvent(NamedTuple):
 def find_misnamed_events(catalogue: Catalogue) -> list[MisnamedEvent]:
     """Every such file, by path. A file without an id is not one of them: nobody can tell whose it is."""
     found = []
-    for row in catalogue.rows("tier = 2 AND type != 'briefing' ORDER BY path"):
+    events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+    for row in catalogue.find(events, "path"):
         name = row.path.rpartition("/")[2].removesuffix(".md")
         if is_event_path(row.path) and is_event_id(name) and row.id not in (name, row.path):
             found.append(MisnamedEvent(row.path, name, row.id))

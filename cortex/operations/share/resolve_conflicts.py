@@ -130,13 +130,8 @@ def repair_merge(
         now = _read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
-            problems.append(
-                Problem(
-                    action.path,
-                    "was changed after a merge that mixed it with another note",
-                    f"cortex history {action.path}",
-                )
-            )
+            message = "was changed after a merge that mixed it with another note"
+            problems.append(Problem(action.path, message, f"cortex history {action.path}"))
         elif isinstance(action, RemoveFile):
             _remove_file(root, action.path)
         elif action.data is not None:
@@ -151,9 +146,8 @@ def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         merged = merge_record(base, ours, theirs, merge_file)
     except InvalidInputError:
         return ours, False
-    return merged.data, merged.is_clean or not marked_conflicts(merged.data) - marked_conflicts(
-        ours
-    ) - marked_conflicts(theirs)
+    before = marked_conflicts(ours) | marked_conflicts(theirs)
+    return merged.data, merged.is_clean or not marked_conflicts(merged.data) - before
 
 
 def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
@@ -162,11 +156,8 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     if not stages and not mine.waiting:
         return [], []
     unmerged, foreign = _read_unmerged(root, stages)
-    tracked = (
-        frozenset(git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0).split(b"\0"))
-        if stages
-        else frozenset()
-    )
+    listed = git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0) if stages else b""
+    tracked = frozenset(listed.split(b"\0"))
     context = MergeContext(
         merge_note=merge_notes,
         open_conflicts=mine.waiting,
@@ -175,21 +166,11 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     )
     outcome = plan_resolution(unmerged, _read_sides(root, mine.how, stages), context)
     left = _apply_outcome(root, mine, outcome)
-    problems = [
-        Problem(
-            path, "git could not merge it, and it is not in the vault", "mend it, then git add it"
-        )
-        for path in foreign
-    ]
+    message = "git could not merge it, and it is not in the vault"
+    problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
+    hint = "choose the lines to keep and delete the markers, then cortex sync"
     asked = [action for action in outcome.actions if isinstance(action, AskPerson)]
-    problems += [
-        Problem(
-            ask.path,
-            _question(ask),
-            "choose the lines to keep and delete the markers, then cortex sync",
-        )
-        for ask in asked
-    ]
+    problems += [Problem(ask.path, _question(ask), hint) for ask in asked]
     merging.save_state(root, mine._replace(waiting=left))
     return list(outcome.resolved), problems
 
@@ -204,58 +185,47 @@ def _read_unmerged(
 ) -> tuple[list[UnmergedPath], list[str]]:
     """The unmerged paths of the vault, and those outside it."""
     prefix = objects.prefix(root)
-    plain: dict[bytes, bool] = {}
+    own: dict[str, list[objects.UnmergedStage]] = {}
+    foreign: dict[str, None] = {}
     for stage in stages:
-        plain[stage.path] = plain.get(stage.path, True) and stage.mode.startswith(b"100")
-    own = {
-        os.fsdecode(path[len(prefix) :]): is_plain
-        for path, is_plain in plain.items()
-        if path.startswith(prefix)
-    }
-    texts = objects.read_blobs(
-        root,
-        [
-            stage.blob
-            for stage in stages
-            if stage.mode.startswith(b"100") and stage.path.startswith(prefix)
-        ],
-    )
-    staged = {
-        path: frozenset(
-            texts[one.blob]
-            for one in stages
-            if one.path == prefix + os.fsencode(path) and one.blob in texts
-        )
-        for path in own
-    }
-    found = [
-        UnmergedPath(
-            path,
-            _read_work_tree_file(root, path),
-            is_plain,
-            frozenset(map(note_id, staged[path])) - {""},
-            staged[path],
-        )
-        for path, is_plain in sorted(own.items())
-    ]
-    return found, [os.fsdecode(path) for path in plain if not path.startswith(prefix)]
+        if stage.path.startswith(prefix):
+            own.setdefault(os.fsdecode(stage.path[len(prefix) :]), []).append(stage)
+        else:
+            foreign[os.fsdecode(stage.path)] = None
+    texts = objects.read_blobs(root, [stage.blob for stage in _plain_stages(stages, prefix)])
+    unmerged = []
+    for path, of_path in sorted(own.items()):
+        is_plain = all(_is_plain(stage) for stage in of_path)
+        versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
+        ids = frozenset(map(note_id, versions)) - {""}
+        text = _read_work_tree_file(root, path)
+        unmerged.append(UnmergedPath(path, text, is_plain, ids, versions))
+    return unmerged, list(foreign)
+
+
+def _is_plain(stage: objects.UnmergedStage) -> bool:
+    return stage.mode.startswith(b"100")
+
+
+def _plain_stages(
+    stages: Sequence[objects.UnmergedStage], prefix: bytes
+) -> list[objects.UnmergedStage]:
+    """The stages of the vault's regular files."""
+    return [stage for stage in stages if stage.path.startswith(prefix) and _is_plain(stage)]
 
 
 def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) -> MergeSides:
     """The versions of the notes that an operation under way merges. From the commits where they are known: the stages of a
     path that git takes for a rename hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
-    own = [
-        stage for stage in stages if stage.path.startswith(prefix) and stage.mode.startswith(b"100")
-    ]
+    own = _plain_stages(stages, prefix)
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
     events = {_file_name(path) for path in paths if is_event_path(path)}
     merged = merging.revisions_of(root, how) if own else None
     versions = _blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
-    if made_up and (
-        merged is None or how in ("stash", "am")
-    ):  # unknown, or another stash than the last one
+    # Unknown, or another stash than the last one.
+    if made_up and (merged is None or how in ("stash", "am")):
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
@@ -265,9 +235,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
             }
             for number in (1, 2, 3)
         )
-        return MergeSides(
-            base, _find_moved_notes(root, MergeSides(base, ours, theirs)) | ours, theirs
-        )
+        moved = _find_moved_notes(root, MergeSides(base, ours, theirs))
+        return MergeSides(base, moved | ours, theirs)
     wanted = {
         path: row
         for path, row in versions.items()
@@ -278,9 +247,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
             else path.endswith(".md") and not path.startswith("briefings/")
         )
     }
-    sides = _build_sides(
-        wanted, objects.read_blobs(root, [blob for row in wanted.values() for blob in row if blob])
-    )
+    blobs = [blob for row in wanted.values() for blob in row if blob]
+    sides = _build_sides(wanted, objects.read_blobs(root, blobs))
     if how != "stash":
         return sides
     # A stash leaves files behind that git does not know, such as the new name of a note that was moved.
@@ -289,12 +257,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         for path in objects.list_untracked(root)
         if path.endswith(".md") and not is_event_path(path)
     }
-    return sides._replace(
-        theirs={
-            **{path: data for path, data in untracked.items() if data is not None},
-            **sides.theirs,
-        }
-    )
+    left = {path: data for path, data in untracked.items() if data is not None}
+    return sides._replace(theirs={**left, **sides.theirs})
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
@@ -308,17 +272,15 @@ def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
     ids -= {note_id(data) for data in sides.ours.values()}
     if not ids:
         return {}
-    words = [word for id_ in sorted(ids) for word in ("-e", f"id: {id_}")]
-    listed = git_cli.run_unchecked(
-        root, ["grep", "-l", "-z", "-F", *words, "HEAD", "--", "."], timeout=60.0
-    ).stdout.split(b"\0")
-    paths = [os.fsdecode(name).partition(":")[2] for name in listed if name.endswith(b".md")]
-    texts = {
-        path: objects.read_at_revision(root, "HEAD", path)
-        for path in paths
-        if not is_event_path(path)
-    }
-    return {path: data for path, data in texts.items() if data is not None and note_id(data) in ids}
+    patterns = [word for id_ in sorted(ids) for word in ("-e", f"id: {id_}")]
+    words = ["grep", "-l", "-z", "-F", *patterns, "HEAD", "--", "."]
+    listed = git_cli.run_unchecked(root, words, timeout=60.0).stdout.split(b"\0")
+    moved = {}
+    for path in (os.fsdecode(name).partition(":")[2] for name in listed if name.endswith(b".md")):
+        data = None if is_event_path(path) else objects.read_at_revision(root, "HEAD", path)
+        if data is not None and note_id(data) in ids:
+            moved[path] = data
+    return moved
 
 
 _BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
@@ -349,14 +311,10 @@ def _blobs_by_path(
         rows: list[_BlobTriple] = []
         for ours, theirs in changes:
             if path in ours or path in theirs:
-                was = ours[path][0] if path in ours else theirs[path][0]
-                rows.append(
-                    (
-                        was,
-                        ours[path][1] if path in ours else was,
-                        theirs[path][1] if path in theirs else was,
-                    )
-                )
+                was = (ours.get(path) or theirs[path])[0]
+                _, our = ours.get(path, (was, was))
+                _, their = theirs.get(path, (was, was))
+                rows.append((was, our, their))
             elif path not in unmerged:
                 break  # this base, ours and theirs are one here
         else:
@@ -387,11 +345,8 @@ def _needs_inspection(
 def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
     """The regular files below the vault that differ between two commits: vault path -> blob in each, None where it has none."""
     prefix = objects.prefix(root)
-    raw = git_cli.run(
-        root,
-        ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", one, other, "--", "."],
-        timeout=60.0,
-    )
+    flags = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]
+    raw = git_cli.run(root, ["diff-tree", *flags, one, other, "--", "."], timeout=60.0)
     fields = raw.split(b"\0")
     found: dict[str, tuple[str | None, str | None]] = {}
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
@@ -417,10 +372,9 @@ def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[s
             if action.data is None and before is not None:
                 left[action.path] = before
             else:
+                written = now if action.data is None else action.data
                 left[action.path] = OpenConflict(
-                    sha256_hex(now),
-                    sha256_hex(now if action.data is None else action.data),
-                    action.removed_paths,
+                    sha256_hex(now), sha256_hex(written), action.removed_paths
                 )
         elif isinstance(action, WriteFile):
             _write_file(root, action.path, action.data)
@@ -446,9 +400,8 @@ def _write_file(root: str, path: str, data: bytes) -> None:
         try:
             files.create(root, path, data)
         except FileExistsError:
-            raise ConflictError(
-                f"{path} was made by somebody else just now", "cortex sync"
-            ) from None
+            message = f"{path} was made by somebody else just now"
+            raise ConflictError(message, "cortex sync") from None
 
 
 def _remove_file(root: str, path: str) -> None:
@@ -467,11 +420,9 @@ def _read_work_tree_file(root: str, path: str) -> bytes | None:
 
 def same_text(one: bytes | None, other: bytes | None) -> bool:
     """Whether two texts are equal but for their line ends, which git may have changed on checkout."""
-    return one == other or (
-        one is not None
-        and other is not None
-        and one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
-    )
+    if one is None or other is None:
+        return one is other
+    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
 
 
 def _file_name(path: str) -> str:

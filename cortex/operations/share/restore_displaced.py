@@ -15,10 +15,13 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
-from cortex.index.refresh import query_index
-from cortex.operations.share.check_merges import free_path, repair_git_merges
-from cortex.operations.share.misnamed_events import restore_event_text
-from cortex.operations.share.resolve_conflicts import merge_notes
+from cortex.operations.share.check_merges import (
+    existing_paths,
+    free_path,
+    repair_git_merges,
+    write_back,
+)
+from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.vault import files, layout
 from cortex.vault.git import checkout, displaced, git_cli, objects
 from cortex.vault.git.displaced import DisplacedNote
@@ -44,14 +47,12 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
 
 def problems(root: str) -> list[Problem]:
     """What `restore_displaced` has still to do, for doctor."""
-    return [
-        Problem(
-            os.path.join(".git", displaced.DISPLACED_FOLDER, one.name),
-            f"git took {_display_name(one.displaced_text)} for {_display_name(one.written_text)} and left it out",
-            "cortex heal",
-        )
-        for one in displaced.list_entries(root)
-    ]
+    found = []
+    for one in displaced.list_entries(root):
+        names = f"{_display_name(one.displaced_text)} for {_display_name(one.written_text)}"
+        where = os.path.join(".git", displaced.DISPLACED_FOLDER, one.name)
+        found.append(Problem(where, f"git took {names} and left it out", "cortex heal"))
+    return found
 
 
 def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:
@@ -64,41 +65,22 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
         return []
     if there := _find_existing_path(vault, caller, entry.displaced_text):
         return [] if is_event_path(there) else _merge_into_existing(root, there, entry)
-    home = _original_path(root, entry.displaced_text, entry.base, path)
-    target = home
-    done = []
-    if files.exists(root, home) and not notes.read(entry.displaced_text).get("id"):
+    text, other_text = entry.displaced_text, entry.written_text
+    name, other_name = _display_name(text), _display_name(other_text)
+    home = _original_path(root, text, entry.base, path)
+    if files.exists(root, home) and not notes.read(text).get("id"):
         return []  # a note of a person's own, known by its path, is there
-    if files.exists(root, home) and is_event_path(home):
-        restore_event_text(root, home, entry.displaced_text)
-    elif files.exists(root, home):
-        now = files.read(root, home)
-        if now.replace(b"\r\n", b"\n") == entry.written_text.replace(
-            b"\r\n", b"\n"
-        ) and _display_name(entry.written_text) != _display_name(entry.displaced_text):
-            # The other one's file is what git wrote the first one into.
-            other_home = free_path(
-                root, _original_path(root, entry.written_text, entry.base, ""), entry.written_text
-            )
-            files.create(root, other_home, entry.written_text)
-            files.replace(root, home, entry.displaced_text, now)
-            done.append(
-                MergeResolution(
-                    other_home,
-                    f"git had put it into the file of {_display_name(entry.displaced_text)}; it has its own again",
-                )
-            )
-        else:
-            target = free_path(root, home, entry.displaced_text)
-            files.create(root, target, entry.displaced_text)
-    else:
-        files.create(root, home, entry.displaced_text)
-    return [
-        *done,
-        MergeResolution(
-            target, f"git had taken it for {_display_name(entry.written_text)}; it is back"
-        ),
-    ]
+    back = f"git had taken it for {other_name}; it is back"
+    current = files.read(root, home) if files.exists(root, home) else None
+    if is_event_path(home) or name == other_name or not same_text(current, other_text):
+        return [MergeResolution(write_back(root, home, text), back)]
+    # The other note's text is what git wrote into this one's file.
+    other_home = _original_path(root, other_text, entry.base, "")
+    other_home = free_path(root, other_home, other_text)
+    files.create(root, other_home, other_text)
+    files.replace(root, home, text, current or b"")
+    what = f"git had put it into the file of {name}; it has its own again"
+    return [MergeResolution(other_home, what), MergeResolution(home, back)]
 
 
 def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
@@ -106,24 +88,10 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
     id_ = notes.read(data).get("id")
     if not id_:
         return ""
-    paths = query_index(
-        vault,
-        caller.progress,
-        lambda now: [row.path for row in now.catalogue.rows("id = ? ORDER BY path", (id_,))],
-        words=False,
-    )
     is_event = is_event_id(id_)
+    paths = existing_paths(vault, caller, id_, is_event=is_event)
     end = f"/{id_}.md" if is_event else ".md"
-    return next(
-        (
-            path
-            for path in paths
-            if is_event_path(path) == is_event
-            and path.endswith(end)
-            and files.exists(vault.root, path)
-        ),
-        "",
-    )
+    return next((path for path in paths if path.endswith(end)), "")
 
 
 def _merge_into_existing(root: str, path: str, entry: DisplacedNote) -> list[MergeResolution]:
@@ -151,30 +119,16 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
         return f"note-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
     if note.get("type") == "session":
         created = note.get("created")
-        return (
-            f"sessions/{created[:4]}/{created[5:7]}/{id_}.md"
-            if len(created) > 7
-            else f"sessions/{id_}.md"
-        )
+        month = f"{created[:4]}/{created[5:7]}/" if len(created) > 7 else ""
+        return f"sessions/{month}{id_}.md"
     return layout.record_path(note.get("type") or "note", id_)
 
 
 def _path_in_history(root: str, data: bytes) -> str:
     """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
     blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    words = [
-        "log",
-        "--all",
-        "--reflog",
-        "-1",
-        "--format=",
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-renames",
-        "-m",
-        f"--find-object={blob}",
-    ]
+    flags = ["--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames"]
+    words = ["log", *flags, "-m", f"--find-object={blob}"]
     try:
         fields = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS).split(b"\0")
     except CortexError:  # a history too long to look through

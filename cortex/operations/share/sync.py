@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from cortex.core.merge.conflicts import MergeResolution, is_record, note_id
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.share.clear_conflicts import clear_conflicts
-from cortex.operations.share.continue_merge import MergeStep, continue_merge
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.heal import heal, try_heal
 from cortex.operations.share.resolve_conflicts import (
     recover_interrupted_merge,
+    resolve_unmerged,
     resolve_user_merge,
     verify_own_merge,
 )
@@ -34,6 +34,8 @@ from cortex.vault.lock import lock
 
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
+_MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
+_MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -49,12 +51,8 @@ class SyncResult(NamedTuple):
     unsent: int  # commits that were not, because pushing is off
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
     settled: tuple[MergeResolution, ...]  # what git could not merge, and what was decided
-    waiting: tuple[
-        Problem, ...
-    ]  # what only a person can decide; the merge stays under way meanwhile
-    left: tuple[
-        str, ...
-    ]  # changed in the vault and not ours to commit; a new folder is one of them
+    waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way
+    left: tuple[str, ...]  # changed files and new folders of the vault that are not ours to commit
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
@@ -83,16 +81,7 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
         return _SyncRun(vault, caller, no_push=no_push, yes=yes).run()
 
 
-class _SyncStopped(Exception):
-    """The sync ends here, with what it did so far."""
-
-    def __init__(self, trouble: str, hint: str = "") -> None:
-        super().__init__(trouble)
-        self.trouble = trouble
-        self.hint = hint
-
-
-class _MergeRefused(_SyncStopped):
+class _MergeRefusedError(CortexError):
     """Git did not even begin to merge: something in the work tree is in the way."""
 
 
@@ -112,9 +101,7 @@ class _SyncRun:
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
-        self._uncommitted: list[UncommittedChange] | None = (
-            None  # of ours; None when it is not known
-        )
+        self._uncommitted: list[UncommittedChange] | None = None  # of ours; None: not known
 
     def run(self) -> SyncResult:
         trouble = hint = ""
@@ -126,25 +113,23 @@ class _SyncRun:
             self.problems |= {problem.where: problem for problem in normalized.failed}
             self._commit()
             self._exchange_with_remote()
-        except _SyncStopped as stop:
-            trouble, hint = stop.trouble, stop.hint
+        except CortexError as error:
+            trouble, hint = error.message, error.hint
         return self._build_result(trouble, hint)
 
     def _prepare(self) -> None:
         """See that git knows our drivers, and that it sees the vault at all."""
-        if objects.toplevel(self.root) != self.root and objects.filter_ignored(
-            self.root, [layout.SETTINGS_FILE]
-        ):
-            raise _SyncStopped(
+        is_own = objects.toplevel(self.root) == self.root
+        if not is_own and objects.filter_ignored(self.root, [layout.SETTINGS_FILE]):
+            raise CortexError(
                 "the repository around the vault ignores it: there is nothing to sync",
                 "git init in the vault makes it a repository of its own",
             )
         try:
-            drivers.register(
-                self.root
-            )  # also when they are there: attributes of a stranger may have come with a pull
+            # Also when they are there: attributes of a stranger may have come with a pull.
+            drivers.register(self.root)
         except CortexError as error:  # what they would have merged is merged by us
-            self.problems[".git/config"] = Problem(".git/config", error.message, error.hint)
+            self.problems[".git/config"] = problem_of(".git/config", error)
 
     def _build_result(self, trouble: str, hint: str) -> SyncResult:
         mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
@@ -170,12 +155,11 @@ class _SyncRun:
             merging.quit_interrupted(self.root)
         elif mine is not None:
             with commit.repository_lock(self.root):
-                self._add_merge_step(continue_merge(self.vault, self.caller, mine))
+                self._continue_merge(mine)
             self.how = self.how or mine.how
         if not checkout.operation_in_progress(self.root):
-            if last := merging.load_state(
-                self.root
-            ):  # ended just now, by a person, or by a kill behind the merge
+            # Ended just now, by a person, or by a kill behind the merge.
+            if last := merging.load_state(self.root):
                 self._add_outcome(verify_own_merge(self.root, last))
             merging.restage(self.root)
 
@@ -191,27 +175,52 @@ class _SyncRun:
         what = checkout.operation_in_progress(self.root)
         if waiting:
             then = f"; then {commit.find_blocker(self.root)[1]}" if what else ""
-            raise _SyncStopped(
+            raise CortexError(
                 _waiting_message(len(waiting)),
                 f"choose the lines to keep and delete the markers, then cortex sync{then}",
             )
         if why := commit.why_blocked(self.root):
             hint = commit.find_blocker(self.root)[1] or "git status"
             if resolved:
-                raise _SyncStopped(why, f"everything in it is merged; {hint}; then cortex sync")
+                raise CortexError(why, f"everything in it is merged; {hint}; then cortex sync")
             raise ConflictError(why, hint)
 
-    def _add_merge_step(self, step: MergeStep) -> None:
-        """Note how far settling came; stop when it needs a person."""
-        self.resolved += step.resolved
-        self.waiting = step.waiting
-        if step.waiting:
-            raise _SyncStopped(
-                _waiting_message(len(step.waiting)),
-                "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
-            )
-        if not step.is_concluded:
-            raise _SyncStopped(step.trouble, step.hint)
+    def _continue_merge(self, mine: MergeState) -> None:
+        """Resolve what git could not, conclude the merge, or go on with the rebase, until it ends. Raises `CortexError` where it
+        waits for a person."""
+        for _ in range(_MAX_STEPS[mine.how]):
+            resolved, waiting = resolve_unmerged(self.root, mine)
+            self.resolved += resolved
+            self.waiting = tuple(waiting)
+            if waiting:
+                raise CortexError(
+                    _waiting_message(len(waiting)),
+                    "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
+                )
+            if mine.how == "merge":
+                self._stage_healed_pages()
+            ran = merging.conclude(self.root, mine.how)
+            self.resolved += merging.parse_driver_messages(ran)
+            if checkout.operation_in_progress(self.root) != mine.how:
+                return
+            if ran.code and not objects.list_unmerged_stages(self.root):
+                if mine.how == "rebase" and commit.commit_during_rebase(self.root).id:
+                    continue  # what was written meanwhile stood in git's way
+                raise commit.declined_error(self.root, ran, mine.how)
+            mine = mine._replace(waiting={})
+            merging.save_state(self.root, mine)
+        raise CortexError(
+            f"the {mine.how} did not end within {_MAX_STEPS[mine.how]:,} steps",
+            f"git status says what is left; git {mine.how} --abort takes it back",
+        )
+
+    def _stage_healed_pages(self) -> None:
+        changed: tuple[str, ...] = ()
+        with suppress(CortexError):  # it is tried again before the next commit, and told then
+            healed = heal(self.vault, self.caller)
+            changed = (*healed.written, *healed.removed)
+        ignored = objects.filter_ignored(self.root, changed)
+        merging.mark_resolved(self.root, [path for path in changed if path not in ignored])
 
     def _add_outcome(self, done: tuple[list[MergeResolution], list[Problem]]) -> None:
         resolved, problems = done
@@ -221,25 +230,19 @@ class _SyncRun:
     def _commit(self, more: Sequence[UncommittedChange] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
         self._add_outcome(restore_displaced(self.vault, self.caller))
-        self.resolved += [
-            *join_diverged_files(self.vault, self.caller),
-            *clear_conflicts(self.vault, self.caller),
-        ]
+        self.resolved += join_diverged_files(self.vault, self.caller)
+        self.resolved += clear_conflicts(self.vault, self.caller)
         try:
             heal(self.vault, self.caller)
-        except (
-            CortexError
-        ) as error:  # a link where the pages should be: it stops no commit of the notes
+        except CortexError as error:
+            # A link where the pages should be stops no commit of the notes.
             self.problems["briefings"] = Problem(
                 "briefings", f"could not be healed: {error.message}", error.hint
             )
         self._uncommitted = None
         changed = [*commit.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)
-        try:
-            kept = commit.commit_changes(self.root, changed)
-        except CortexError as error:  # what was done before it is still told
-            raise _SyncStopped(error.message, error.hint) from error
+        kept = commit.commit_changes(self.root, changed)
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message)
@@ -255,28 +258,29 @@ class _SyncRun:
             if one.kind == "D"
             and not one.moved_with
             and one.path.endswith(".md")
+            and not one.path.startswith("briefings/")
             and os.path.basename(one.path) not in here
         ]
-        gone = [one for one in gone if not one.path.startswith("briefings/")]
-        if (
-            not self.allow_mass_removal
-            and len(gone) >= _MIN_MASS_REMOVAL
-            and len(gone) * 5 > (there := len(_committed_notes(self.root)))
-        ):
-            raise _SyncStopped(
+        there = self._too_many_removed(len(gone))
+        if there is not None:
+            raise CortexError(
                 f"{len(gone)} of {there} notes are gone from the vault; nothing was committed",
                 f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore -- brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
+    def _too_many_removed(self, removed: int) -> int | None:
+        """How many notes the last commit holds, if so many of them may not go unasked; else None."""
+        if self.allow_mass_removal or removed < _MIN_MASS_REMOVAL:
+            return None
+        there = len(_committed_notes(self.root))
+        return there if removed * 5 > there else None
+
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
         for attempt in range(_MAX_PUSH_ATTEMPTS):
-            try:
-                up = remotes.find_upstream(self.root)
-                self.remote = up.remote
-                theirs = remotes.fetch(self.root, up)
-            except CortexError as error:
-                raise _SyncStopped(error.message, error.hint) from error
+            up = remotes.find_upstream(self.root)
+            self.remote = up.remote
+            theirs = remotes.fetch(self.root, up)
             ahead, behind = self._count_ahead_behind(theirs)
             if behind:
                 self._integrate(up, theirs, behind)
@@ -290,7 +294,7 @@ class _SyncRun:
             if self._push(up, ahead):
                 return
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311  so that two who race do not race in step
-        raise _SyncStopped(
+        raise CortexError(
             f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times",
             "cortex sync, a little later",
         )
@@ -301,14 +305,14 @@ class _SyncRun:
             pushed = remotes.push(self.root, up)
         except CortexError as error:
             self.push = "failed"
-            raise _SyncStopped(f"nothing was pushed: {error.message}", error.hint) from error
+            raise CortexError(f"nothing was pushed: {error.message}", error.hint) from error
         if pushed.is_done:
             self.push, self.sent = "pushed", ahead
             return True
         if pushed.lost_race:
             return False
         self.push = "failed"
-        raise _SyncStopped(
+        raise CortexError(
             pushed.reason,
             f"everything is committed here; git push {up.push_remote} {up.branch} tries the push alone",
         )
@@ -320,7 +324,7 @@ class _SyncRun:
                 with commit.repository_lock(self.root):
                     self.how = self._merge_or_rebase(up, theirs)
                 break
-            except _MergeRefused:
+            except _MergeRefusedError:
                 # The watcher, or a search, has written something of ours since the commit: commit that, and try again.
                 same = self._untracked_copies(theirs)
                 if attempt + 1 == _MAX_MERGE_ATTEMPTS or not (
@@ -336,35 +340,20 @@ class _SyncRun:
         self._check_mergeable(up, theirs)
         ours = git_cli.head_commit(self.root)
         if not ours or self._is_ancestor("HEAD", theirs):
-            self._run_merge(
-                MergeState("merge", theirs, {}),
-                [
-                    "--quiet",
-                    "--no-edit",
-                    "--no-autostash",
-                    "--no-squash",
-                    *self._fast_forward_arguments(up, theirs),
-                ],
-                [],
-            )
+            words = [*_MERGE_FLAGS, *self._fast_forward_arguments(up, theirs)]
+            self._run_merge(MergeState("merge", theirs, {}), words, [])
             return "fast-forward"
         how = "rebase" if up.rebase_mode else "merge"
-        self._run_merge(
-            MergeState(how, theirs, {}, ours),
-            _merge_arguments(up, theirs),
-            self._staged_to_set_aside(theirs) if how == "merge" else [],
-        )
+        staged = self._staged_to_set_aside(theirs) if how == "merge" else []
+        self._run_merge(MergeState(how, theirs, {}, ours), _merge_arguments(up, theirs), staged)
         return how
 
     def _fast_forward_arguments(self, up: Upstream, theirs: str) -> list[str]:
         """How to move along a history that has not parted: as a merge commit only if that is what they want."""
-        return (
-            ["--no-ff", f"--message={_commit_message(up)}", theirs]
-            if up.pull_ff in ("false", "no", "off", "0")
-            and not up.rebase_mode
-            and git_cli.has_commit(self.root)
-            else ["--ff-only", theirs]
-        )
+        is_ff_off = up.pull_ff in ("false", "no", "off", "0") and not up.rebase_mode
+        if is_ff_off and git_cli.has_commit(self.root):
+            return ["--no-ff", f"--message={_commit_message(up)}", theirs]
+        return ["--ff-only", theirs]
 
     def _run_merge(
         self, mine: MergeState, words: list[str], aside: list[objects.StagedChange]
@@ -375,13 +364,12 @@ class _SyncRun:
             ran = merging.start(self.root, mine, words)
             self.resolved += merging.parse_driver_messages(ran)
             if checkout.operation_in_progress(self.root) == mine.how and ran.code:
-                if mine.how == "merge" and not objects.list_unmerged_stages(
-                    self.root
-                ):  # a hook of theirs said no
+                if mine.how == "merge" and not objects.list_unmerged_stages(self.root):
+                    # A hook of theirs said no.
                     error = commit.declined_error(self.root, ran, "merge")
                     merging.abort(self.root, "merge")
-                    raise _SyncStopped(error.message, error.hint)
-                self._add_merge_step(continue_merge(self.vault, self.caller, mine))
+                    raise error
+                self._continue_merge(mine)
             elif ran.code:
                 merging.clear_state(self.root)
                 raise _explain_refusal(self.root, ran, mine.how)
@@ -396,20 +384,21 @@ class _SyncRun:
             return
         base = git_cli.run_unchecked(self.root, ["merge-base", "HEAD", theirs])
         if base.code:
-            raise _SyncStopped(
+            raise CortexError(
                 f"{up.remote}/{up.remote_branch} and this vault have no common history",
                 f"git clone the remote and copy your notes into it; or git merge --allow-unrelated-histories {up.remote}/{up.remote_branch}",
             )
         start = base.stdout.decode().strip()
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
-            raise _SyncStopped(
+            raise CortexError(
                 f"both sides have commits, and pull.ff = only forbids to merge them; nothing of {up.remote} was taken",
                 "git config pull.ff true",
             )
-        removed, there = _count_removed_notes(self.root, start, theirs)
-        if not self.allow_mass_removal and removed >= _MIN_MASS_REMOVAL and removed * 5 > there:
-            raise _SyncStopped(
-                f"{up.remote}/{up.remote_branch} would remove {removed} of {there} notes; nothing was merged",
+        removed = _removed_notes(self.root, start, theirs)
+        there = self._too_many_removed(len(removed))
+        if there is not None:
+            raise CortexError(
+                f"{up.remote}/{up.remote_branch} would remove {len(removed)} of {there} notes; nothing was merged",
                 "cortex sync --yes if that is right",
             )
 
@@ -418,14 +407,10 @@ class _SyncRun:
         staged = objects.list_staged(self.root)
         if staged:
             start = git_cli.run(self.root, ["merge-base", "HEAD", theirs]).decode().strip()
-            changed = set(
-                git_cli.run(
-                    objects.toplevel(self.root),
-                    ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"],
-                ).split(b"\0")
-            )
+            words = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"]
+            changed = set(git_cli.run(objects.toplevel(self.root), words).split(b"\0"))
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
-                raise _SyncStopped(
+                raise CortexError(
                     f"you staged what {self.remote} has changed: {_join_paths(both)}",
                     "commit it, or git restore --staged it, then cortex sync",
                 )
@@ -434,31 +419,26 @@ class _SyncRun:
     def _untracked_copies(self, theirs: str) -> list[UncommittedChange]:
         """The files that git does not know where the remote has the same note, by its id or its whole text: one that was put
         back where somebody had moved it to, or that came by another way than git. Committed, they merge like any other."""
-        found = []
-        for path, other in objects.read_committed(
-            self.root, objects.list_untracked(self.root), theirs
-        ).items():
-            with suppress(
-                CortexError, OSError
-            ):  # a link, or gone: it stays in the way, and is named
+        copies = []
+        untracked = objects.list_untracked(self.root)
+        for path, other in objects.read_committed(self.root, untracked, theirs).items():
+            # A link, or a file that went, stays in the way, and is named.
+            with suppress(CortexError, OSError):
                 data = files.read(self.root, path)
-                if data == other or (
-                    note_id(data) == note_id(other) and is_record(notes.read(data))
-                ):
-                    found.append(UncommittedChange(path, "A"))
-        return found
+                is_same_record = note_id(data) == note_id(other) and is_record(notes.read(data))
+                if data == other or is_same_record:
+                    copies.append(UncommittedChange(path, "A"))
+        return copies
 
     def _is_ancestor(self, one: str, other: str) -> bool:
-        return not git_cli.run_unchecked(
-            self.root, ["merge-base", "--is-ancestor", one, other]
-        ).code
+        words = ["merge-base", "--is-ancestor", one, other]
+        return not git_cli.run_unchecked(self.root, words).code
 
     def _count_ahead_behind(self, theirs: str) -> tuple[int, int]:
         """How many commits we have that `theirs` has not, and the other way round. Before the first commit we have none."""
         if theirs:
-            ran = git_cli.run_unchecked(
-                self.root, ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
-            )
+            words = ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
+            ran = git_cli.run_unchecked(self.root, words)
             if not ran.code:
                 ahead, behind = map(int, ran.stdout.split())
                 return ahead, behind
@@ -473,86 +453,50 @@ def _waiting_message(count: int) -> str:
 
 def _merge_arguments(up: Upstream, theirs: str) -> list[str]:
     if not up.rebase_mode:
-        return [
-            "--quiet",
-            "--no-edit",
-            "--commit",
-            "--no-autostash",
-            "--no-squash",
-            f"--message={_commit_message(up)}",
-            theirs,
-        ]
+        return [*_MERGE_FLAGS, "--commit", f"--message={_commit_message(up)}", theirs]
     shape = "--rebase-merges" if up.rebase_mode == "merges" else "--no-rebase-merges"
+    stash = "--autostash" if up.autostash else "--no-autostash"
     # No fork point: it would leave out what the remote has rewritten away, and that may be notes.
-    return [
-        "--quiet",
-        "--merge",
-        "--no-fork-point",
-        shape,
-        "--autostash" if up.autostash else "--no-autostash",
-        theirs,
-    ]
+    return ["--quiet", "--merge", "--no-fork-point", shape, stash, theirs]
 
 
 def _commit_message(up: Upstream) -> str:
     return f"cortex: merge {up.remote_branch} of {up.remote}"
 
 
-def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefused:
+def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefusedError:
     """Why git did not even begin."""
     named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
     if "untracked working tree files" in ran.stderr:
-        return _MergeRefused(
+        return _MergeRefusedError(
             f"the {how} would overwrite files that git does not know: {_join_paths(named)}; nothing was merged",
             "move them away or commit them, then cortex sync",
         )
     if named:
-        return _MergeRefused(
+        return _MergeRefusedError(
             f"the {how} would overwrite your changes of {_join_paths(named)}; nothing was merged",
             "commit or stash them, then cortex sync",
         )
     if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
-        dirty = [
-            os.fsdecode(name)
-            for name in git_cli.run(
-                objects.toplevel(root), ["diff-index", "--name-only", "-z", "HEAD", "--"]
-            ).split(b"\0")
-            if name
-        ]
-        return _MergeRefused(
+        words = ["diff-index", "--name-only", "-z", "HEAD", "--"]
+        listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
+        dirty = [os.fsdecode(name) for name in listed if name]
+        return _MergeRefusedError(
             f"a rebase needs a clean work tree, and these are changed: {_join_paths(dirty)}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
-    error = git_cli.system_error(ran, root) or CortexError(
-        f"git {how}: {remotes.failure_message(ran)}", "git status shows the state of the repository"
-    )
-    return _MergeRefused(error.message, error.hint)
+    if error := git_cli.system_error(ran, root):
+        return _MergeRefusedError(error.message, error.hint)
+    message = f"git {how}: {remotes.failure_message(ran)}"
+    return _MergeRefusedError(message, "git status shows the state of the repository")
 
 
-def _count_removed_notes(root: str, base: str, theirs: str) -> tuple[int, int]:
-    """How many of the vault's notes a merge with `theirs` would remove, and how many there are. A move removes nothing."""
-    raw = git_cli.run(
-        root,
-        [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-relative",
-            "-M",
-            "--diff-filter=D",
-            base,
-            theirs,
-            "--",
-            ".",
-        ],
-        timeout=120.0,
-    )
+def _removed_notes(root: str, base: str, theirs: str) -> set[bytes]:
+    """The vault's notes that a merge with `theirs` would remove. A move removes nothing."""
+    flags = ["-r", "-z", "--name-only", "--no-relative", "-M", "--diff-filter=D"]
+    raw = git_cli.run(root, ["diff-tree", *flags, base, theirs, "--", "."], timeout=120.0)
     gone = {path for path in raw.split(b"\0") if path.endswith(b".md")}
-    if len(gone) < _MIN_MASS_REMOVAL:
-        return len(gone), 0
-    there = _committed_notes(root)
-    return len(gone & there), len(there)
+    return gone & _committed_notes(root) if len(gone) >= _MIN_MASS_REMOVAL else gone
 
 
 def _committed_notes(root: str) -> set[bytes]:
@@ -561,14 +505,10 @@ def _committed_notes(root: str) -> set[bytes]:
     folders = tuple(
         prefix + os.fsencode(f"{folder}/") for folder in commit.OWN_FOLDERS if folder != "briefings"
     )
-    return {
-        path
-        for path in objects.list_files(root, "HEAD")
-        if path.startswith(folders) and path.endswith(b".md")
-    }
+    paths = objects.list_files(root, "HEAD")
+    return {path for path in paths if path.startswith(folders) and path.endswith(b".md")}
 
 
 def _join_paths(paths: list[str], most: int = 10) -> str:
-    return ", ".join(sorted(paths)[:most]) + (
-        f" and {len(paths) - most} more" if len(paths) > most else ""
-    )
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return ", ".join(sorted(paths)[:most]) + more

@@ -17,7 +17,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
 CACHE_FOLDER = "briefs"
-_FORMAT_LINE = f"cortex brief 1 {__version__}"
+_FORMAT_LINE = f"cortex brief 2 {__version__}"
 _MAX_ENTRIES = 64  # in one vault; branches come and go
 _MAX_BYTES = 4 * 1024 * 1024
 # As in `index/file_scan.py`: what changed this short before somebody looked may change once more and keep its stamp.
@@ -36,11 +36,10 @@ class BriefingKey(NamedTuple):
 
 
 class CachedBriefing(NamedTuple):
-    """A briefing that still holds: its text with the frame, the ids of the notes in it, and the rest of the verb's answer as JSON."""
+    """The text of a briefing with its frame, and the ids of the notes in it."""
 
     text: str
     ids: tuple[str, ...]
-    answer_json: str = "{}"
 
 
 def read_cached_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
@@ -67,12 +66,10 @@ def _load_entry(vault: Vault, key: BriefingKey) -> tuple[CachedBriefing, list[by
         head, _, body = store.read(_entry_path(vault, key), _MAX_BYTES).partition(b"\n")
         if head.decode("ascii", "replace") != f"{_FORMAT_LINE} {crc32(body)}":
             return None
-        name, text, ids, rest, *used = body.split(b"\0")
+        name, text, ids, *used = body.split(b"\0")
         if name != _key_bytes(key) or not used or len(used) % 2:
             return None
-        return CachedBriefing(
-            text.decode(), tuple(ids.decode().split("\n")) if ids else (), rest.decode()
-        ), used
+        return CachedBriefing(text.decode(), tuple(ids.decode().split("\n")) if ids else ()), used
     except (CortexError, ValueError):
         return None
 
@@ -93,12 +90,7 @@ def write(
         if trusted is None:
             return False
         pairs += (os.fsencode(path), trusted.encode())
-    fields = (
-        _key_bytes(key),
-        briefing.text.encode(),
-        "\n".join(briefing.ids).encode(),
-        briefing.answer_json.encode(),
-    )
+    fields = (_key_bytes(key), briefing.text.encode(), "\n".join(briefing.ids).encode())
     if any(b"\0" in field for field in (*fields[1:], *pairs)):
         return False
     body = b"\0".join((*fields, *pairs))

@@ -1,7 +1,8 @@
 """Terms in a row: the phrase query that Whoosh's own is not.
 
-Whoosh's phrase walks nested span matchers, one for each pair of words; a phrase that repeats a word, on a note that
-repeats it too, makes it run for hours. Here each note's positions are intersected as sets, in linear time.
+Whoosh's phrase walks nested span matchers, one for each pair of words; a phrase that repeats a
+word, on a note that repeats it too, makes it run for hours. Here each note's positions are
+intersected as sets, in linear time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from cortex.index.engines.whoosh.whoosh_import import matching, query
 
 
 class PhraseQuery(query.Query):
-    """Matches notes that hold the terms one right after the other; weighs them by how often they do."""
+    """Matches notes that hold the terms one right after the other; weighs them by how often they
+    do."""
 
     def __init__(self, field: str, terms: Sequence[bytes], boost: float = 1.0) -> None:
         self.fieldname = field
@@ -37,7 +39,8 @@ class PhraseQuery(query.Query):
         return int(min(reader.doc_frequency(self.fieldname, term) for term in self.phrase_terms))
 
     def matcher(self, searcher: Any, context: Any = None) -> Any:
-        """The notes of one segment, found at once: a row is rare, and later notes cost what the first one does."""
+        """The notes of one segment, found at once: a row is rare, and later notes cost what the
+        first one does."""
         reader = searcher.reader()
         if any((self.fieldname, term) not in reader for term in self.phrase_terms):
             return matching.NullMatcher()

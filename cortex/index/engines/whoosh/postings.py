@@ -1,7 +1,9 @@
-"""How the index keeps which note holds which word, and where: Whoosh's codec with postings that are smaller and faster.
+"""How the index keeps which note holds which word, and where: Whoosh's codec with postings that are
+smaller and faster.
 
-Whoosh packs positions as pickles and reads a file for every document's length. Here positions are characters in UTF-8,
-blocks are packed structs, and lengths are read once for each field. Text fields have to be `ProseField`.
+Whoosh packs positions as pickles and reads a file for every document's length. Here positions are
+characters in UTF-8, blocks are packed structs, and lengths are read once for each field. Text
+fields have to be `ProseField`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -26,7 +28,8 @@ from cortex.index.engines.whoosh.whoosh_import import (
 
 
 class Utf8Positions(formats.Positions):
-    """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read them back."""
+    """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read them
+    back."""
 
     def encode(self, poslist: Iterable[int]) -> bytes:
         return encode_positions("".join([chr(position + 1) for position in poslist]))
@@ -132,7 +135,8 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         return found
 
     def read_positions(self) -> dict[int, str]:
-        """Where the term stands in each document from this block on, in the form that `encode_positions` packs."""
+        """Where the term stands in each document from this block on, in the form that
+        `encode_positions` packs."""
         found: dict[int, str] = {}
         while self.is_active():
             self._read_ids()
@@ -149,8 +153,9 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
 
 
 def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
-    """The documents in which terms follow each other, by the postings of each; and where the last one then stands, once
-    for every time, in the form that `encode_positions` packs. A third of the time of Whoosh's spans, and linear in all of it."""
+    """The documents in which terms follow each other, by the postings of each; and where the last
+    one then stands, once for every time, in the form that `encode_positions` packs. A third of the
+    time of Whoosh's spans, and linear in all of it."""
     found = _positions_by_document(postings[0])
     for later in postings[1:]:
         here = _positions_by_document(later)
@@ -163,30 +168,37 @@ def match_phrase(postings: Sequence[matching.Matcher]) -> dict[int, str]:
 
 
 def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
-    if isinstance(postings, matching.FilterMatcher) and isinstance(postings.child, PostingsMatcher):
-        found, filtered, exclude = postings.child.read_positions(), postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
-        return {number: at for number, at in found.items() if (number in filtered) != exclude}
-    if isinstance(postings, PostingsMatcher):
-        return postings.read_positions()
+    inner, is_live = _unwrap(postings)
+    if isinstance(inner, PostingsMatcher):
+        found = inner.read_positions()
+        return {number: at for number, at in found.items() if is_live(number)} if is_live else found
     found = {}
     while postings.is_active():
-        found[postings.id()] = "".join(
-            [chr(position + 1) for position in postings.value_as("positions")]
-        )
+        positions = [chr(position + 1) for position in postings.value_as("positions")]
+        found[postings.id()] = "".join(positions)
         postings.next()
     return found
 
 
+def _unwrap(
+    postings: matching.Matcher,
+) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
+    """The postings below a filter, and what tells whether a document passes it; None without
+    one."""
+    if not isinstance(postings, matching.FilterMatcher):
+        return postings, None
+    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
+    return postings.child, lambda document: (document in filtered) != exclude
+
+
 def read_document_ids(postings: matching.Matcher) -> set[int]:
-    """The documents of a term's postings, read a block at a time: positions and weights stay on disk."""
-    inner = postings.child if isinstance(postings, matching.FilterMatcher) else postings
+    """The documents of a term's postings, read a block at a time: positions and weights stay on
+    disk."""
+    inner, is_live = _unwrap(postings)
     if not isinstance(inner, PostingsMatcher):
         return set(postings.all_ids())
     found = inner.read_document_ids()
-    if inner is postings:
-        return found
-    filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
-    return {document for document in found if (document in filtered) != exclude}
+    return set(filter(is_live, found)) if is_live else found
 
 
 class _NextCharacterTable(dict[int, int]):
@@ -231,7 +243,8 @@ class _TermsWriter(whoosh3.W3FieldWriter):
     def add_term_positions(
         self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
     ) -> None:
-        """A term of a `ProseField` field with the documents that hold it, where they do, and the lengths of all."""
+        """A term of a `ProseField` field with the documents that hold it, where they do, and the
+        lengths of all."""
         own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
         weights = array("f", [len(at) * self._format.field_boost for at in row])
@@ -261,7 +274,8 @@ class _TermsWriter(whoosh3.W3FieldWriter):
 
 
 class _DocumentsWriter(whoosh3.W3PerDocWriter):
-    """Counts the length of a field as it is kept, rounded to a byte: else averages, and so scores, change by merging."""
+    """Counts the length of a field as it is kept, rounded to a byte: else averages, and so scores,
+    change by merging."""
 
     def add_field(
         self, fieldname: str, fieldobj: fields.FieldType, value: object, length: int
@@ -293,7 +307,8 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
 
 
 class CompactCodec(whoosh3.W3Codec):
-    """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be `ProseField`."""
+    """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be
+    `ProseField`."""
 
     def per_document_reader(
         self, storage: FileStorage, segment: whoosh3.W3Segment

@@ -1,4 +1,5 @@
-"""Which notes bear on a prompt: what `core.relevance` asks of the index, and where the index has it."""
+"""Which notes bear on a prompt: what `core.relevance` asks of the index, and where the index has
+it."""
 
 from __future__ import annotations
 
@@ -19,14 +20,12 @@ from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
 from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
-_MAX_PHRASES = (
-    12  # identifiers whose parts are looked for one after the other: that reads positions
-)
+# Identifiers whose parts are looked for one after the other: that reads positions.
+_MAX_PHRASES = 12
 
 
 def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
-    """The notes of the index in `folder` that bear on a prompt, by their numbers, best first, whatever they are. `IndexDamaged` when
-    the index cannot be read."""
+    """As `FulltextEngine.search_relevant`."""
     words = prompt_terms(prompt, stem)
     if not any(word.is_informative for word in words):
         return []
@@ -56,7 +55,8 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...]) -> list[RelevantNote
 def _word_occurrences(
     reader: Any, word: PromptTerm, live: int, trail: set[int], *, with_row: bool
 ) -> TermPostings:
-    """Where a word is, the trail of events and pages left out. One so common that it tells nothing is only counted."""
+    """Where a word is, the trail of events and pages left out. One so common that it tells nothing
+    is only counted."""
     terms = [term.encode() for term in word.terms]
     row = [term.encode() for term in word.phrase] if with_row else []
     most = max(
@@ -72,7 +72,8 @@ def _word_occurrences(
 def _documents_with(
     reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()
 ) -> set[int]:
-    """The documents of all segments that hold any of some terms in a field, or all of a row one after the other."""
+    """The documents of all segments that hold any of some terms in a field, or all of a row one
+    after the other."""
     found: set[int] = set()
     for leaf, offset in reader.leaf_readers():
         here: set[int] = set()

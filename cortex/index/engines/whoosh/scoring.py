@@ -1,7 +1,8 @@
-"""BM25F by what is there: an index that was changed note by note scores as one that was built anew (law 1).
+"""BM25F by what is there: an index that was changed note by note scores as one that was built anew
+(law 1).
 
-Whoosh counts deleted notes until it merges their segment away, and takes the average length from them too. Here deleted
-notes are taken off the counts, and the average length is a constant.
+Whoosh counts deleted notes until it merges their segment away, and takes the average length from
+them too. Here deleted notes are taken off the counts, and the average length is a constant.
 """
 
 from __future__ import annotations
@@ -11,14 +12,10 @@ from typing import Any
 
 from cortex.index.engines.whoosh.whoosh_import import matching, scoring
 
-K1, B = (
-    1.2,
-    0.75,
-)  # Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values
-_AVERAGE_LENGTH_TERMS = {
-    "head": 8.0,
-    "body": 400.0,
-}  # terms; of the records and notes of a documentation vault
+# Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values.
+K1, B = 1.2, 0.75
+# Terms; of the records and notes of a documentation vault.
+_AVERAGE_LENGTH_TERMS = {"head": 8.0, "body": 400.0}
 
 
 class LiveBM25F(scoring.WeightingModel):
@@ -47,12 +44,8 @@ class _LiveBM25FScorer(scoring.WeightLengthScorer):
         self.setup(searcher, field, term)
 
     def _score(self, weight: float, length: float) -> float:
-        return float(
-            self._idf
-            * weight
-            * (K1 + 1)
-            / (weight + K1 * (1 - B + B * length / self._average_length))
-        )
+        norm = K1 * (1 - B + B * length / self._average_length)
+        return float(self._idf * weight * (K1 + 1) / (weight + norm))
 
 
 def _live_doc_frequency(reader: Any, field: str, term: Any) -> int:
@@ -66,9 +59,7 @@ def _live_doc_frequency(reader: Any, field: str, term: Any) -> int:
             postings = leaf.postings(field, term)
             every = postings.child if isinstance(postings, matching.FilterMatcher) else postings
             every.reset()
-            for document in sorted(
-                number for number in range(leaf.doc_count_all()) if leaf.is_deleted(number)
-            ):
+            for document in filter(leaf.is_deleted, range(leaf.doc_count_all())):
                 if not every.is_active():
                     break
                 every.skip_to(document)

@@ -1,8 +1,10 @@
-"""A whole index, written at once: in this process, or in several that each read their share of the notes.
+"""A whole index, written at once: in this process, or in several that each read their share of the
+notes.
 
-Whoosh's own writers sort every posting twice and hand it on one at a time; here postings lie by term until a segment is
-finished. The table of contents is written last, so a folder holds a whole index or none. Whoosh's own parallel writer lost 50 of
-400 notes without an error when one of its processes was killed; here the end of a process is an exception.
+Whoosh's own writers sort every posting twice and hand it on one at a time; here postings lie by
+term until a segment is finished. The table of contents is written last, so a folder holds a whole
+index or none. Whoosh's own parallel writer lost 50 of 400 notes without an error when one of its
+processes was killed; here the end of a process is an exception.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ import gc
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from cortex.core.model.problem import CortexError
+from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField, term_positions
 from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.whoosh_import import (
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 _PostingsByTerm: TypeAlias = "defaultdict[bytes, list[Any]]"
 
@@ -44,8 +46,9 @@ class BuildFailed(Exception):
 
 
 def build_index(folder: str, schema: fields.Schema, documents: Iterable[Document]) -> int:
-    """Write an index of the documents into an empty folder; answers how many there are. None of the `_boost` and
-    `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where a further segment begins."""
+    """Write an index of the documents into an empty folder; answers how many there are. None of the
+    `_boost` and `_stored_...` keys of Whoosh's writers. Takes 300 MB at 16,000 notes of 6 kB, where
+    a further segment begins."""
     with _NewIndexFolder(folder) as whole:
         return whole.write_toc(schema, write_segments(folder, schema, documents))
 
@@ -59,12 +62,14 @@ def build_index_parallel(
     *,
     procs: int = 2,
 ) -> int:
-    """Write an index into an empty folder in `procs` processes, each of which loads its share of `paths` itself.
+    """Write an index into an empty folder in `procs` processes, each of which loads its share of
+    `paths` itself.
 
-    `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it in this process,
-    once for every path, in no order. `load` has to be a function of a module or a `partial` of one: where forking is
-    unsafe (`_is_fork_safe`) the processes start afresh and import it. An OSError or a CortexError in
-    one of them is raised here; any other end of one is `BuildFailed`.
+    `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it
+    in this process, once for every path, in no order. `load` has to be a function of a module or a
+    `partial` of one: where forking is unsafe (`_is_fork_safe`) the processes start afresh and
+    import it. An OSError or a CortexError in one of them is raised here; any other end of one is
+    `BuildFailed`.
     """
     from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
     from multiprocessing.connection import wait  # noqa: PLC0415
@@ -126,7 +131,8 @@ def _receive_message(
 
 
 def _is_fork_safe() -> bool:
-    """Whether this process has a single thread, counting those that the `threading` module does not know. Only Linux says so."""
+    """Whether this process has a single thread, counting those that the `threading` module does not
+    know. Only Linux says so."""
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
@@ -142,14 +148,14 @@ def _run_worker(
     *,
     inherited: Iterable[Connection],
 ) -> None:
-    """What a process of `build_index_parallel` does: sends lists of asides, and at the end its segments or an error. A fork has a copy
-    of every receiver so far; it closes them, or sending would wait for ever once the process that receives was killed."""
+    """What a process of `build_index_parallel` does: sends lists of asides, and at the end its
+    segments or an error. A fork has a copy of every receiver so far; it closes them, or sending
+    would wait for ever once the process that receives was killed."""
     for receiver in inherited:
         receiver.close()
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all; the one that waits ends the others,
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever it does itself when it is told to end
+    # Ctrl-C reaches all; the one that waits ends the others, whatever it does itself when it is told to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = os.getppid()
 
     def documents() -> Iterator[Document]:
@@ -205,9 +211,8 @@ def write_segments(
     """Segments of the documents, which no table of contents names yet."""
     made: list[whoosh3.W3Segment] = []
     part, thresholds = None, gc.get_threshold()
-    gc.set_threshold(
-        *thresholds[:2], 1_000_000
-    )  # lists only grow: searching all for garbage takes a sixth of the time
+    # Lists only grow: searching all for garbage takes a sixth of the time.
+    gc.set_threshold(*thresholds[:2], 1_000_000)
     try:
         for document in documents:
             part = part or _SegmentWriter(FileStorage(folder), schema)
@@ -223,7 +228,8 @@ def write_segments(
 
 
 class _SegmentWriter:
-    """A segment in the making. Its postings are held by term until it is finished: only terms have to be sorted."""
+    """A segment in the making. Its postings are held by term until it is finished: only terms have
+    to be sorted."""
 
     def __init__(self, storage: FileStorage, schema: fields.Schema) -> None:
         codec = CompactCodec()

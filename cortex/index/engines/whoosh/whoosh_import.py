@@ -1,9 +1,10 @@
 """Whoosh, imported in half the time: the one place that imports it.
 
-`whoosh.compat` imports `urllib.request` for one name that nothing calls, and with it http, email and ssl; other parts
-do the like on a smaller scale. While Whoosh is imported, stand-ins answer for these modules. What is taken from a
-stand-in imports the real module when it is first called, so nothing is lost, and no stand-in stays behind under its
-name. With other threads about, nothing stands in: they could be importing the same modules.
+`whoosh.compat` imports `urllib.request` for one name that nothing calls, and with it http, email
+and ssl; other parts do the like on a smaller scale. While Whoosh is imported, stand-ins answer for
+these modules. What is taken from a stand-in imports the real module when it is first called, so
+nothing is lost, and no stand-in stays behind under its name. With other threads about, nothing
+stands in: they could be importing the same modules.
 """
 
 from __future__ import annotations

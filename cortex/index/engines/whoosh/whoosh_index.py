@@ -1,24 +1,35 @@
-"""The Whoosh index of the notes' words: built, changed, asked. It holds numbers and words; the catalogue the rest.
+"""The Whoosh index of the notes' words: built, changed, asked. It holds numbers and words; the
+catalogue the rest.
 
-An index is full of pickles, so it is only ever opened where Cortex has written it: in the user's own cache folder.
+An index is full of pickles, so it is only ever opened where Cortex has written it: in the user's
+own cache folder.
 """
 
 from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.ranking.query import Query, QueryTerm
 from cortex.index.catalogue import IndexDamaged, ScoredNote
+from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField, phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.phrase_query import PhraseQuery
 from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.scoring import LiveBM25F
-from cortex.index.engines.whoosh.segment import Document, write_segments
+from cortex.index.engines.whoosh.segment import (
+    BuildFailed,
+    build_index,
+    build_index_parallel,
+    write_segments,
+)
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, query as q
+
+if TYPE_CHECKING:
+    from cortex.core.ranking.relevance import RelevantNote
 
 SCHEMA = fields.Schema(
     number=fields.ID(unique=True),
@@ -27,18 +38,42 @@ SCHEMA = fields.Schema(
     head=ProseField(),  # title, aliases and tags
     body=ProseField(),
 )
-HEAD_BOOST = (
-    2.5  # of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1
-)
-MIN_ALL_WORDS_HITS = (
-    5  # notes that hold all words; below it, notes that hold some are shown behind them
-)
-MAX_PREFIX_TERMS = (
-    500  # of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes
-)
+# Of a match in the title over one in the text; engram and seed 001 weigh them 2 to 1.
+HEAD_BOOST = 2.5
+# Notes that hold all words; below it, notes that hold some are shown behind them.
+MIN_ALL_WORDS_HITS = 5
+# Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
+MAX_PREFIX_TERMS = 500
+_MIN_PARALLEL_NOTES = 400  # below, a second process costs more than it saves
+_Aside = TypeVar("_Aside")
 
 
-def update_index(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
+def build(
+    folder: str,
+    paths: Sequence[str],
+    load: Callable[[str], tuple[Document, _Aside]],
+    noted: Callable[[str, _Aside], None],
+    *,
+    cores: int,
+) -> None:
+    """Write an index of the notes at `paths` into an empty folder, as `FulltextEngine` says."""
+
+    def documents() -> Iterator[Document]:
+        for path in paths:
+            document, aside = load(path)
+            noted(path, aside)
+            yield document
+
+    if cores == 1 or len(paths) < _MIN_PARALLEL_NOTES:
+        build_index(folder, SCHEMA, documents())
+        return
+    try:
+        build_index_parallel(folder, SCHEMA, paths, load, noted, procs=cores)
+    except BuildFailed as error:  # a process was killed, for want of memory perhaps
+        raise IndexDamaged(str(error)) from error
+
+
+def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
@@ -46,9 +81,8 @@ def update_index(folder: str, dropped: Iterable[int], added: Iterable[Document])
         with writer.searcher() as searcher:
             for number in dropped:
                 writer.delete_by_term("number", str(number), searcher=searcher)
-        writer.segments += write_segments(
-            folder, SCHEMA, added
-        )  # in a third of the time that the writer itself takes
+        # In a third of the time that the writer itself takes.
+        writer.segments += write_segments(folder, SCHEMA, added)
         writer.commit()
         index.close()
     except Exception as error:  # Whoosh raises anything at all on a damaged index
@@ -64,9 +98,9 @@ def search(
     allowed: set[int] | None = None,
     without: Iterable[int] = (),
 ) -> tuple[list[ScoredNote], list[str]]:
-    """The best notes, at least `limit` where there are so many, with every one that scores as the last of them; and the
-    terms they were found by. Only notes of `tiers` are found, in their order, only `allowed` ones, none of `without`.
-    `IndexDamaged` when the index cannot be read."""
+    """The best notes, at least `limit` where there are so many, with every one that scores as the
+    last of them; and the terms they were found by. Only notes of `tiers` are found, in their order,
+    only `allowed` ones, none of `without`. `IndexDamaged` when the index cannot be read."""
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         if not index.doc_count_all() or allowed == set():  # to Whoosh an empty filter is none
@@ -75,6 +109,14 @@ def search(
             return _IndexSearch(searcher, asked, allowed, set(without)).run(limit, tiers)
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
+
+
+def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
+    """The notes that bear on a prompt, best first, whatever they are."""
+    # 3 ms that a search need not spend.
+    from cortex.index.engines.whoosh import relevance_search  # noqa: PLC0415
+
+    return relevance_search.search_relevant(folder, prompt)
 
 
 class _IndexSearch:
@@ -122,8 +164,8 @@ class _IndexSearch:
         return list(found.values()), self.terms
 
     def _search_tier(self, found: dict[int, ScoredNote], tier: int, limit: int) -> None:
-        """Add the notes of one tier: those with all words, then, when there are few, those with some. Phrases stay
-        binding: somebody put the quotes there."""
+        """Add the notes of one tier: those with all words, then, when there are few, those with
+        some. Phrases stay binding: somebody put the quotes there."""
         for loose, joined in enumerate((q.And, q.Or) if len(self.word_queries) > 1 else (q.And,)):
             if len(found) >= limit or (joined is q.Or and len(found) >= MIN_ALL_WORDS_HITS):
                 return
@@ -135,8 +177,9 @@ class _IndexSearch:
                 found.setdefault(number, ScoredNote(2 * tier + loose, score, number))
 
     def _top_documents(self, asked: Any, tier: int, limit: int) -> list[tuple[float, int]]:
-        """(score, document) of the best notes of a tier, ties with the last one included: which of them Whoosh would
-        keep depends on how the index came about, and rebuilding it must not change an answer."""
+        """(score, document) of the best notes of a tier, ties with the last one included: which of
+        them Whoosh would keep depends on how the index came about, and rebuilding it must not
+        change an answer."""
         # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
         others = q.Or(
             [
@@ -167,7 +210,8 @@ class _IndexSearch:
         return [self._word_query(terms, row) for terms, row in query_forms(piece.text)]
 
     def _word_query(self, terms: tuple[str, ...], row: tuple[str, ...]) -> Any:
-        """A word of prose is a term; an identifier is one of its spellings, or its parts in a row."""
+        """A word of prose is a term; an identifier is one of its spellings, or its parts in a
+        row."""
         self.terms += [*terms, *row]
 
         def ways(field: str) -> Any:
@@ -179,8 +223,8 @@ class _IndexSearch:
         return _in_head_and_body(ways)
 
     def _prefix_query(self, piece: QueryTerm) -> Any:
-        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*` means `normalize_topic`. What a
-        note must not hold is no matter of frequency."""
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*`
+        means `normalize_topic`. What a note must not hold is no matter of frequency."""
         start, stems = prefix_forms(piece.text)
         most_wanted = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
         self.terms += [start, *stems]

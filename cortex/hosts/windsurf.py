@@ -1,0 +1,37 @@
+"""Windsurf: a hook behind each answer, which takes no text for the agent; its transcripts are not read.
+
+Source, looked at in November 2026: docs.windsurf.com cascade/hooks.
+"""
+
+from __future__ import annotations
+
+from cortex.hosts.host import FIELDS, Host, HostEvent
+
+
+def make_entry(_on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
+    """An entry of the settings."""
+    return {"command": line, "show_output": False}
+
+
+HOST = Host(
+    "windsurf",
+    "Windsurf",
+    events=(HostEvent("post_cascade_response", "stop"),),
+    make_entry=make_entry,
+    next_step="start Windsurf anew; it takes no context from hooks, so brief it by AGENTS.md: cortex brief --help",
+    settings_folder=".windsurf",
+    settings_file="hooks.json",
+    home_folder=".codeium/windsurf",
+    fields=FIELDS
+    | {
+        "session": ("trajectory_id",),
+        "prompt": ("tool_info.user_prompt",),
+        "message": ("tool_info.response",),
+        "transcript": ("tool_info.transcript_path",),
+        "turn": ("execution_id",),
+    },
+    other_events=(
+        ("pre_user_prompt", "user-prompt-submit"),
+        ("post_cascade_response_with_transcript", "stop"),
+    ),
+)

@@ -1,0 +1,173 @@
+"""What the verbs that look after the vault answer, as lines for a person."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.core.text.shell_command import cortex_command
+from cortex.interfaces.cli.text import (
+    MAX_PROBLEMS,
+    bold,
+    dim,
+    format_count,
+    format_day,
+    note_row,
+    problem_lines,
+    yellow,
+)
+from cortex.interfaces.escape_terminal import escape
+from cortex.vault.agent_settings import agent_settings_notice
+
+_INDEX_STATES = {
+    "current": "current",
+    "updated": "brought up to date",
+    "built": "missing, old or damaged, and was built anew",
+}
+_COMMAND_TEXTS = {"cortex": "runs cortex from the PATH", "": "runs nothing"}
+_OUTCOME_TEXTS = {
+    "wired": "wired in",
+    "updated": "brought up to date in",
+    "unchanged": "is wired already in",
+    "taken out": "taken out of",
+    "removed": "taken out, and with it the file",
+    "not there": "is not in",
+}
+
+
+def init(answer: Any) -> Iterable[str]:
+    yield f"{escape(answer.root)} is a vault" + (", your default one" if answer.default else "")
+    yield from (f"  added {name}" for name in answer.added)
+    if answer.agent_settings:
+        yield f"{yellow('note')}: {agent_settings_notice(answer.agent_settings)}"
+    yield 'next: cortex capture "Decision: keep what we learn in a vault"'
+
+
+def rebuild(answer: Any) -> Iterable[str]:
+    problems = format_count(answer.problems, "problem")
+    yield f"{format_count(answer.notes, 'note')} indexed, {problems}"
+
+
+def doctor(answer: Any) -> Iterable[str]:
+    yield from (f"mended: {escape(line)}" for line in answer.fixed)
+    yield from problem_lines(answer.problems)
+    if answer.agent_settings:
+        yield agent_settings_notice(answer.agent_settings)
+    number = len(answer.problems)
+    problems = format_count(number, "problem") if number else "no problems"
+    state = _INDEX_STATES[answer.found]
+    yield f"{format_count(answer.notes, 'note')}, {problems}; the search index was {state}"
+
+
+def status(answer: Any) -> Iterable[str]:
+    more = answer.more
+    branch = f"  on {escape(answer.branch)}" if answer.branch else ""
+    yield f"{bold(answer.vault)}{branch}"
+    figures = (answer.notes, "note"), (answer.sessions, "session"), (answer.open_actions, "open action")  # fmt: skip
+    topics = [(answer.topics, "topic")] if answer.topics else []
+    yield "  " + ", ".join(format_count(number, noun) for number, noun in (*figures, *topics))
+    failed = len(answer.failed) + more.get("failed", 0)
+    yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
+    for heading, key, counts, least in (
+        ("", "types", answer.types, 1),
+        ("projects: ", "projects", answer.projects, 2),
+        ("status: ", "statuses", answer.statuses, 2),
+        ("open: ", "open", answer.open, 1),
+    ):
+        if len(counts) >= least:
+            listed = [f"{escape(name)} {number}" for name, number in counts.items()]
+            others = [f"{more[key]} more"] if more.get(key) else []
+            yield f"  {heading}{', '.join(listed + others)}"
+    for name in ("overdue", "stale", "recent"):
+        if notes := getattr(answer, name):
+            rest = f"  {dim(f'and {more[name]} more')}" if name in more else ""
+            yield f"{name if name == 'recent' else yellow(name)}{rest}"
+        for note in notes:
+            when = note.due[:10] if name == "overdue" else format_day(note.date)
+            yield note_row(note, when, note.path)
+    for name, heading, hint in (
+        ("live", "live", ""),
+        ("orphans", yellow("orphans"), "  cortex session end --orphans"),
+    ):
+        if ids := getattr(answer, name):
+            rest = f" and {more[name]} more" if name in more else ""
+            yield f"{heading}: {', '.join(map(escape, ids))}{rest}{hint}"
+    for event in answer.failed[:MAX_PROBLEMS]:
+        yield f"{yellow(f'failed: {event}')}  {escape(cortex_command('retry', event))}"
+    if answer.problems:
+        yield f"{yellow(format_count(answer.problems, 'problem'))}: cortex doctor"
+
+
+def hooks(answer: Any) -> Iterable[str]:
+    absent = [change for change in answer.changed if change.outcome == "not there"]
+    folded = absent if len(absent) > 1 else []  # of one it is worth saying where it was looked for
+    for change in answer.changed:
+        if change not in folded:
+            would = "would be " if answer.dry_run and change.outcome not in ("unchanged", "not there") else ""  # fmt: skip
+            outcome = f"{would}{_OUTCOME_TEXTS[change.outcome]}"
+            yield f"{_format_host(change)}{outcome} {escape(_shorten_path(change.file))}"
+        if change.diff:
+            yield escape(change.diff, lines=True)
+    if folded:
+        yield dim(f"not wired: {', '.join(change.host for change in folded)}")
+    if answer.action == "status":
+        yield from _hook_status_lines(answer)
+    if answer.search_index == "built":  # the rest is nothing to wonder about
+        yield "the search index was built"
+    yield from (f"next: {escape(line)}" for line in answer.next)
+    yield from (f"{yellow('switched off')}: {escape(why)}" for why in answer.off)
+    yield from problem_lines(answer.problems)
+
+
+def _format_host(one: Any) -> str:
+    return f"{bold(f'{one.host:<9}')} "
+
+
+def _hook_status_lines(answer: Any) -> Iterable[str]:
+    every = [hook for one in answer.hosts for hook in one.hooks]
+    fresh = bool(every) and not any(hook.at or hook.fault for hook in every)  # then it is said once
+    width = max((len(_shorten_path(hook.file)) for hook in every), default=0)
+    for one in answer.hosts:
+        if one.plugin:
+            plugin = escape(_shorten_path(one.plugin))
+            yield f"{_format_host(one)}plugin, switched on in {plugin}"
+        places: dict[tuple[str, str, str], list[Any]] = {}
+        for hook in one.hooks:
+            places.setdefault((hook.scope, hook.file, hook.runs), []).append(hook)
+        for (scope, file, runs), hooks_of_file in places.items():
+            command = dim(_COMMAND_TEXTS.get(runs) or _shorten_path(runs))
+            path = f"{escape(_shorten_path(file)):<{width}}"
+            yield f"{_format_host(one)}{scope:<6}  {path}  {command}"
+            yield from () if fresh else _last_run_lines(hooks_of_file)
+    if without := [one.host for one in answer.hosts if not one.wired]:
+        yield dim(f"not wired: {', '.join(without)}")
+    if fresh:
+        yield "no hook has run here yet"
+
+
+def _last_run_lines(hooks_of_file: Iterable[Any]) -> Iterable[str]:
+    """When the hooks of one file ran last, each event once, though a host may have two of it."""
+    events = {hook.event or hook.name: hook for hook in hooks_of_file}
+    able = {event: hook for event, hook in events.items() if not hook.fault}
+    if not able:
+        yield f"  {yellow('cannot run')}"
+        return
+    for event, hook in able.items():
+        if hook.at:
+            wrong = f"  {yellow(hook.problem)}" if hook.problem else ""
+            yield f"  {escape(event):<20}{escape(hook.at)}  {hook.ms} ms{wrong}"
+    never = [event for event, hook in able.items() if not hook.at]
+    if len(never) == len(able):
+        yield f"  {dim('no hook has run here yet')}"
+    elif never:
+        yield f"  {dim('never ran: ' + ', '.join(never))}"
+    if faulty := [event for event in events if event not in able]:
+        yield f"  {yellow('cannot run')}: {escape(', '.join(faulty))}"
+
+
+def _shorten_path(path: str) -> str:
+    for folder, name in ((os.getcwd(), ""), (os.path.expanduser("~"), "~/")):
+        if path.startswith(f"{folder}/"):
+            return name + path[len(folder) + 1 :]
+    return path

@@ -1,0 +1,254 @@
+"""What the verbs that find answer, as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.relation import LINK_KIND, inverse_of
+from cortex.core.text.shell_command import cortex_command
+from cortex.interfaces.cli.text import (
+    BOLD,
+    MAX_PROBLEMS,
+    OFF,
+    bold,
+    dim,
+    format_count,
+    format_day,
+    format_time,
+    hint_lines,
+    more_of,
+    note_lines,
+    notes_of,
+    problem_lines,
+    status_mark,
+    yellow,
+)
+from cortex.interfaces.escape_terminal import escape
+
+_SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
+_RANK_PARTS = ("rank_confidence", "rank_priority", "rank_centrality", "rank_access", "rank_branch")
+
+
+def search(answer: Any) -> Iterable[str]:
+    for number, hit in enumerate(answer.hits):
+        if number:
+            yield ""
+        place = f"(personal) {answer.personal}/{hit.path}" if hit.vault == "personal" else hit.path
+        yield from note_lines(hit, format_day(hit.date), f"{place}:{hit.line}")
+    if not answer.hits:
+        yield f"no hits for {escape(answer.query)}"
+    if answer.hint and answer.hits:
+        yield from ("", dim(answer.hint))
+    elif answer.hint:
+        yield f"  {escape(answer.hint)}"
+    if answer.problems:
+        yield ""
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def recall(answer: Any) -> Iterable[str]:
+    hits = notes_of(answer)
+    for number, one in enumerate(hits):
+        if number:
+            yield ""
+        yield from note_lines(one, format_day(one.date), one.id)
+    if not hits:
+        yield "nothing is recalled" + (f" for {escape(answer.query)}" if answer.query else "")
+        yield from hint_lines(answer)
+    elif more := more_of(answer):
+        yield ""
+        yield f"{more:,} more: --number; cortex timeline ID shows what stood around one, cortex show ID the whole of it"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def remind(answer: Any) -> Iterable[str]:
+    if answer.text:
+        yield escape(answer.text, lines=True)
+
+
+def timeline(answer: Any) -> Iterable[str]:
+    for one in notes_of(answer):
+        is_focus = one.id == answer.focus
+        lead = f"{'>' if is_focus else ' '} {format_day(one.date)}  {escape(one.title)}"
+        status = f" {yellow(one.status)}" if one.status in SET_ASIDE_STATUSES else ""
+        title = f"{BOLD}{lead}{OFF}" if is_focus else lead
+        yield f"{title}{status}  {dim(one.type or 'note', one.id)}"
+        if is_focus:
+            yield f"    {escape(one.snippet)}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def show(answer: Any) -> Iterable[str]:
+    """On a terminal alone: see `render.raw_content`."""
+    yield escape(answer.text.removesuffix("\n"), lines=True)
+    if answer.vault == "personal":
+        yield dim(f"(personal) {answer.file}")
+    if answer.cut:
+        yield f"{yellow('only the beginning is shown')}: open {escape(answer.path)} in an editor"
+
+
+def score(answer: Any) -> Iterable[str]:
+    parts = answer.parts
+    yield bold(answer.title)
+    yield f"  {dim(answer.type or 'note', answer.path)}"
+    yield _format_score("score", answer.score, 5)
+    yield from (_format_figure(name, parts[name]) for name in _SCORE_PARTS)
+    yield _format_score("rank", parts["rank"], 1)
+    yield from (_format_figure(name.removeprefix("rank_"), parts[name]) for name in _RANK_PARTS)
+    yield _format_figure("times recency", parts["rank_recency"])
+    yield _format_score("salience", parts["salience"], 1)
+    yield _format_figure("base", parts["salience_base"])
+    yield _format_figure("times gain", parts["salience_gain"])
+    yield _format_figure("times left", parts["salience_left"])
+    effective = parts["effective_confidence"]
+    yield _format_score("confidence", effective, f"{parts['confidence']:.3f}")
+    if "half_life" in parts:
+        yield f"    {parts['days']:.1f} days untouched, half-life {parts['half_life']:.1f} days"
+    else:
+        yield "    does not decay"
+    last_use = f", last {answer.last_use}" if answer.last_use else ""
+    yield f"  used {format_count(answer.uses, 'time')}{last_use}"
+    yield f"  {escape(answer.lifecycle)}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _format_score(name: str, value: float, most: object) -> str:
+    return f"  {bold(f'{name:<12}{value:.3f}')}  of {most}"
+
+
+def _format_figure(name: str, value: float) -> str:
+    number = f"{value:7.3f}".replace(" -0.000", "  0.000")  # a loss that rounds to nothing
+    return f"    {dim(f'{name:<17}')}{number}"
+
+
+def history(answer: Any) -> Iterable[str]:
+    if answer.at:
+        yield escape(answer.text.removeprefix("\ufeff").removesuffix("\n"), lines=True)
+        return
+    yield bold(answer.path or answer.id)
+    both = [
+        *((version.date, _version_lines(answer, version)) for version in answer.versions),
+        *((text.at, [_event_text_line(text)]) for text in answer.texts),
+    ]
+    for _, lines in sorted(both, key=lambda pair: pair[0], reverse=True):
+        yield from lines
+    if answer.more:
+        yield f"  {format_count(answer.more, 'older commit')}: --number {len(answer.versions) + answer.more}"
+    if older_texts := answer.revisions - len(answer.texts):
+        yield f"  {format_count(older_texts, 'older text')}: --number {answer.revisions}"
+    yield from hint_lines(answer)
+
+
+def _version_lines(answer: Any, version: Any) -> list[str]:
+    """A commit of the note, and what a merge did not take."""
+    what = f"{escape(version.author)}  {version.change}: {escape(version.subject)}"
+    lines = [f"  {yellow(version.commit[:10])}  {format_time(version.date)}  {what}"]
+    if version.path != answer.path:
+        lines.append(f"{'':14}{dim(f'as {version.path}')}")
+    for side in version.sides:
+        what = "another version" if side.blob else "no such note"
+        see = cortex_command("history", answer.id or answer.path, "--at", side.commit[:10])
+        lines.append(f"{'':14}{dim(f'one side had {what}: {see}')}")
+    return lines
+
+
+def _event_text_line(text: Any) -> str:
+    """What an event said: `--at` takes its id as it takes a commit."""
+    return f"  {'event':<10}  {format_time(text.at)}  {escape(text.title)}  {yellow(text.event)}"
+
+
+def entities(answer: Any) -> Iterable[str]:
+    hits = notes_of(answer)
+    if answer.name and not answer.entities and answer.hint:
+        yield from (f"nothing named {escape(answer.name)}", f"  {escape(answer.hint)}")
+    elif not answer.entities:
+        yield f"{escape(answer.name) or 'nothing is mentioned by name'}" + (
+            " mentions nothing by name" if answer.name else ""
+        )
+    for hit in hits:
+        yield bold(hit.title) + status_mark(hit.status)
+        yield f"  {dim(hit.type or 'note', f'{hit.path}:{hit.line}')}"
+    for one in () if hits else answer.entities:
+        line = f"{one.line:>5}  " if one.line else ""
+        notes = format_count(one.notes, "note")
+        yield f"{line}{escape(one.kind):<9}{escape(one.name)}  {dim(notes)}"
+    if more := answer.total - len(hits or answer.entities):
+        yield f"{yellow(f'{more:,} more')}: --number shows them"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def graph(answer: Any) -> Iterable[str]:
+    if answer.to and not answer.nodes:
+        yield f"no path from {escape(answer.asked)} to {escape(answer.to)}"
+    elif answer.mermaid:
+        yield escape(answer.mermaid, lines=True)
+    elif answer.to:
+        yield from _path_lines(answer)
+    else:
+        yield from _tree_lines(answer)
+        if len(answer.nodes) == 1 and not answer.cut:
+            yield dim("nothing is connected to it")
+    if answer.cut and not answer.mermaid:
+        nodes = len(answer.nodes)
+        shown = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
+        yield f"{yellow(f'{shown} shown')}: --number shows more"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _tree_lines(answer: Any) -> Iterator[str]:
+    """Every note once, below the first that leads to it, and every edge once."""
+    nodes = {node.id: node for node in answer.nodes}
+    neighbours = _kinds_by_neighbour(answer)
+    claimed, printed = {answer.asked}, {answer.asked}
+    drawn: set[frozenset[str]] = set()
+
+    def below(id_: str, indent: str) -> Iterator[str]:
+        rows = []
+        for other in neighbours.get(id_, {}):
+            new = other not in claimed and nodes[other].depth == nodes[id_].depth + 1
+            if new or (other in printed and frozenset((id_, other)) not in drawn):
+                rows.append((other, new))
+                drawn.add(frozenset((id_, other)))
+        claimed.update(other for other, _ in rows)
+        for at, (other, new) in enumerate(rows, start=1):
+            corner, deeper = ("├─", "│  ") if at < len(rows) else ("└─", "   ")
+            kinds = _format_kinds(neighbours[id_][other])
+            yield f"{indent}{corner} {kinds} {_format_node(nodes[other])}{'' if new else ' (above)'}"
+            if new:
+                printed.add(other)
+                yield from below(other, f"{indent}{deeper}")
+
+    yield _format_node(nodes[answer.asked])
+    yield from below(answer.asked, "")
+
+
+def _path_lines(answer: Any) -> Iterator[str]:
+    neighbours = _kinds_by_neighbour(answer)
+    before = ""
+    for node in answer.nodes:
+        kinds = f"{_format_kinds(neighbours[before][node.id])} " if before else ""
+        yield f"{'   ' * (node.depth - 1)}{'└─ ' if before else ''}{kinds}{_format_node(node)}"
+        before = node.id
+
+
+def _kinds_by_neighbour(answer: Any) -> dict[str, dict[str, list[str]]]:
+    """What each note calls the way to each of its neighbours."""
+    neighbours: dict[str, dict[str, list[str]]] = {}
+    for source, kind, target in answer.edges:
+        back = inverse_of(kind) or f"← {kind}"
+        neighbours.setdefault(source, {}).setdefault(target, []).append(kind)
+        neighbours.setdefault(target, {}).setdefault(source, []).append(back)
+    return neighbours
+
+
+def _format_kinds(kinds: list[str]) -> str:
+    """Kinds as a person wants them: a link beside a relation says nothing more."""
+    plain = list(dict.fromkeys(kinds))
+    relations = [kind for kind in plain if kind not in (LINK_KIND, inverse_of(LINK_KIND))]
+    return dim(", ".join(relations or plain))
+
+
+def _format_node(node: Any) -> str:
+    return f"{escape(node.title or node.id)}  {dim(node.id)}{status_mark(node.status)}"

@@ -1,0 +1,43 @@
+"""What the verbs that plan answer, as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.core.model.note_status import DONE_STATUSES
+from cortex.interfaces.cli.text import (
+    bold,
+    dim,
+    format_count,
+    format_day,
+    list_end_lines,
+    note_of,
+    notes_of,
+    yellow,
+)
+from cortex.interfaces.escape_terminal import escape
+
+
+def actions(answer: Any) -> Iterable[str]:
+    for one in notes_of(answer):
+        note = note_of(one)
+        due = f"due {escape(one.due)}" if one.due else "no date"
+        if one.overdue:
+            due = yellow(f"overdue since {one.due}")
+        if note.status in DONE_STATUSES:
+            due = escape(note.status) + (" (its task is ticked)" if one.ticked else "")
+        owner = f"  {escape(one.owner)}" if one.owner else ""
+        yield f"{due}  {bold(note.title)}{owner}  {dim(note.project, note.id)}"
+    yield from list_end_lines(answer, "actions")
+
+
+def meetings(answer: Any) -> Iterable[str]:
+    for one in notes_of(answer):
+        note = note_of(one)
+        open_actions = format_count(one.open_actions, "open action")
+        outcome = (
+            f"{open_actions}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"
+        )
+        yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(note.id)}"
+    yield from list_end_lines(answer, "meetings")

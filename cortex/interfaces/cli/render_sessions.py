@@ -1,0 +1,158 @@
+"""What the verbs about sessions answer, as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.core.text.shell_command import cortex_command, option_words
+from cortex.interfaces.cli.text import (
+    DIM,
+    MAX_PROBLEMS,
+    OFF,
+    bold,
+    dim,
+    format_count,
+    format_time,
+    list_end_lines,
+    note_of,
+    note_row,
+    notes_of,
+    path_lines,
+    problem_lines,
+    section,
+    yellow,
+)
+from cortex.interfaces.escape_terminal import escape
+
+_MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
+
+
+def session(answer: Any) -> Iterable[str]:
+    if hasattr(answer, "session"):
+        yield from _session_details_lines(answer)
+    elif hasattr(answer, "hits") or hasattr(answer, "records"):
+        for one in notes_of(answer):
+            yield from _session_lines(one)
+        yield from list_end_lines(answer, "sessions")
+        return
+    elif hasattr(answer, "live"):
+        yield escape(answer.name)
+        if answer.outcome == "resumed":
+            yield dim(f"it goes on in {answer.path}")
+        if answer.live:
+            yield dim(f"also going on: {', '.join(answer.live[:_MAX_LIVE])}")
+    else:
+        yield f"{answer.outcome}: {escape(answer.name)}  {dim(answer.path)}"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _session_lines(one: Any) -> Iterable[str]:
+    note = note_of(one)
+    state = "done" if one.state == "done" else yellow(one.state)
+    end = f" to {format_time(one.ended)}" if one.ended else ""
+    closed = f"  {dim(one.closed)}" if one.closed else ""
+    yield f"{bold(one.name)}  {state}  {format_time(one.started)}{end}{closed}"
+    counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
+    figures = ", ".join(format_count(number, noun) for number, noun in counts)
+    snippet = f"  {escape(note.snippet)}" if note.snippet else ""
+    yield f"  {dim(note.project, figures)}{snippet}"
+
+
+def _session_details_lines(answer: Any) -> Iterable[str]:
+    yield from _session_lines(answer.session)
+    yield f"  {dim(note_of(answer.session).path)}"
+    if answer.summary:
+        yield from ("", escape(answer.summary, lines=True))
+    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
+    events = (f"  {escape(one)}" for one in answer.events)
+    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    yield from section("\nprompts", prompts)
+    yield from section("\nevents", events)
+    yield from section("\nrecords", records)
+    if more := getattr(answer, "more", 0):
+        yield f"{more:,} more are not shown"
+
+
+def context(answer: Any) -> Iterable[str]:
+    where = f" on {escape(answer.branch)}" if answer.branch else ""
+    yield f"{bold(answer.project or 'all projects')}{where}"
+    yield from section("sessions", map(_recent_session_row, answer.sessions))
+    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
+    yield from section("prompts", prompts)
+    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    yield from section("what matters most", records)
+    figures = answer.figures
+    counts = (
+        (figures.records, "record"),
+        (figures.sessions, "session"),
+        (figures.prompts, "prompt"),
+        (figures.open_actions, "open action"),
+    )
+    yield ", ".join(format_count(number, noun) for number, noun in counts)
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _recent_session_row(one: Any) -> str:
+    summary = one.snippet if hasattr(one, "snippet") else one.summary
+    date = one.date if hasattr(one, "date") else one.at
+    return f"  {escape(date[:10])}  {escape(summary or one.title)}  {dim(one.status, one.id)}"
+
+
+def brief(answer: Any) -> Iterable[str]:
+    if answer.print:
+        if answer.text:
+            yield escape(answer.text, lines=True)
+        return
+    if answer.into:
+        gone = answer.into == "none"
+        yield from path_lines(**{"taken away" if gone else "written": answer.written})
+        if not answer.written and gone:
+            yield "nothing of cortex was there"
+        elif not answer.written:
+            yield "nothing written: the briefing is there as it is now"
+        yield from problem_lines(answer.problems, MAX_PROBLEMS)
+        return
+    yield from _briefing_header_lines(answer)
+    for one in answer.sections:
+        yield from ("", bold(one.title), *map(_format_item, one.lines))
+        if one.more:
+            command = f": {one.command}" if one.command else ""
+            noun = "more" if one.lines else "in all"
+            yield f"  {dim(f'{one.more:,} {noun}{command}')}"
+    if answer.left_out:
+        yield ""
+        yield f"{answer.left_out:,} of other branches left out: cortex brief --all-branches"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _briefing_header_lines(answer: Any) -> Iterable[str]:
+    where = f" on {escape(answer.branch)}" if answer.branch else ""
+    yield f"{bold(answer.project or 'no project')}{where}"
+    if answer.others:
+        named = ", ".join(map(escape, answer.others[:_MAX_OTHER_PROJECTS]))
+        others = " and others" if len(answer.others) > _MAX_OTHER_PROJECTS else ""
+        yield f"this vault has records of {named}{others}, and none of"
+        yield f"{'this project' if answer.project else 'no project'}: cortex project list"
+    elif not answer.text:
+        command = cortex_command("save", *option_words("project", answer.project))
+        yield f"nothing is kept here yet: {command} keeps something"
+    if not answer.text:
+        return
+    newest = f", newest of {answer.newest}" if answer.newest else ""
+    doubts = f", {len(answer.doubts)} in doubt" if answer.doubts else ""
+    tokens = f"{answer.tokens:,} of {answer.budget:,} tokens"
+    yield dim(f"{tokens}{newest}{doubts}; cortex show ID prints a note")
+
+
+def _format_item(one: Any) -> str:
+    """A line with its id behind it, and what speaks against it in front, as an agent is given it."""
+    text = escape(one.text)
+    indent = "    " if text.startswith("  ") else "  "
+    text = text.lstrip().removeprefix("- ")
+    end = f" [{escape(one.id)}]"
+    if text.endswith(end):
+        text = f"{text.removesuffix(end)}  {DIM}{escape(one.id)}{OFF}"
+    if one.doubt and text.startswith("⚠"):
+        text = yellow("⚠") + text[1:]
+    return indent + text

@@ -1,0 +1,90 @@
+"""What the verbs that deal with git answer, as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cortex.interfaces.cli.text import (
+    DIM,
+    OFF,
+    first,
+    format_count,
+    hint_lines,
+    path_lines,
+    problem_lines,
+    yellow,
+)
+from cortex.interfaces.escape_terminal import escape
+
+_MAX_PATHS = 5
+
+
+def heal(answer: Any) -> Iterable[str]:
+    for one in answer.brought_back:
+        yield f"brought back: {escape(one.path)}: {escape(one.what)}"
+    yield from path_lines(written=answer.written, removed=answer.removed)
+    for path in answer.stale:
+        yield f"{yellow('stale')}: {escape(path)}"
+    for path in answer.newer:
+        yield f"{yellow('left alone')}: {escape(path)} was made by a newer cortex"
+    yield from problem_lines(answer.problems)
+    if answer.stale:
+        briefings = format_count(len(answer.stale), "briefing")
+        yield f"{briefings} not as the notes give them: cortex heal"
+    elif not (answer.brought_back or answer.written or answer.removed or answer.newer):
+        yield "the briefings are as the notes give them"
+
+
+def sync(answer: Any) -> Iterable[str]:
+    remote = escape(answer.remote)
+    for message in answer.commits:
+        yield f"committed {escape(message.removeprefix('cortex: '))}"
+    if answer.received:
+        yield f"received {format_count(answer.received, 'commit')} from {remote} ({answer.how})"
+    for one in answer.settled:
+        yield f"merged {escape(one.path)}: {escape(one.what)}"
+    if answer.push == "pushed":
+        yield f"sent {format_count(answer.sent, 'commit')} to {remote}"
+    elif answer.unsent:
+        yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+    if answer.left:
+        yield f"{DIM}yours to commit: {first(answer.left, _MAX_PATHS)}{OFF}"
+    yield from problem_lines(answer.problems)
+    yield from problem_lines(answer.waiting)
+    did_something = (
+        answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
+    )
+    if answer.trouble:
+        yield yellow(answer.trouble)
+        yield from hint_lines(answer)
+    elif not did_something and not answer.waiting:
+        yield f"nothing to do: {escape(answer.branch)} and {remote} agree"
+
+
+def merge(answer: Any) -> Iterable[str]:
+    if not answer.explain:
+        yield escape(answer.text.removesuffix("\n"), lines=True)
+        return
+    yield from map(escape, answer.decisions)
+    if not answer.decisions:
+        yield "nothing had to be decided"
+    waits = f"{yellow('something waits for a person')}: see merge_conflicts, and the markers in the text"
+    yield "merged" if answer.clean else waits
+
+
+def git(answer: Any) -> Iterable[str]:
+    if answer.action == "install":
+        already = "" if answer.changed else " already"
+        yield f"git merges records and briefings by Cortex's drivers{already}"
+    elif answer.action == "remove":
+        gone = "git merges without Cortex's drivers from now on"
+        yield gone if answer.changed else "Cortex's drivers were not there"
+        yield "  cortex git install brings them back"
+    else:
+        yield from map(escape, answer.drivers)
+        if answer.removed:
+            yield "the drivers were taken out, and stay out until cortex git install"
+        if answer.attributes == "ok":
+            yield "the attributes name them"
+    yield from problem_lines(answer.problems)

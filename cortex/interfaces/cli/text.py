@@ -1,0 +1,136 @@
+"""Answers as lines for a terminal: what the verbs share. `bold`, `dim` and `yellow` escape the text they colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES
+from cortex.core.model.problem import Problem
+from cortex.interfaces.escape_terminal import escape
+
+BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all
+
+
+def bold(text: str) -> str:
+    return f"{BOLD}{escape(text)}{OFF}"
+
+
+def dim(*words: str) -> str:
+    return f"{DIM}{escape('  '.join(words))}{OFF}"
+
+
+def yellow(text: str) -> str:
+    return f"{YELLOW}{escape(text)}{OFF}"
+
+
+def change_lines(answer: Any) -> Iterable[str]:
+    """An answer about one record: what became of it, and how to take that back."""
+    yield from outcome_lines(answer)
+    yield from problem_lines(answer.problems)
+
+
+def outcome_lines(answer: Any) -> Iterable[str]:
+    yield f"{answer.outcome}: {escape(answer.path or answer.id)}"
+    yield from hint_lines(answer)
+    for path in getattr(answer, "links", ()):
+        yield f"  {yellow('links to it')}: {escape(path)}"
+    yield from undo_lines(answer)
+
+
+def hint_lines(answer: Any) -> Iterable[str]:
+    if hint := getattr(answer, "hint", ""):
+        yield f"  {dim(hint)}"
+
+
+def undo_lines(answer: Any) -> Iterable[str]:
+    if answer.undo:
+        yield f"  {dim(f'undo: {answer.undo}')}"
+
+
+def note_lines(note: Any, *words: str) -> Iterable[str]:
+    """A note in two or three lines: title and status; type and `words`; the snippet with its marks."""
+    yield bold(note.title) + status_mark(note.status)
+    yield f"  {dim(note.type or 'note', *words)}"
+    if note.snippet:
+        yield "  " + escape(note.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
+
+
+def note_row(note: Any, lead: str, *words: str) -> str:
+    """A note in one line: `lead`, the title, then what is said of it."""
+    start = f"  {escape(lead)}" if lead else ""
+    return f"{start}  {escape(note.title)}  {dim(*words)}"
+
+
+def status_mark(status: str) -> str:
+    """The status of a note that is not in force, else nothing."""
+    return f"  {yellow(status)}" if status in (*SET_ASIDE_STATUSES, "failed") else ""
+
+
+def section(heading: str, rows: Iterable[str]) -> Iterable[str]:
+    """The rows below their heading; nothing for no rows."""
+    if rows := list(rows):
+        yield from (heading, *rows)
+
+
+def path_lines(**paths: Iterable[str]) -> Iterable[str]:
+    """`written: a.md`, one line a path."""
+    for done, each in paths.items():
+        yield from (f"{done}: {escape(path)}" for path in each)
+
+
+def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
+    """What stands below a list: that it is empty, how many more there are, and the problems."""
+    if not notes_of(answer):
+        yield f"no such {noun}"
+    if more := more_of(answer):
+        yield f"{more:,} more: --number"
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Iterable[str]:
+    """Each problem with its next command; of more than `most` the first."""
+    shown = problems[:most]
+    for problem in shown:
+        yield f"{yellow(problem.where)}: {escape(problem.message)}"
+        yield from hint_lines(problem)
+    if len(problems) > len(shown):
+        yield f"{yellow(f'{len(problems) - len(shown)} more problems')}: cortex doctor"
+
+
+def notes_of(answer: Any) -> Sequence[Any]:
+    """The notes of a list, whatever the field is called."""
+    notes: Sequence[Any] = answer.hits if hasattr(answer, "hits") else answer.records
+    return notes
+
+
+def note_of(item: Any) -> Any:
+    """The note in an item of a list: the item itself, or its field `hit`."""
+    return getattr(item, "hit", item)
+
+
+def more_of(answer: Any) -> int:
+    """How many notes of a list are not shown."""
+    if hasattr(answer, "total"):
+        return int(answer.total) - len(notes_of(answer))
+    return int(getattr(answer, "more", 0))
+
+
+def first(items: Sequence[str], most: int) -> str:
+    """`a, b and 3 more`."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return f"{', '.join(map(escape, items[:most]))}{more}"
+
+
+def format_time(iso: str) -> str:
+    """`2026-11-20 16:45` of an ISO time."""
+    return escape(iso[:16].replace("T", " "))
+
+
+def format_day(iso: str) -> str:
+    return escape(iso[:10]) or "no date"
+
+
+def format_count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

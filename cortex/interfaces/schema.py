@@ -1,0 +1,152 @@
+"""JSON Schema of what the verbs take and answer, derived from the types of their functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from cortex.core.briefing.compose import BriefingSection
+from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import DAY, MOMENT, Between
+from cortex.core.model.problem import NotFoundError, Problem
+from cortex.core.text.moments import MOMENT_EXAMPLES
+from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.interfaces.declare import Declaration, declaration_of, load_verb
+from cortex.operations import VERBS
+
+_PLAIN_TYPES: dict[Any, str] = {
+    str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
+}  # fmt: skip
+_Schema = dict[str, Any]
+
+
+class VerbSchema(NamedTuple):
+    """What a verb does, and the JSON Schema (2020-12) of its arguments and of its answer."""
+
+    description: str
+    arguments: dict[str, Any]
+    answer: dict[str, Any]
+
+
+class SchemaResult(NamedTuple):
+    """The schemas of verbs, by name."""
+
+    verbs: dict[str, VerbSchema]
+
+    def lines(self) -> Iterator[str]:
+        """The same as `--json`, indented."""
+        verbs = {name: one._asdict() for name, one in self.verbs.items()}
+        yield from json.dumps({"verbs": verbs}, indent=2).splitlines()
+
+
+def schema(caller: Caller, verb: str = "") -> SchemaResult:
+    """Print JSON Schema of the arguments and of the --json answer of a verb, or of all verbs.
+
+    verb: its name; all when none is given
+
+    Example: cortex schema search
+    """
+    del caller
+    if verb and verb not in VERBS:
+        hint = did_you_mean(close_matches(verb, VERBS), "cortex --help lists the verbs")
+        raise NotFoundError(f"there is no verb {verb!r}", hint)
+    return SchemaResult({name: schema_of_verb(name) for name in ([verb] if verb else VERBS)})
+
+
+def schema_of_verb(name: str) -> VerbSchema:
+    """The schemas of one verb; MCP and HTTP take them from here."""
+    function = load_verb(name)
+    declared = declaration_of(function)
+    definitions: dict[str, _Schema] = {}
+    answer = schema_of_type(get_type_hints(function, include_extras=True)["return"], definitions)
+    if definitions:
+        answer = {**answer, "$defs": definitions}
+    return VerbSchema(declared.summary, _arguments_schema(declared), answer)
+
+
+def _arguments_schema(declared: Declaration) -> _Schema:
+    properties = {}
+    for one in declared.parameters:
+        properties[one.name] = {**schema_of_type(one.type, {}), "description": one.meaning}
+        if not one.required and one.default not in (None, "", ()):
+            properties[one.name]["default"] = one.default
+    required = [one.name for one in declared.parameters if one.required]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def schema_of_type(  # noqa: PLR0911  a case for each kind of type
+    kind: Any, definitions: dict[str, _Schema], bound: Mapping[Any, Any] | None = None
+) -> _Schema:
+    """The JSON Schema of a type; of a named tuple a reference to one of the `definitions`, which it is added to.
+
+    `bound` are the types that the type variables of a generic named tuple stand for.
+    """
+    kind = (bound or {}).get(kind, kind) if isinstance(kind, TypeVar) else kind
+    origin: Any = get_origin(kind)
+    arguments = get_args(kind)
+    if hasattr(origin or kind, "_fields"):
+        return {"$ref": f"#/$defs/{_define(kind, definitions)}"}
+    if origin is Annotated:
+        return _annotated_schema(schema_of_type(arguments[0], definitions, bound), arguments[1])
+    if origin is Literal:
+        return {"enum": [value for value in arguments if value != ""]}
+    parts = [schema_of_type(one, definitions, bound) for one in arguments if one is not Ellipsis]
+    if origin in (Union, UnionType):
+        return {"anyOf": parts}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": parts[1]}
+    if origin is tuple and Ellipsis not in arguments:
+        return {"type": "array", "prefixItems": parts, "items": False}
+    if parts:  # list, tuple[T, ...], Sequence
+        return {"type": "array", "items": parts[0]}
+    return {"type": _PLAIN_TYPES[kind]} if kind in _PLAIN_TYPES else {}
+
+
+def _annotated_schema(base: _Schema, mark: object) -> _Schema:
+    if isinstance(mark, Between):
+        return {**base, "minimum": mark.least, "maximum": mark.most}
+    if mark == MOMENT:
+        return {"type": "string", "description": f"a date or a span: {MOMENT_EXAMPLES}"}
+    return {**base, "format": "date"} if mark == DAY else base
+
+
+def _define(kind: Any, definitions: dict[str, _Schema]) -> str:
+    """Add the schema of a named tuple to the definitions. Returns its name there."""
+    tuple_class = get_origin(kind) or kind
+    bound = dict(zip(getattr(tuple_class, "__parameters__", ()), get_args(kind), strict=True))
+    name = "Of".join([tuple_class.__name__, *(one.__name__ for one in bound.values())])
+    if name in definitions:
+        return name
+    definitions[name] = {}  # so that a tuple that holds itself ends
+    if hasattr(tuple_class, "as_json"):  # it has keys that Python has not, such as `from`
+        definitions[name] = {"type": "object", "description": tuple_class.__doc__}
+        return name
+    properties: dict[str, _Schema] = {}
+    # `brief` imports these only where there is no cached briefing.
+    names = {"BriefingSection": BriefingSection, "Problem": Problem}
+    types = get_type_hints(tuple_class, localns=names, include_extras=True)
+    for field, field_type in types.items():
+        one = schema_of_type(field_type, definitions, bound)
+        if field == "hit":  # its fields are merged into the object that holds it
+            properties = definitions[one["$ref"].rpartition("/")[2]]["properties"] | properties
+        else:
+            properties[field] = one
+    definitions[name] = {"type": "object", "properties": properties, "required": [*properties]}
+    return name

@@ -1,0 +1,155 @@
+"""Values of a verb's parameters: from words and from JSON, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, NamedTuple
+
+import pytest
+
+from cortex.core.model.parameters import Between, Day, QueryText, Since
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.moments import parse_day, parse_moment
+from cortex.interfaces.cli import arguments
+from cortex.interfaces.cli.render import _to_json
+from cortex.interfaces.declare import convert, declaration_of
+
+NOW = "2026-11-22T12:00:00Z"
+Host = Literal["claude", "codex"]
+
+
+def verb(
+    text: QueryText,
+    hosts: list[Host] | None = None,
+    *,
+    number: Annotated[int, Between(1, 300)] = 10,
+    confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
+    tags: tuple[str, ...] = (),
+    since: Since | None = None,
+    due: Day | Literal["none"] | None = None,
+    whose: Literal["", "project", "personal"] = "",
+    all: bool = False,
+    name: str = "",
+) -> None:
+    """Do it.
+
+    text: what
+    Example: cortex verb x
+    """
+
+
+DECLARED = declaration_of(verb)
+
+
+def test_what_is_not_given_is_the_default() -> None:
+    values = convert(DECLARED, {"text": "x"}, NOW)
+    assert values == {
+        "text": "x", "hosts": None, "number": 10, "confidence": None, "tags": (), "since": None, "due": None,
+        "whose": "", "all": False, "name": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("hosts", ["Claude,codex", "codex"], ["claude", "codex", "codex"]),
+        ("hosts", "claude", ["claude"]),
+        ("number", "300", 300),
+        ("number", 7, 7),
+        ("number", "", 10),
+        ("confidence", "0.5", 0.5),
+        ("confidence", "None", "none"),
+        ("confidence", 1, 1.0),
+        ("tags", "a, b,,c d", ("a", "b", "c d")),
+        ("tags", ["a,b"], ("a,b",)),
+        ("since", "1d", 1795262400),
+        ("due", "2026-2-3", "2026-02-03"),
+        ("due", "none", "none"),
+        ("whose", "Project ", "project"),
+        ("name", "  as it is ", "  as it is "),
+    ],
+)
+def test_words_and_json_values_become_values(name, given, value) -> None:
+    assert convert(DECLARED, {"text": "x", name: given}, NOW)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "TEXT is missing"),
+        ({"text": "x", "other": 1}, "verb has no parameter 'other'"),
+        ({"text": 1}, "TEXT 1 is not text"),
+        ({"text": "x", "hosts": ["vim"]}, "HOSTS 'vim' is not claude or codex"),
+        ({"text": "x", "number": "0"}, "--number '0' is not a whole number from 1 to 300"),
+        ({"text": "x", "number": True}, "--number True is not a whole number from 1 to 300"),
+        ({"text": "x", "number": 1.5}, "--number 1.5 is not a whole number from 1 to 300"),
+        ({"text": "x", "number": []}, "--number '' is not a whole number from 1 to 300"),
+        ({"text": "x", "confidence": "nan"}, "--confidence 'nan' is not a number from 0 to 1 or none"),
+        ({"text": "x", "confidence": float("inf")}, "--confidence inf is not a number from 0 to 1 or none"),
+        ({"text": "x", "tags": 3}, "--tags 3 is not a list of words"),
+        ({"text": "x", "since": "soon"}, "--since 'soon' is not a date or a span: write 2026-11-20"),
+        ({"text": "x", "due": "2026-02-30"}, "--due '2026-02-30' is not a day such as 2026-11-20 or none"),
+        ({"text": "x", "whose": "ours"}, "--whose 'ours' is not project or personal"),
+        ({"text": "x", "all": "yes"}, "--all 'yes' is not true or false"),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_is_named(given, message) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
+        convert(DECLARED, given, NOW)
+    assert raised.value.hint == "cortex verb --help"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90min", 1795348800 - 5400),
+        ("12h", 1795348800 - 12 * 3600),
+        ("7D", 1795348800 - 7 * 86400),
+        ("2w", 1795348800 - 14 * 86400),
+        ("3m", 1795348800 - 90 * 86400),
+        ("1y", 1795348800 - 365 * 86400),
+        ("2026", 1767225600),
+        ("2026-10", 1790812800),
+        (" 2026-10-03 ", 1790985600),
+        ("2026-10-03T02:00:00+02:00", 1790985600),
+        ("2026-10-03T00:00", 1790985600),
+        ("2026-13", None),
+        ("3 m", None),
+        ("0000", None),
+        ("", None),
+    ],
+)
+def test_one_grammar_for_dates_and_spans(text, seconds) -> None:
+    assert parse_moment(text, NOW) == seconds
+
+
+def test_a_day_is_one_of_the_calendar() -> None:
+    assert (parse_day("2028-2-29"), parse_day("2027-02-29"), parse_day("2026-11")) == (
+        "2028-02-29",
+        None,
+        None,
+    )
+
+
+def test_a_line_of_words_and_options() -> None:
+    given = arguments.parse(DECLARED, ["a", "b", "claude", "--due", "none", "--all", "-n5"])
+    assert given == {
+        "text": "a",
+        "hosts": ["b", "claude"],
+        "due": "none",
+        "all": True,
+        "number": "5",
+    }
+    assert arguments.parse(DECLARED, ["a", "--help"]) is None
+
+
+def test_json_merges_a_hit_into_what_holds_it() -> None:
+    class Inner(NamedTuple):
+        id: str
+        snippet: str
+
+    class Outer(NamedTuple):
+        hit: Inner
+        due: str
+
+    assert _to_json(Outer(Inner("a", "b"), "c")) == {"id": "a", "snippet": "b", "due": "c"}
