@@ -181,7 +181,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
         {"(none)": 1},
         ["2026-11-19"],
     )
-    assert [one.id for one in recall(vault, caller, scope="open").records] == ["n001"]
+    assert [one.id for one in recall(vault, caller, scope="open").hits] == ["n001"]
     assert [one.id for one in actions(vault, caller).records] == ["n001"]
     assert "2026-11-19  Do 1" in cortex("status").stdout
 
