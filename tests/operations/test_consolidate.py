@@ -60,14 +60,14 @@ def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_change
     before = [text(vault, id_) for id_ in several]
     found = consolidate(vault, caller)
     (pair,) = found.pairs
-    assert (found.outcome, found.compared, found.more, found.id) == ("candidates", 4, 0, "")
-    assert {hit.id for hit in pair.records} == set(several[:2])
+    assert (found.outcome, found.compared, found.total, found.id) == ("candidates", 4, 1, "")
+    assert {hit.id for hit in pair.hits} == set(several[:2])
     assert pair.strong
-    only = dict(zip((hit.id for hit in pair.records), pair.only, strict=True))
+    only = dict(zip((hit.id for hit in pair.hits), pair.only, strict=True))
     assert only == {several[0]: ("strangers", "code"), several[1]: ("folder", "foreign", "bytes")}
     assert set(several[:2]) <= set(pair.merge.split())
     assert before == [text(vault, id_) for id_ in several]
-    assert consolidate(vault, caller, least="0.99").pairs == ()
+    assert consolidate(vault, caller, least=0.99).pairs == ()
     assert consolidate(vault, caller, project="other").compared == 1
 
 
@@ -81,7 +81,7 @@ def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, severa
         project="cortex",
         derived_from=" ".join(several[:2]),
     )
-    assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.records} == set(
+    assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.hits} == set(
         several[:2]
     )
     supersede(vault, caller, several[1])
@@ -90,7 +90,7 @@ def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, severa
 
 def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, several) -> None:
     before = [text(vault, id_) for id_ in several]
-    merged = consolidate(vault, caller, " ".join(several[:2]), title="Index outside")
+    merged = consolidate(vault, caller, several[:2], title="Index outside")
     assert (merged.outcome, merged.originals) == ("created", tuple(several[:2]))
     new = text(vault, merged.id)
     assert "title: Index outside\n" in new
@@ -118,7 +118,7 @@ def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
     merged = consolidate(
         vault,
         caller,
-        " ".join(several[:3]),
+        several[:3],
         title="All of it",
         body="In short.",
         type="context",
@@ -136,7 +136,7 @@ def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, sev
         vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
     )
     merged = consolidate(
-        vault, caller, f"{several[0]} {kept.id}", title="Index place", topic="decision/index"
+        vault, caller, [several[0], kept.id], title="Index place", topic="decision/index"
     )
     # its id is that of the topic in the project of the first
     assert (merged.id, merged.outcome) == (kept.id, "updated")
@@ -146,7 +146,7 @@ def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, sev
 
 
 def test_a_merge_whose_text_one_of_them_has_already_takes_that_one(vault, caller, several) -> None:
-    merged = consolidate(vault, caller, " ".join(several[:2]), body=f"{WORDS} strangers code")
+    merged = consolidate(vault, caller, several[:2], body=f"{WORDS} strangers code")
     assert merged.id == several[0]
     assert "status: active" in text(vault, several[0])
     assert f"superseded_by: {several[0]}" in text(vault, several[1])
@@ -159,7 +159,7 @@ def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller
     supersede(vault, caller, kept.id, by=several[2])
     before = [text(vault, id_) for id_ in (*several, kept.id)]
     with pytest.raises(ConflictError, match=f"{kept.id} is superseded itself") as refused:
-        consolidate(vault, caller, " ".join(several[:2]), topic="decision/index")
+        consolidate(vault, caller, several[:2], topic="decision/index")
     assert f"cortex restore {kept.id}" in refused.value.hint
     assert before == [text(vault, id_) for id_ in (*several, kept.id)]
 
@@ -175,7 +175,7 @@ def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(
     merge_project(vault, caller, "former", "cortex", yes=True)
     before = [text(vault, id_) for id_ in several]
     with pytest.raises(ConflictError, match="is superseded"):
-        consolidate(vault, caller, " ".join(several[:2]), topic="decision/index")
+        consolidate(vault, caller, several[:2], topic="decision/index")
     assert before == [text(vault, id_) for id_ in several]
 
 
@@ -248,7 +248,7 @@ def test_a_merge_that_was_killed_is_finished_by_the_same_command(
     options = {
         key.removeprefix("--"): value for key, value in zip(more[::2], more[1::2], strict=True)
     }
-    done = consolidate(vault, caller, " ".join(ids), **options)
+    done = consolidate(vault, caller, ids, **options)
     assert done.outcome == "finished"
     assert len(list(Path(vault.root, "records").rglob("*.md"))) == count
     new = text(vault, done.id)
@@ -256,7 +256,7 @@ def test_a_merge_that_was_killed_is_finished_by_the_same_command(
         assert f"superseded_by: {done.id}\n" in text(vault, id_)
         assert new.count(f"[[{id_}]]") == 2
     with pytest.raises(ConflictError, match="is superseded"):
-        consolidate(vault, caller, " ".join(ids), title="Another title")
+        consolidate(vault, caller, ids, title="Another title")
     for command in done.undo.split(" && "):
         assert main(["--vault", vault.root, *shlex.split(command)[1:]]) == 0
     assert "status: active" in text(vault, several[0])
@@ -266,21 +266,21 @@ def test_a_copied_file_is_no_pair_that_a_command_could_merge(vault, caller, seve
     file = next(Path(vault.root, "records").rglob(f"{several[2]}.md"))
     Path(file.parent, "copy.md").write_bytes(file.read_bytes())
     (pair,) = consolidate(vault, caller).pairs
-    assert {hit.id for hit in pair.records} == set(several[:2])
+    assert {hit.id for hit in pair.hits} == set(several[:2])
 
 
-def test_what_makes_no_sense_is_refused(vault, caller, several) -> None:
+def test_what_makes_no_sense_is_refused(vault, caller, several, worded) -> None:
     with pytest.raises(InvalidInputError, match="2 to 50 different records, not 1"):
-        consolidate(vault, caller, f"{several[0]} {several[0]}")
+        consolidate(vault, caller, [several[0], several[0]])
     with pytest.raises(InvalidInputError, match="which records"):
         consolidate(vault, caller, title="All")
     for least in ("0", "2", "much", "nan"):
-        with pytest.raises(InvalidInputError, match="is no likeness"):
-            consolidate(vault, caller, least=least)
+        with pytest.raises(InvalidInputError, match="is not a number"):
+            worded(consolidate, vault, caller, least=least)
     delete(vault, caller, several[0])
     with pytest.raises(ConflictError, match="is deleted"):
-        consolidate(vault, caller, " ".join(several[:2]))
-    restore(vault, caller, several[0])
+        consolidate(vault, caller, several[:2])
+    restore(vault, caller, [several[0]])
 
 
 def test_the_command_shows_and_merges(vault, caller, several, cortex) -> None:

@@ -314,3 +314,38 @@ def test_a_graph_of_one_note_does_not_say_that_nothing_is_connected(notes, corte
 
 def test_where_nothing_is_mentioned_that_is_said(vault, cortex) -> None:
     assert cortex("entities").stdout == "nothing is mentioned by name\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("graph", "aa-abcdef"),
+        ("entities",),
+        ("score", "aa-abcdef"),
+        ("relate", "aa-abcdef", "refines", "bb-abcdef"),
+        ("unrelate", "cc-abcdef", "refines", "bb-abcdef"),
+    ],
+)
+def test_what_hinders_the_inbox_is_told(words, notes, cortex) -> None:
+    cortex("relate", "cc-abcdef", "refines", "bb-abcdef")
+    waiting = "inbox/pending/20261120t164513z-aaaaaaaaaa.md"
+    Path(notes.root, waiting).parent.mkdir(parents=True, exist_ok=True)
+    Path(notes.root, waiting).write_text("---\nid: [\n---\n")
+    (problem, *_) = answer(cortex, *words)["problems"]
+    assert "20261120t164513z-aaaaaaaaaa" in problem["where"]
+
+
+def test_a_hint_names_a_note_whose_id_is_no_word_by_its_path(vault_from, cortex) -> None:
+    vault_from(
+        "".join(
+            f"=== records/note/{name}.md\n---\nid: the {name}\ntype: note\n---\ntext\n"
+            for name in ("old", "new")
+        )
+    )
+    old, new = "records/note/old.md", "records/note/new.md"
+    said = answer(cortex, "relate", new, "supersedes", old)
+    assert said["hint"].startswith(f"cortex supersede {old} --by {new} ")
+    cortex("supersede", old, "--by", new)
+    assert answer(cortex, "unrelate", new, "supersedes", old)["hint"].endswith(
+        f"cortex restore {old}"
+    )

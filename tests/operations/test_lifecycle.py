@@ -8,14 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations import VERBS
-from cortex.operations.find.note_ranks import rank_notes, signals_where, timestamp_of
+from cortex.operations.find.note_ranks import rank_notes, signals_of_notes, timestamp_of
 from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
@@ -111,7 +113,7 @@ def test_use_keeps_a_record_out_of_the_archive(vault_from: Write, caller: Caller
         crowd() + record("kept", "confidence: 0.6") + record("gone", "confidence: 0.6")
     )
     show(vault, caller._replace(now="2026-11-15T00:00:00Z"), "kept")
-    assert [one.id for one in lifecycle(vault, caller, dry_run=True).records] == ["gone"]
+    assert [one.hit.id for one in lifecycle(vault, caller, dry_run=True).hits] == ["gone"]
 
 
 def test_the_parts_of_a_score_add_up_and_follow_the_links(
@@ -244,7 +246,9 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     ]
     assert order("").index("here") > order("b").index("here") or order("") != order("b")
     known = query_index(
-        vault, caller.progress, lambda now: signals_where(vault, now, "id = ?", ("sure",))
+        vault,
+        caller.progress,
+        lambda now: signals_of_notes(vault, now, now.catalogue.find(NoteFilter(ids=("sure",)))),
     )
     assert [one.confidence for one in known.values()] == [1.0]
 
@@ -274,12 +278,12 @@ def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller
     assert bytes_of(vault) == before
     done = lifecycle(vault, caller)
     assert (
-        [one.id for one in preview.records]
-        == [one.id for one in done.records]
+        [one.hit.id for one in preview.hits]
+        == [one.hit.id for one in done.hits]
         == ["faded", "minor"]
     )
-    assert [one.why for one in preview.records] == [one.why for one in done.records]
-    assert (preview.records[0].status, done.records[0].status) == ("", "archived")
+    assert [one.why for one in preview.hits] == [one.why for one in done.hits]
+    assert (preview.hits[0].hit.status, done.hits[0].hit.status) == ("", "archived")
     after = bytes_of(vault)
     changed = sorted(path for path in after if after[path] != before[path])
     assert changed == ["records/gotcha/faded.md", "records/note/minor.md"]
@@ -287,9 +291,9 @@ def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller
         b"---\n\n",
         f"status: archived\narchived_at: {caller.now}\nupdated: {caller.now}\n---\n\n".encode(),
     )
-    assert lifecycle(vault, caller).records == ()
+    assert lifecycle(vault, caller).hits == ()
     later = caller._replace(now="2028-01-01T00:00:00Z")
-    assert [one.id for one in lifecycle(vault, later).records] == ["fine"], (
+    assert [one.hit.id for one in lifecycle(vault, later).hits] == ["fine"], (
         "and nothing about which nothing was said"
     )
 
@@ -306,7 +310,7 @@ def test_nothing_that_only_a_default_scored_is_ever_archived(
         )
     )
     answer = lifecycle(vault, caller._replace(now="2099-01-01T00:00:00Z"))
-    assert (answer.records, answer.remaining) == ((), 0)
+    assert (answer.hits, answer.total) == ((), 0)
 
 
 def test_a_pass_is_bounded_and_takes_the_oldest_first(vault_from: Write, caller: Caller) -> None:
@@ -318,16 +322,16 @@ def test_a_pass_is_bounded_and_takes_the_oldest_first(vault_from: Write, caller:
         )
     )
     first = lifecycle(vault, caller, number=2)
-    assert [one.id for one in first.records] == ["from-2026-01-01", "from-2026-02-01"]
-    assert first.remaining == 1
+    assert [one.hit.id for one in first.hits] == ["from-2026-01-01", "from-2026-02-01"]
+    assert first.total == 3
     assert "again" in first.hint
-    assert [one.id for one in lifecycle(vault, caller, number=2).records] == ["from-2026-03-01"]
+    assert [one.hit.id for one in lifecycle(vault, caller, number=2).hits] == ["from-2026-03-01"]
 
 
 def test_a_small_vault_is_not_emptied(vault_from: Write, caller: Caller) -> None:
     vault = vault_from("".join(record(f"faded-{place}", "confidence: 0.1") for place in range(12)))
     answer = lifecycle(vault, caller)
-    assert (len(answer.records), answer.remaining) == (3, 9)
+    assert (len(answer.hits), answer.total) == (3, 12)
     assert "small" in answer.hint
 
 
@@ -335,7 +339,7 @@ def test_a_note_that_cannot_be_edited_stops_no_other(vault_from: Write, caller: 
     odd = "=== records/gotcha/odd.md\n---\n{id: odd, type: gotcha, title: odd, confidence: 0.1, created: 2026-01-01T00:00:00Z}\n---\nText.\n"
     vault = vault_from(crowd() + odd + record("sound", "confidence: 0.1"))
     answer = lifecycle(vault, caller)
-    assert [one.id for one in answer.records] == ["sound"]
+    assert [one.hit.id for one in answer.hits] == ["sound"]
     assert [problem.where for problem in answer.problems] == ["records/gotcha/odd.md"]
 
 
@@ -359,12 +363,12 @@ def test_what_a_pass_archived_is_restored_and_stays(
     vault_from: Write, cortex: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     vault = vault_from(crowd() + record("faded", "status: active", "confidence: 0.1"))
-    assert [one["id"] for one in json.loads(cortex("lifecycle", "--json").stdout)["records"]] == [
+    assert [one["id"] for one in json.loads(cortex("lifecycle", "--json").stdout)["hits"]] == [
         "faded"
     ]
     assert cortex("restore", "faded").returncode == 0
     assert "status: active" in Path(vault.root, "records/gotcha/faded.md").read_text()
-    assert json.loads(cortex("lifecycle", "--json").stdout)["records"] == []
+    assert json.loads(cortex("lifecycle", "--json").stdout)["hits"] == []
 
 
 ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
@@ -382,12 +386,12 @@ def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(
     commit(vault, git)
     before = bytes_of(vault)
     preview = prune(vault, caller)
-    assert [one.id for one in preview.records] == ["by-hand", "done-with"]
+    assert [one.hit.id for one in preview.hits] == ["by-hand", "done-with"]
     assert (preview.done, preview.confirm, preview.kept) == (False, True, ())
     assert not prune(vault, caller, dry_run=True, yes=True).confirm
     assert bytes_of(vault) == before
     done = prune(vault, caller, yes=True)
-    assert [one.id for one in done.records] == ["by-hand", "done-with"]
+    assert [one.hit.id for one in done.hits] == ["by-hand", "done-with"]
     after = bytes_of(vault)
     assert sorted(before.keys() - after.keys()) == [
         "records/gotcha/by-hand.md",
@@ -418,9 +422,9 @@ def test_what_a_hand_archived_counts_from_when_it_was_written(
     )
     written(vault, "by-hand", days_ago=1)
     commit(vault, git)
-    assert prune(vault, caller, yes=True).records == ()
+    assert prune(vault, caller, yes=True).hits == ()
     written(vault, "by-hand", days_ago=90)
-    assert [one.why for one in prune(vault, caller, yes=True).records] == ["archived for 90 days"]
+    assert [one.why for one in prune(vault, caller, yes=True).hits] == ["archived for 90 days"]
 
 
 @pytest.mark.parametrize(
@@ -444,15 +448,15 @@ def test_what_git_could_not_bring_back_is_named_and_stays(
             else file.read_bytes().replace(b"\n", b"\r\n")
         )
     preview, answer = prune(vault, caller), prune(vault, caller, yes=True)
-    assert ([one.id for one in preview.records], preview.kept) == (
-        [one.id for one in answer.records],
+    assert ([one.hit.id for one in preview.hits], preview.kept) == (
+        [one.hit.id for one in answer.hits],
         answer.kept,
     )
     assert file.exists()
     assert answer.kept
     assert answer.kept[0].hint
     in_git = state not in ("no repository", "no commit")
-    assert [one.id for one in answer.records] == (["safe"] if in_git else [])
+    assert [one.hit.id for one in answer.hits] == (["safe"] if in_git else [])
     if in_git:
         assert [problem.where for problem in answer.kept] == ["records/gotcha/unsafe.md"]
 
@@ -464,7 +468,7 @@ def test_a_vault_inside_a_larger_repository_is_pruned_the_same(
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "all")
-    assert [one.id for one in prune(vault, caller, yes=True).records] == ["gone"]
+    assert [one.hit.id for one in prune(vault, caller, yes=True).hits] == ["gone"]
     assert not Path(vault.root, "records/gotcha/gone.md").exists()
 
 
@@ -477,7 +481,7 @@ def test_a_pruning_is_bounded(vault_from: Write, caller: Caller, git: Callable[.
     )
     commit(vault, git)
     answer = prune(vault, caller, yes=True, number=2)
-    assert ([one.id for one in answer.records], answer.remaining) == (["old-1", "old-2"], 3)
+    assert ([one.hit.id for one in answer.hits], answer.total) == (["old-1", "old-2"], 5)
 
 
 def test_who_still_links_to_it_is_said(
@@ -485,7 +489,7 @@ def test_who_still_links_to_it_is_said(
 ) -> None:
     vault = vault_from(record("linked", *ARCHIVED) + record("linking", body="[[linked]]"))
     commit(vault, git)
-    assert prune(vault, caller).records[0].why == "archived for 111 days; 1 note still links to it"
+    assert prune(vault, caller).hits[0].why == "archived for 111 days; 1 note still links to it"
 
 
 def test_the_exit_code_says_whether_there_is_something_to_confirm(
@@ -521,10 +525,10 @@ def test_what_was_pruned_comes_back_from_git(
 @pytest.mark.parametrize("verb", [lifecycle, prune])
 @pytest.mark.parametrize("number", [0, 10_001])
 def test_a_pass_of_no_size_is_refused(
-    vault: Vault, caller: Caller, verb: Callable, number: int
+    vault: Vault, caller: Caller, worded: Callable[..., Any], verb: Callable, number: int
 ) -> None:
     with pytest.raises(InvalidInputError):
-        verb(vault, caller, number=number)
+        worded(verb, vault, caller, number=number)
 
 
 def test_while_git_is_in_the_middle_of_something_nothing_is_changed(
@@ -537,7 +541,7 @@ def test_while_git_is_in_the_middle_of_something_nothing_is_changed(
         lifecycle(vault, caller)
     with pytest.raises(ConflictError):
         prune(vault, caller, yes=True)
-    assert len(lifecycle(vault, caller, dry_run=True).records) == 1
+    assert len(lifecycle(vault, caller, dry_run=True).hits) == 1
 
 
 def test_an_edit_of_a_person_in_between_wins(
@@ -553,7 +557,7 @@ def test_an_edit_of_a_person_in_between_wins(
             )
 
     answer = lifecycle(vault, caller._replace(progress=pin))
-    assert answer.records == ()
+    assert answer.hits == ()
     assert "status" not in file.read_text()
 
 

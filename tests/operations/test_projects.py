@@ -129,12 +129,12 @@ def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
         assert after.project == "new"
         assert after[2:4] == before[2:4]
         assert after.figures == before.figures
-        assert len(recall(vault, here, scope="project", project=name).records) == 5
+        assert len(recall(vault, here, scope="project", project=name).hits) == 5
     for name in ("old", "new"):
-        assert len(recall(vault, here, project=name).records) == 5
+        assert len(recall(vault, here, project=name).hits) == 5
         assert len(actions(vault, here, project=name).records) == 2
         assert len(meetings(vault, here, project=name).records) == 1
-        assert len(topic(vault, here, project=name).records) == 1
+        assert len(topic(vault, here, project=name).hits) == 1
         assert "mine" in [one.name for one in session(vault, here, "list", project=name).records]
     assert project(vault, here).here == "new"
     assert session(vault, here, "end", summary="done").name == "mine"
@@ -357,7 +357,6 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
             "list",
         ),
         (("show", "shap", ""), NotFoundError, "no note says", "shop"),
-        (("burn", "", ""), InvalidInputError, "cannot be told", "list|show|merge|unmerge"),
     ],
 )
 def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> None:

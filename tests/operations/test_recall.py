@@ -567,7 +567,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
         "p",
     )
     fields = {*Hit._fields}
-    (topic,) = json.loads(cortex("topic", "--json").stdout)["records"]
+    (topic,) = json.loads(cortex("topic", "--json").stdout)["hits"]
     (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()
@@ -612,3 +612,14 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
 def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
     assert recall(held, caller, asked).hits == ()
     assert recall(held, caller, asked, scope="recent").hits == ()
+
+
+def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(
+    vault_from, caller
+) -> None:
+    text = "---\nid: {0}\ntype: note\nupdated: 2026-11-01T00:00:00Z\n---\nzebra\n"
+    names = [f"c-{number:04}" for number in range(950)]
+    vault = vault_from("".join(f"=== records/{name}.md\n{text.format(name)}" for name in names))
+    query_index(vault, caller.progress, lambda now: None)
+    vault_from(f"=== records/b-0000.md\n{text.format('b-0000')}")
+    assert ids(recall(vault, caller, "zebra", number=2)) == ["b-0000", "c-0000"]

@@ -415,9 +415,9 @@ def test_what_may_not_be_told_keeps_nothing_else_back(told) -> None:
     assert told(better.replace("project: elsewhere", "project: app") + weaker) == ["theirs-aaaaaa"]
 
 
-def test_a_number_that_is_none_is_refused(vault, caller) -> None:
+def test_a_number_that_is_none_is_refused(vault, caller, worded) -> None:
     with pytest.raises(InvalidInputError):
-        remind(vault, caller, "x", number=0)
+        worded(remind, vault, caller, prompt="x", number=0)
 
 
 def test_the_persons_own_vault_gives_what_is_theirs_everywhere(

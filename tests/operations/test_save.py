@@ -504,7 +504,7 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
         with pytest.raises(CortexError, match="kept as event 20261120t") as busy:
             save(vault, tick(), "Waits", project="p")
     assert busy.value.hint == "cortex normalize makes it one"
-    assert topic(vault, tick()).records == ()
+    assert topic(vault, tick()).hits == ()
     assert [path.startswith("records/note/waits-") for path in records(vault)] == [True]
 
 
@@ -531,14 +531,14 @@ def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(
         save(vault, tick(), title, topic="decision/storage-engine", project="p")
     save(vault, tick(), "Login loops", topic="bug/login", project="q")
     listed = topic(vault, tick())
-    assert [(one.topic, one.texts, one.title, one.project) for one in listed.records] == [
+    assert [(one.topic, one.texts, one.hit.title, one.hit.project) for one in listed.hits] == [
         ("bug/login", 1, "Login loops", "q"), ("decision/storage-engine", 2, "Use Postgres", "p"),
     ]  # fmt: skip
-    assert [one.topic for one in topic(vault, tick(), project="q").records] == ["bug/login"]
+    assert [one.topic for one in topic(vault, tick(), project="q").hits] == ["bug/login"]
     answer = json.loads(
         cortex("topic", "Which", "storage", "engine", "--type", "decision", "--json").stdout
     )
-    assert (answer["suggested"], [one["topic"] for one in answer["records"]]) == (
+    assert (answer["suggested"], [one["topic"] for one in answer["hits"]]) == (
         "decision/which-storage-engine",
         ["decision/storage-engine"],
     )
@@ -735,7 +735,7 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
     assert [hit.id for hit in search(vault, tick(), "sqlite files").hits] == [topical.id]
     assert wrong(vault, tick()) == []
     assert heal(vault, tick(), check=True).stale == ()
-    restore(vault, tick(), last.id)
+    restore(vault, tick(), [last.id])
     assert standing(vault, topical.path, last.path) == [("active", ""), ("active", "")]
 
 
@@ -800,7 +800,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
     assert wrong(vault, tick()) == [
         (saved.path, f"cortex restore {saved.id}") for saved in (one, two)
     ]
-    restore(vault, tick(), one.id)
+    restore(vault, tick(), [one.id])
     assert wrong(vault, tick()) == []
     assert standing(vault, one.path, two.path, three.path) == [
         ("active", ""),

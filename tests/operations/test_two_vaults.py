@@ -151,7 +151,7 @@ def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_p
     assert cortex("show", "mine.md").returncode == 0
 
 
-def test_in_ones_own_vault_there_is_no_other(own, caller, cortex) -> None:
+def test_in_ones_own_vault_there_is_no_other(own, caller, cortex, worded) -> None:
     note(own, "mine.md", "zebra")
     assert find_personal_vault(own) is None
     assert personal_vault_problem(own) is None
@@ -159,6 +159,8 @@ def test_in_ones_own_vault_there_is_no_other(own, caller, cortex) -> None:
     assert cortex("search", "zebra", cwd=own.root).stdout.count("mine.md") == 1
     with pytest.raises(NotFoundError, match="no vault of your own beside"):
         search(own, caller, "zebra", whose="personal")
+    with pytest.raises(InvalidInputError, match="'ours' is not project, personal or both"):
+        worded(search, own, caller, query="zebra", whose="ours")
 
 
 BREAK = {

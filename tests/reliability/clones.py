@@ -306,12 +306,12 @@ class Clones:
             lambda: relate(vault, caller, path, "refines", second),
             lambda: supersede(vault, caller, path, by=second),
             lambda: update(
-                vault, caller, path, title=f"Updated {number}", priority=str(number % 10 + 1)
+                vault, caller, path, title=f"Updated {number}", priority=number % 10 + 1
             ),
             lambda: pin(vault, caller, path),
             lambda: archive(vault, caller, path),
             lambda: delete(vault, caller, path),
-            lambda: restore(vault, caller, path),
+            lambda: restore(vault, caller, [path]),
         ]
         try:
             self.chance.choice(verbs)()

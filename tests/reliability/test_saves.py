@@ -86,7 +86,7 @@ def test_saves_by_eight_processes_at_once_are_twenty_records_and_a_text_each(vau
     caller = caller_now()
     assert heal(vault, caller, check=True).stale == ()
     assert doctor(vault, caller).problems == ()
-    assert sum(one.texts for one in topic(vault, caller).records) == PROCESSES * EACH
+    assert sum(one.texts for one in topic(vault, caller).hits) == PROCESSES * EACH
     print(f"\n{PROCESSES * EACH} saves in {time.monotonic() - start:.1f} s")
 
 

@@ -67,13 +67,14 @@ def id_after(id_: str, random: bytes) -> str:
     for sign in id_[17:]:
         number = number * 32 + _BASE32_IN_SORT_ORDER.index(sign)
     number += 1 + int.from_bytes(random, "big")
-    stamp = id_[:16] if number < 32**10 else _next_second(id_)
+    stamp = id_[:16] if number < 32**10 else next_second(id_)
     return f"{stamp}-" + "".join(
         _BASE32_IN_SORT_ORDER[number >> 5 * place & 31] for place in reversed(range(10))
     )
 
 
-def _next_second(id_: str) -> str:
+def next_second(id_: str) -> str:
+    """The time with which an id begins that stands a second behind `id_`."""
     from datetime import datetime, timedelta  # noqa: PLC0415  hardly ever
 
     return (datetime.fromisoformat(time_of_id(id_)) + timedelta(seconds=1)).strftime(

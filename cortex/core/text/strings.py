@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Sequence
 
 _HASHLIB_FROM_BYTES = 100_000  # bytes
@@ -48,13 +47,14 @@ def text_digest(text: str) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty beyond the years that C knows."""
+    """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty outside the years 1 to 9999."""
+    from datetime import UTC, datetime  # noqa: PLC0415  2 ms, and captures format no times
+
     try:
-        moment = time.gmtime(seconds)
+        moment = datetime.fromtimestamp(int(seconds), UTC)
     except (OverflowError, ValueError, OSError):
         return ""
-    # `%Y` of the year 1 is `1`
-    return f"{moment.tm_year:04}{time.strftime('-%m-%dT%H:%M:%SZ', moment)}"
+    return f"{moment.replace(tzinfo=None).isoformat()}Z"
 
 
 def one_line(text: str) -> str:

@@ -10,7 +10,7 @@ from cortex.core.markdown import snippet as snippets
 from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import format_time
-from cortex.index.catalogue import NoteMetadata, NoteRow
+from cortex.index.catalogue import NoteRow
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
@@ -45,7 +45,7 @@ class Listing(NamedTuple, Generic[T]):
 
 def build_hit(
     vault: Vault,
-    row: NoteRow | NoteMetadata,
+    row: NoteRow,
     score: float = 0.0,
     pattern: re.Pattern[str] | None = None,
     whose: str = "project",

@@ -1,21 +1,23 @@
-"""What the vault knows that bears on a prompt: at most a few lines, and none when nothing bears on it."""
+"""What the vault knows that bears on a prompt: at most a few lines, and none when nothing bears on
+it."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT, decode_text
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
 from cortex.core.text.prompt import truncate_prompt
-from cortex.index.catalogue import Catalogue, IndexDamaged, NoteMetadata
-from cortex.operations.find.spans import check_number
+from cortex.core.text.strings import format_time
+from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
+from cortex.index.filters import KNOWLEDGE
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log, reminder_log
@@ -26,11 +28,8 @@ _MAX_TITLE_CHARS, _MAX_EXCERPT_CHARS = 160, 200  # characters
 _MAX_CANDIDATES = 400  # notes that bear on a prompt, of which it is asked whether they may be told
 _MAX_SUPERSEDED_STEPS = 20  # from what was superseded to what holds in its place
 _SURE_CONFIDENCE = 0.75  # a lower confidence is said
-_INDEX_LOCK_SECONDS = (
-    0.2  # seconds that a hook waits for somebody who is bringing the index up to date
-)
+_INDEX_LOCK_SECONDS = 0.2  # that a hook waits for somebody who is refreshing the index
 _HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
-_IS_RECORD_SQL = "tier < 2 AND id != CAST(path AS TEXT) AND type NOT IN ('session', 'briefing', '')"
 _MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
 _MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
 _TYPES_WITHOUT_CLAIMS = ("action", "plan")  # types that tell what is to come
@@ -49,7 +48,8 @@ class ReminderLine(NamedTuple):
 
 
 class Reminder(NamedTuple):
-    """What bears on a prompt, and the same as the text that an agent is given; both empty when nothing does."""
+    """What bears on a prompt, and the same as the text that an agent is given; both empty when
+    nothing does."""
 
     lines: tuple[ReminderLine, ...]
     text: str
@@ -64,9 +64,7 @@ class _ReminderRequest(NamedTuple):
     excluded_ids: frozenset[str]  # ids that need no telling
     number: int
     branch: str
-    is_personal_vault: bool = (
-        False  # asked of the person's own vault: only what is theirs everywhere
-    )
+    is_personal_vault: bool = False  # only what is theirs everywhere
 
 
 class _RelevantRecord(NamedTuple):
@@ -74,9 +72,9 @@ class _RelevantRecord(NamedTuple):
 
     score: float
     vault: Vault
-    note_row: NoteMetadata
+    row: NoteRow
     indexed_hash: bytes  # of its file, when the catalogue read it
-    is_personal: bool  # by the person, not the project
+    is_personal: bool  # in the person's own vault
 
 
 class _RecordExcerpt(NamedTuple):
@@ -96,7 +94,7 @@ def remind(
     session: str = "",
     project: str = "",
     branch: str = "",
-    number: int = 5,
+    number: Annotated[int, Between(1, MAX_LINES)] = 5,
 ) -> Reminder:
     """Say what the vault knows that bears on a prompt, and nothing when nothing does.
 
@@ -113,15 +111,18 @@ def remind(
     Example: cortex remind why do we not use os.replace
     Example: cortex remind --session 5f1c --json 'the search misses the second change of a note'
     """
-    check_number(number, MAX_LINES, "cortex remind -n 5 …")
     text = truncate_prompt(context_markers.strip_injected(truncate_prompt(prompt)))
     if relevance.is_uninformative(text):
         return Reminder((), "", ())
-    project, branch = _project_and_branch(caller, project, branch)
-    said = (
-        _already_told_ids(vault, caller, session, project, branch) if session else frozenset[str]()
-    )
-    asked = _ReminderRequest(text, _names_of_project(vault, caller, project), said, number, branch)
+    # Reading settings takes 6 ms, and most prompts are uninformative.
+    from cortex.operations.find.project_context import project_names, resolve_project  # noqa: PLC0415
+    from cortex.vault.git import checkout  # noqa: PLC0415
+
+    project = project or checkout.project_of(caller.cwd)
+    branch = branch.strip() or checkout.branch_of(caller.cwd)
+    told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
+    names = project_names(vault, resolve_project(vault, caller, project))
+    asked = _ReminderRequest(text, names, told, number, branch)
     problems: list[Problem] = []
     found = _find_relevant(vault, caller, asked, problems)
     if own := None if vault.is_explicit else find_personal_vault(vault):
@@ -131,37 +132,21 @@ def remind(
             problems.append(
                 Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
             )
-    found.sort(key=lambda one: (-one.score, one.note_row.path))
-    sentences = _excerpt_records(found, number)
-    lines, text = _fit_to_budget(_mark_contradicted(caller, project, sentences, problems))
+    found.sort(key=lambda one: (-one.score, one.row.path))
+    excerpts = _excerpt_records(found, number)
+    lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
     access_log.append(vault, caller, "remind", [line.id for line in lines])
     return Reminder(lines, text, tuple(problems))
 
 
-def _project_and_branch(caller: Caller, project: str, branch: str) -> tuple[str, str]:
-    """Project and branch that are meant; a hook names both."""
-    from cortex.vault.git import checkout  # noqa: PLC0415
-
-    return project or checkout.project_of(caller.cwd), branch.strip() or checkout.branch_of(
-        caller.cwd
-    )
-
-
-def _names_of_project(vault: Vault, caller: Caller, project: str) -> list[str]:
-    """Every name under which the project's records may be kept."""
-    from cortex.operations.find.project_context import project_names, resolve_project  # noqa: PLC0415  reading settings takes 6 ms
-
-    return project_names(vault, resolve_project(vault, caller, project))
-
-
 def _already_told_ids(
     vault: Vault, caller: Caller, session: str, project: str, branch: str
 ) -> frozenset[str]:
-    """What the session's briefing said, and what it was reminded of. The briefing is asked for once: what is kept later may be
-    another one. A session that is known to have begun was given the last one, whatever has changed since; another one may have
-    been given what still holds."""
+    """What the session's briefing said, and what it was reminded of. The briefing is asked for
+    once: what is kept later may be another one. A session that is known to have begun was given the
+    last one, whatever has changed since; another one may have been given what still holds."""
     heard = reminder_log.read_ids(vault, session)
     if said := heard - {reminder_log.SESSION_BEGUN}:
         return said
@@ -179,87 +164,73 @@ def _already_told_ids(
 def _find_relevant(
     vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
 ) -> list[_RelevantRecord]:
-    """The records of a vault that bear on the prompt, best first, those that may not be told left out."""
+    """The records of a vault that bear on the prompt, best first, those that may not be told left
+    out."""
 
-    def at(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
+    def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
         from cortex.index.engines.whoosh.relevance_search import search_relevant  # noqa: PLC0415  Whoosh costs 22 ms, and most prompts ask nothing
 
         chosen = _select_eligible(catalogue, search_relevant(words, asked.prompt), asked)
+        hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
         return [
             _RelevantRecord(
-                one.score,
-                vault,
-                standing,
-                _indexed_hash(catalogue, standing),
-                asked.is_personal_vault,
+                one.score, vault, row, known[1] if known else b"", asked.is_personal_vault
             )
-            for one, standing in chosen
+            for (one, row), known in zip(chosen, hashes, strict=True)
         ]
 
-    if caller.source == "hook" and (seen := _find_in_unrefreshed_index(vault, at)) is not None:
-        return seen
+    if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
+        return found
     from cortex.index.refresh import query_index  # noqa: PLC0415  seldom in a hook
 
     if caller.source != "hook":
         from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415  a hook does not
 
         problems += ensure_fresh(vault, caller)
-    return query_index(vault, caller.progress, lambda now: at(now.catalogue, now.fulltext_folder))
+    return query_index(
+        vault, caller.progress, lambda now: select(now.catalogue, now.fulltext_folder)
+    )
 
 
-def _find_in_unrefreshed_index(
-    vault: Vault, at: Callable[[Catalogue, str], list[_RelevantRecord]]
+def _find_in_last_index(
+    vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
 ) -> list[_RelevantRecord] | None:
-    """As of the last look, however old: a hook may not read what has come since. Each note that is told is compared with its
-    file. Nothing when there was no look, or somebody is at it; None when that look left to the next one the words of some notes, few
-    enough to wait for."""
-    import sqlite3  # noqa: PLC0415
+    """As of the last refresh, however old: a hook may not read what has come since. Each note that
+    is told is compared with its file. Nothing when there was no refresh, or one is running; None
+    when that one left to the next the words of some notes, few enough to wait for."""
+    from cortex.index.refresh import last_index  # noqa: PLC0415  most prompts ask nothing
 
-    from cortex.index.refresh import INDEX_FOLDER, load_valid_state  # noqa: PLC0415
-    from cortex.vault.lock import lock  # noqa: PLC0415
-
-    folder = vault.cache_folder()
     try:
-        with lock(
-            os.path.join(folder, "index.lock"),
-            "search index",
-            shared=True,
-            wait=_INDEX_LOCK_SECONDS,
-        ):
-            if load_valid_state(folder) is None:
+        with last_index(vault, _INDEX_LOCK_SECONDS) as index:
+            if index is None:
                 return []
-            with Catalogue(folder, writable=False) as catalogue:
-                if catalogue.has_backlog():
-                    gone, come = catalogue.read_backlog()
-                    if len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
-                        return None
-                return at(catalogue, os.path.join(folder, INDEX_FOLDER))
-    except (CortexError, IndexDamaged, sqlite3.DatabaseError):
+            catalogue, words = index
+            if catalogue.has_backlog():
+                gone, come = catalogue.read_backlog()
+                if len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
+                    return None
+            return select(catalogue, words)
+    except (CortexError, IndexDamaged):
         return []  # the next command, or the watcher, builds it anew
 
 
 def _select_eligible(
     catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
-) -> list[tuple[RelevantNote, NoteMetadata]]:
+) -> list[tuple[RelevantNote, NoteRow]]:
     """What may be told of notes that bear on the prompt, each once, with its score among them."""
     some = found[:_MAX_CANDIDATES]
-    standings = {one.number: one for one in _load_rows(catalogue, [one.number for one in some])}
-    best: dict[str, tuple[RelevantNote, NoteMetadata]] = {}
+    rows = _load_records(catalogue, [one.number for one in some])
+    best: dict[str, tuple[RelevantNote, NoteRow]] = {}
     for one in some:
-        standing = standings.get(one.number)
-        if standing is not None and standing.status == "superseded":
-            standing = _current_replacement(catalogue, standing)
-        if (
-            standing is not None
-            and standing.type == "action"
-            and one.prompt_share < relevance.MIN_ACTION_SHARE
-        ):
+        row = rows.get(one.number)
+        if row is not None and row.status == "superseded":
+            row = _current_replacement(catalogue, row)
+        if row is None or not _is_eligible(row, asked):
             continue
-        if standing is not None and _is_eligible(standing, asked):
-            best.setdefault(
-                standing.id,
-                (one._replace(score=_score_for_branch(one, standing, asked.branch)), standing),
-            )
+        if row.type == "action" and one.prompt_share < relevance.MIN_ACTION_SHARE:
+            continue
+        score = _score_for_branch(one, row, asked.branch)
+        best.setdefault(row.id, (one._replace(score=score), row))
     least = relevance.score_cutoff(one.score for one, _ in best.values())
     ranked = sorted(best.values(), key=lambda pair: (-pair[0].score, pair[1].path))
     return [
@@ -267,12 +238,12 @@ def _select_eligible(
     ][: asked.number]
 
 
-def _score_for_branch(one: RelevantNote, standing: NoteMetadata, branch: str) -> float:
+def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
     """The score; less for what was said on another branch, which may not hold here."""
-    return one.score * (0.9 if branch and standing.branch not in ("", branch) else 1.0)
+    return one.score * (0.9 if branch and row.branch not in ("", branch) else 1.0)
 
 
-def _is_eligible(one: NoteMetadata, asked: _ReminderRequest) -> bool:
+def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
     if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
         return False
     everywhere = one.scope in _SCOPES_OF_EVERY_PROJECT
@@ -283,46 +254,29 @@ def _is_eligible(one: NoteMetadata, asked: _ReminderRequest) -> bool:
     )
 
 
-def _current_replacement(catalogue: Catalogue, one: NoteMetadata) -> NoteMetadata | None:
+def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
     """What holds in the place of a superseded record; None when that cannot be told."""
     from cortex.index.links import LinkGraph  # noqa: PLC0415  few prompts find one
 
-    links, seen = LinkGraph(catalogue), {one.number}
-    while one.status == "superseded" and len(seen) < _MAX_SUPERSEDED_STEPS:
-        number = next(
-            (
-                number
-                for kind, _, number, _ in links.outgoing(one.number)
-                if kind == "superseded_by" and number
-            ),
-            None,
-        )
-        if number is None:
-            number = next(
-                (source for kind, source, _ in links.incoming(one.number) if kind == "supersedes"),
-                None,
-            )
-        later = (
-            next(_load_rows(catalogue, [number]), None)
-            if number is not None and number not in seen
-            else None
-        )
-        if later is None:
+    links, seen = LinkGraph(catalogue), {row.number}
+    while row.status == "superseded" and len(seen) < _MAX_SUPERSEDED_STEPS:
+        later = [
+            number
+            for kind, _, number, _ in links.outgoing(row.number)
+            if kind == "superseded_by" and number
+        ]
+        later += [source for kind, source, _ in links.incoming(row.number) if kind == "supersedes"]
+        rows = _load_records(catalogue, [one for one in later[:1] if one not in seen])
+        if not rows:
             return None
-        one = later
-        seen.add(one.number)
-    return one
+        (row,) = rows.values()
+        seen.add(row.number)
+    return row
 
 
-def _load_rows(catalogue: Catalogue, numbers: Sequence[int]) -> Iterator[NoteMetadata]:
-    return catalogue.metadata_rows(
-        f"number IN ({','.join('?' * len(numbers))}) AND {_IS_RECORD_SQL}", numbers
-    )
-
-
-def _indexed_hash(catalogue: Catalogue, one: NoteMetadata) -> bytes:
-    held = catalogue.number_and_hash(one.path)
-    return held[1] if held else b""
+def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, NoteRow]:
+    wanted = KNOWLEDGE._replace(numbers=numbers, has_id=True, not_types=("session", "briefing", ""))
+    return {row.number: row for row in catalogue.find(wanted)}
 
 
 def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_RecordExcerpt]:
@@ -338,17 +292,18 @@ def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_R
 
 
 def _mark_contradicted(
-    caller: Caller, project: str, sentences: list[_RecordExcerpt], problems: list[Problem]
+    caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
 ) -> list[ReminderLine]:
-    """The lines, marked as a briefing would mark them where the project's files or git contradict a record of it."""
+    """The lines, marked as a briefing would mark them where the project's files or git contradict a
+    record of it."""
     from cortex.vault.git import checkout  # noqa: PLC0415
 
-    lines = [one.line for one in sentences]
+    lines = [one.line for one in excerpts]
     asked = [
         one
-        for one in sentences
+        for one in excerpts
         if not one.source.is_personal
-        and one.source.note_row.scope not in _SCOPES_OF_EVERY_PROJECT
+        and one.source.row.scope not in _SCOPES_OF_EVERY_PROJECT
         and one.line.type not in _TYPES_WITHOUT_CLAIMS
     ]
     if not asked or project != checkout.project_of(caller.cwd):
@@ -360,7 +315,7 @@ def _mark_contradicted(
             one.line.id,
             one.line.title,
             one.body,
-            one.source.note_row.branch,
+            one.source.row.branch,
             one.created,
             rejected=one.line.type == "rejection",
         )
@@ -405,10 +360,11 @@ def _format_line(line: ReminderLine) -> str:
 
 
 def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
-    """A record in one line, as its file has it now; None when it is gone or may not be told any more."""
+    """A record in one line, as its file has it now; None when it is gone or may not be told any
+    more."""
     from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line  # noqa: PLC0415  its patterns cost 4 ms, and most prompts call nothing to mind
 
-    one = match.note_row
+    one = match.row
     try:
         data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)
     except (CortexError, OSError):
@@ -426,27 +382,12 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
             return None
         title, type_, created, confidence = card.title, card.type, card.created, card.confidence
     title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(decode_text(data)).body
-    gist = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
-    sure = (
-        ""
-        if confidence is None or confidence >= _SURE_CONFIDENCE
-        else f"{' ' if gist else ''}(confidence {confidence:g})"
-    )
-    line = ReminderLine(
-        sanitize_line(one.id),
-        title,
-        gist + sure,
-        sanitize_line(type_),
-        sanitize_line((created or _format_date(one.date))[:10]),
-    )
+    text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
+    if confidence is not None and confidence < _SURE_CONFIDENCE:
+        text += f"{' ' if text else ''}(confidence {confidence:g})"
+    date = sanitize_line((created or format_time(one.date))[:10])
+    line = ReminderLine(sanitize_line(one.id), title, text, sanitize_line(type_), date)
     return _RecordExcerpt(line, match, body, created)
-
-
-def _format_date(seconds: int) -> str:
-    try:
-        return time.strftime("%Y-%m-%d", time.gmtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        return ""
 
 
 def _content_hash(data: bytes) -> bytes:

@@ -1,4 +1,5 @@
-"""Find notes by their words, always in the notes as they are now: in the project's vault, and in the person's own."""
+"""Find notes by their words, always in the notes as they are now: in the project's vault, and in
+the person's own."""
 
 from __future__ import annotations
 
@@ -22,14 +23,15 @@ from cortex.vault.state import access_log
 
 MAX_HITS = 1000
 Whose = Literal["", "project", "personal", "both"]
-# Notes with all words; from so many on the index looks for none with some of them (`whoosh_index.MIN_ALL_WORDS_HITS`,
-# whose import costs).
+# Notes with all words; from so many on the index looks for none with some of them
+# (`whoosh_index.MIN_ALL_WORDS_HITS`, whose import costs).
 _ENOUGH_FULL_MATCHES = 5
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
 class SearchResult(NamedTuple):
-    """The answer to a query. `problems` are the vault's: a note with a problem is still searched."""
+    """The answer to a query. `problems` are the vault's: a note with a problem is still
+    searched."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -40,7 +42,8 @@ class SearchResult(NamedTuple):
 
 
 class _RankedRow(NamedTuple):
-    """A note of an answer. A lower group comes first, whatever the score: all words before some, current before set aside."""
+    """A note of an answer. A lower group comes first, whatever the score: all words before some,
+    current before set aside."""
 
     group: int
     row: NoteRow
@@ -88,18 +91,7 @@ def search(
     """
     asked = queries.parse(query, caller.now)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
-    vaults, problems = _select_vaults(vault, whose)
-    parts: list[_VaultHits] = []
-    for one, owner in vaults:
-        if parts and _is_full(parts[0], number):
-            break  # all that another vault has would come behind
-        try:
-            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
-        except (CortexError, OSError) as error:
-            if one.root == vault.root or whose == "personal":
-                raise
-            hint = shell_command.cortex_command("--vault", one.root, "doctor")
-            problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
     ranked = _merge_hits(parts, number)
     terms = next((part.terms for part in parts if part.terms), [])
     phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
@@ -125,6 +117,25 @@ def search(
     )
 
 
+def _search_vaults(
+    vault: Vault, whose: Whose, caller: Caller, asked: Query, number: int, *, every: bool
+) -> tuple[list[_VaultHits], list[Problem]]:
+    """What each of the vaults that are meant answers, and why the person's own does not."""
+    vaults, problems = _select_vaults(vault, whose)
+    parts: list[_VaultHits] = []
+    for one, owner in vaults:
+        if parts and _is_full(parts[0], number):
+            break  # all that another vault has would come behind
+        try:
+            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
+        except (CortexError, OSError) as error:
+            if one.root == vault.root or whose == "personal":
+                raise
+            hint = shell_command.cortex_command("--vault", one.root, "doctor")
+            problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    return parts, problems
+
+
 def _search_all_command(query: str) -> str:
     """The command that asks the same of superseded and deleted notes too."""
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
@@ -135,7 +146,8 @@ def _search_all_command(query: str) -> str:
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
-    """The vaults that are meant, in the order of their hits, and what is wrong with the person's own."""
+    """The vaults that are meant, in the order of their hits, and what is wrong with the person's
+    own."""
     if whose == "project" or (vault.is_explicit and not whose):
         return [(vault, "project")], []
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
@@ -179,8 +191,8 @@ def _is_full(part: _VaultHits, limit: int) -> bool:
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
-    """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault has word for word from
-    another, a promoted record, is shown once, where it ranks first."""
+    """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault
+    has word for word from another, a promoted record, is shown once, where it ranks first."""
     ordered = sorted(
         ((part, one) for part in parts for one in part.ranked), key=lambda pair: pair[1].group
     )
@@ -197,8 +209,9 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
 def _find_best(
     now: IndexSession, asked: Query, limit: int, *, every: bool
 ) -> tuple[list[_RankedRow], list[str], int]:
-    """The best notes, the terms that were looked for, and how many of the best were dropped because they are superseded or deleted.
-    Events come last, without those whose records are among the notes before them, or dropped."""
+    """The best notes, the terms that were looked for, and how many of the best were dropped because
+    they are superseded or deleted. Events come last, without those whose records are among the
+    notes before them, or dropped."""
     told: set[str] = set()
     ranked, terms = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
     kept = ranked[:limit]
@@ -210,7 +223,8 @@ def _find_best(
             len(ranked) >= limit
             or sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked) >= _ENOUGH_FULL_MATCHES
         ):
-            # Others take their places: asked again without them. In any other case they kept nobody out.
+            # Others take their places: asked again without them. In any other case they kept nobody
+            # out.
             without = {row.number for row in gone}
             kept = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)[0][:limit]
         else:
@@ -231,7 +245,8 @@ def _is_dropped(one: _RankedRow) -> bool:
 def _rank_notes(
     now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
 ) -> tuple[list[_RankedRow], list[str]]:
-    """At least the `limit` best notes, and the terms that were looked for. Without words the newest of each tier."""
+    """At least the `limit` best notes, and the terms that were looked for. Without words the newest
+    of each tier."""
     wanted = NoteFilter(query=asked)
     if not asked.terms:
         newest: list[NoteRow] = []

@@ -7,7 +7,8 @@ from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
 
 
 def parse_since(text: str, now: str) -> int:
-    """Seconds since the epoch of a date or a span. Raises `InvalidInputError` for any other text."""
+    """Seconds since the epoch of a date or a span. Raises `InvalidInputError` for any other
+    text."""
     moment = parse_moment(text, now)
     if moment is None:
         raise InvalidInputError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.plan.actions import DONE
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -38,7 +37,7 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
             raise InvalidInputError(
                 f"{row.id} is {status}", f"{command('restore', row)}, then {command('done', row)}"
             )
-        if status in DONE:
+        if status in DONE_STATUSES:
             return Edited(note)
         undo = command(
             "update", row, "--status", status if status in UPDATABLE_STATUSES else "open"

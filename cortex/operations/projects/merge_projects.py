@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from difflib import get_close_matches
+from functools import partial
 from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import page_path
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
     InvalidInputError,
     NotFoundError,
     Problem,
+    problem_of,
 )
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import one_line
-from cortex.index.catalogue import NoteRow
+from cortex.core.text.strings import close_matches, did_you_mean, one_line
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.records import change_record
-from cortex.operations.records.change_record import NoteEdit
+from cortex.operations.records.change_record import (
+    NoteEdit,
+    check_editable,
+    edit_notes_and_heal,
+)
 from cortex.vault import files, project_aliases, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -35,7 +43,8 @@ _MAX_COLLISIONS = 50
 
 
 class TopicCollision(NamedTuple):
-    """A topic of which both projects have a record. Both stay: which of them holds is for a person to say."""
+    """A topic of which both projects have a record. Both stay: which of them holds is for a person
+    to say."""
 
     topic: str
     a: str  # record ids
@@ -58,65 +67,46 @@ class ProjectMerge(NamedTuple):
     collisions: tuple[TopicCollision, ...]
     changed: tuple[str, ...]  # paths of notes; what would change when it is not done
     next: str  # the command that does it, or, once it is done, the one that undoes it
-    problems: tuple[
-        Problem, ...
-    ]  # notes that say A and are left so, and what is wrong with the briefings
-
-
-class _ProjectMergePlan(NamedTuple):
-    rows: list[NoteRow]
-    pages: list[str]
-    collisions: list[TopicCollision]
+    problems: tuple[Problem, ...]  # notes that are left as they are, and problems of the briefings
 
 
 def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
-    """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s, and a run that was
-    interrupted is finished by running it again."""
+    """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s,
+    and a run that was interrupted is finished by running it again."""
     _check_names(a, b, "merge")
     problems = ensure_fresh(vault, caller)
-    held = project_aliases.read_all(vault.root)
-    if held.get(b) is not None and settings.load(vault.root).resolve_project(b) != b:
-        into = settings.load(vault.root).resolve_project(b)
+    aliases = project_aliases.read_all(vault.root)
+    into = settings.load(vault.root).resolve_project(b)
+    if aliases.get(b) is not None and into != b:
         hint = (
             f"{cortex_command('project', 'unmerge', b, a)} undoes that"
             if into == a
             else cortex_command("project", "merge", a, into)
         )
         raise ConflictError(f"{b} was merged into {into}", hint)
-    if held.get(a, b) != b:
+    if aliases.get(a, b) != b:
         raise ConflictError(
-            f"{a} was merged into {held[a]}",
-            f"{cortex_command('project', 'unmerge', a, held[a])} comes first",
+            f"{a} was merged into {aliases[a]}",
+            f"{cortex_command('project', 'unmerge', a, aliases[a])} comes first",
         )
     if not settings.is_project_name(b):
         raise InvalidInputError(
             f"no capture can have the project {b!r}",
             f"merge the other way: {cortex_command('project', 'merge', b, a)}",
         )
-    plan = query_index(
-        vault,
-        caller.progress,
-        lambda now: _plan_merge(now, a, b, a in held, checkout.project_of(caller.cwd)),
+    known = {b: checkout.project_of(caller.cwd), a: a if a in aliases else ""}
+
+    def load(now: IndexSession) -> tuple[list[NoteRow], list[TopicCollision]]:
+        _check_known(now.catalogue, a, b, known)
+        return _notes_of(now.catalogue, a), _topic_collisions(now.catalogue, a, b)
+
+    rows, collisions = query_index(vault, caller.progress, load)
+    alias = project_aliases.format_line(a, b) if settings.is_project_name(a) else ""
+    merge = _ProjectChange("merge", a, b, "" if a in aliases else alias)
+    done = _convert(vault, caller, merge, rows, yes=yes)
+    return done._replace(
+        collisions=tuple(collisions[:_MAX_COLLISIONS]), problems=(*done.problems, *problems)
     )
-    good, left = _split_editable(vault, caller, plan.rows)
-    alias = (
-        project_aliases.format_line(a, b) if settings.is_project_name(a) and a not in held else ""
-    )
-    changed = tuple(row.path for row in good)
-    if yes:
-        if alias:
-            project_aliases.add(vault.root, a, b)
-        # `updated` stays: which project a note belongs to says nothing about its age.
-        changed, healed = change_record.edit_notes_and_heal(
-            vault, caller, _build_edits(caller, good, lambda note: _move_note(note, a, b), left, a)
-        )
-        problems += healed
-    sessions = sum(row.type == "session" for row in good)
-    following = cortex_command("project", "unmerge" if yes else "merge", a, b, "--yes")
-    return ProjectMerge(
-        "merge", a, b, yes, len(good) - sessions, sessions, tuple(plan.pages), alias, tuple(plan.collisions[:_MAX_COLLISIONS]), changed, following,
-        (*left, *problems),
-    )  # fmt: skip
 
 
 def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
@@ -130,43 +120,90 @@ def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) 
             )
     _check_names(a, b, "unmerge")
     problems = ensure_fresh(vault, caller)
-    held = project_aliases.read_all(vault.root)
-    if b in held:
+    aliases = project_aliases.read_all(vault.root)
+    if b in aliases:
         raise ConflictError(
-            f"{b} was merged into {held[b]} after that",
-            f"{cortex_command('project', 'unmerge', b, held[b])} comes first",
+            f"{b} was merged into {aliases[b]} after that",
+            f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first",
         )
-    rows = query_index(
-        vault,
-        caller.progress,
-        lambda now: list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (b,))),
-    )
+    rows = query_index(vault, caller.progress, lambda now: _notes_of(now.catalogue, b))
     rows = _notes_merged_from(vault, caller, rows, a)
-    alias = project_aliases.format_line(a, b) if held.get(a) == b else ""
+    alias = project_aliases.format_line(a, b) if aliases.get(a) == b else ""
     if not rows and not alias:
         raise NotFoundError(
             f"nothing in {b} was merged from {a}",
             "cortex project list names the projects that there are",
         )
+    done = _convert(vault, caller, _ProjectChange("unmerge", a, b, alias), rows, yes=yes)
+    return done._replace(problems=(*done.problems, *problems))
+
+
+class _ProjectChange(NamedTuple):
+    """A merge of `a` into `b`, or its undoing."""
+
+    action: str
+    a: str
+    b: str
+    alias: str
+
+    @property
+    def reverse(self) -> str:
+        return "unmerge" if self.action == "merge" else "merge"
+
+    @property
+    def source(self) -> str:
+        """The project that the notes leave."""
+        return self.a if self.action == "merge" else self.b
+
+    def move(self, note: Note) -> Note:
+        """The note in its other project; as it is when somebody was quicker. `updated` stays: which
+        project a note belongs to says nothing about its age."""
+        origins = note.get_list(MERGED_FROM)
+        if one_line(note.get("project")) != self.source:
+            return note
+        if self.action == "merge":
+            return with_fields(note, {"project": self.b, MERGED_FROM: [*origins, self.a]})
+        if origins[-1:] != (self.a,):
+            return note
+        return with_fields(note, {"project": self.a, MERGED_FROM: list(origins[:-1])})
+
+
+def _convert(
+    vault: Vault, caller: Caller, change: _ProjectChange, rows: list[NoteRow], *, yes: bool
+) -> ProjectMerge:
+    """Move the notes of `rows` to their other project, the alias first; without `yes` only say what
+    would change."""
+    action, a, b, alias = change
     good, left = _split_editable(vault, caller, rows)
-    pages = query_index(
-        vault, caller.progress, lambda now: _affected_pages(now, [row.number for row in good], a, b)
+    numbers = [row.number for row in good]
+    kinds = query_index(
+        vault, caller.progress, lambda now: pages_with_lines_of(now.catalogue, numbers)
     )
-    changed = tuple(row.path for row in good)
+    pages = {page_path(BriefingPage(kind, one, branch)) for kind, branch in kinds for one in (a, b)}
+    changed, healed = tuple(row.path for row in good), tuple[Problem, ...]()
     if yes:
-        if alias:
+        if alias and action == "merge":
+            project_aliases.add(vault.root, a, b)
+        elif alias:
             project_aliases.remove(vault.root, a)
-        changed, healed = change_record.edit_notes_and_heal(
-            vault,
-            caller,
-            _build_edits(caller, good, lambda note: _return_note(note, a, b), left, b),
+        changed, healed = edit_notes_and_heal(
+            vault, caller, _build_edits(caller, good, change, left)
         )
-        problems += healed
     sessions = sum(row.type == "session" for row in good)
-    following = cortex_command("project", "merge" if yes else "unmerge", a, b, "--yes")
     return ProjectMerge(
-        "unmerge", a, b, yes, len(good) - sessions, sessions, tuple(pages), alias, (), changed, following, (*left, *problems),
-    )  # fmt: skip
+        action=action,
+        a=a,
+        b=b,
+        done=yes,
+        notes=len(good) - sessions,
+        sessions=sessions,
+        pages=tuple(sorted(pages)),
+        alias=alias,
+        collisions=(),
+        changed=changed,
+        next=cortex_command("project", change.reverse if yes else action, a, b, "--yes"),
+        problems=(*left, *healed),
+    )
 
 
 def _check_names(a: str, b: str, action: str) -> None:
@@ -181,112 +218,67 @@ def _check_names(a: str, b: str, action: str) -> None:
         )
 
 
-def _plan_merge(now: IndexSession, a: str, b: str, before: bool, here: str) -> _ProjectMergePlan:
-    names = {
-        str(row[0])
-        for row in now.catalogue.select(
-            "SELECT DISTINCT project FROM note WHERE tier < 2 AND project != ''"
-        )
-    }
-    for name in (a, b):
-        # A project may be merged into one that has no note yet: that of this folder. And again, once it has become an alias.
-        if name not in names and not (name == b and name == here) and not (name == a and before):
-            near = get_close_matches(name, sorted(names - {a if name == b else b}), 3, 0.6)
-            hint = (
-                f"did you mean {', '.join(near)}?"
-                if near
-                else "cortex project list names those that there are"
-            )
+def _notes_of(catalogue: Catalogue, project: str) -> list[NoteRow]:
+    return catalogue.find(KNOWLEDGE._replace(projects=(project,)), "path")
+
+
+def _check_known(catalogue: Catalogue, a: str, b: str, known: Mapping[str, str]) -> None:
+    """Raise `NotFoundError` unless notes name both projects, or `known` does: a project may be
+    merged into that of this folder, which has no note yet; and again, once it has become an
+    alias."""
+    names = catalogue.count_by("project").keys() - {""}
+    for name, other in ((a, b), (b, a)):
+        if name not in names and known[name] != name:
+            near = close_matches(name, sorted(names - {other}))
+            hint = did_you_mean(near, "cortex project list names those that there are")
             raise NotFoundError(f"no note says the project {name!r}", hint)
-    rows = list(now.catalogue.rows("tier < 2 AND project = ? ORDER BY path", (a,)))
-    topics: dict[str, str] = {}
-    for one in now.catalogue.metadata_rows(
-        "tier = 0 AND project = ? AND topic != '' ORDER BY path", (b,)
-    ):
-        topics.setdefault(one.topic.casefold(), one.id)
-    same = now.catalogue.metadata_rows(
-        "tier = 0 AND project = ? AND topic != '' ORDER BY topic, path", (a,)
-    )
-    collisions = [
-        TopicCollision(one.topic, one.id, topics[one.topic.casefold()])
-        for one in same
-        if one.topic.casefold() in topics
-    ]
-    return _ProjectMergePlan(
-        rows, _affected_pages(now, [row.number for row in rows], a, b), collisions
-    )
 
 
-def _affected_pages(now: IndexSession, numbers: list[int], a: str, b: str) -> list[str]:
-    """The briefings of both projects on which these notes have lines."""
-    kinds = {
-        (kind, branch)
-        for start in range(0, len(numbers), 900)
-        for kind, branch in now.catalogue.select(
-            f"SELECT DISTINCT kind, branch FROM item WHERE number IN ({','.join('?' * len(numbers[start : start + 900]))})",
-            numbers[start : start + 900],
+def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollision]:
+    wanted = NoteFilter(tiers=(TIER_CURRENT,), has_topic=True)
+    record_by_topic: dict[str, str] = {}
+    for row in catalogue.find(wanted._replace(projects=(b,)), "path"):
+        record_by_topic.setdefault(row.topic.casefold(), row.id)
+    return [
+        TopicCollision(row.topic, row.id, record_by_topic[row.topic.casefold()])
+        for row in sorted(
+            catalogue.find(wanted._replace(projects=(a,)), "path"), key=lambda row: row.topic
         )
-    }
-    return sorted(
-        page_path(BriefingPage(kind, project, branch))
-        for kind, branch in kinds
-        for project in (a, b)
-    )
+        if row.topic.casefold() in record_by_topic
+    ]
 
 
 def _split_editable(
     vault: Vault, caller: Caller, rows: list[NoteRow]
 ) -> tuple[list[NoteRow], list[Problem]]:
-    """The notes that may be edited, and why the others may not: known before the first is changed."""
+    """The notes that may be edited, and why the others may not: known before the first is
+    changed."""
     good, left = [], []
     for at, row in enumerate(rows, 1):
         try:
-            notes.read_strict(
-                files.read(vault.root, change_record.check_editable(row).path), row.path
-            )
+            notes.read_strict(files.read(vault.root, check_editable(row).path), row.path)
             good.append(row)
         except (CortexError, OSError) as error:
-            left.append(
-                Problem(
-                    row.path,
-                    f"stays as it is: {error}",
-                    error.hint if isinstance(error, CortexError) else "check its permissions",
-                )
-            )
+            left.append(problem_of(row.path, error, prefix="stays as it is: "))
         caller.progress("reading", at, len(rows))
     return good, left
 
 
 def _build_edits(
-    caller: Caller, rows: list[NoteRow], change: NoteEdit, left: list[Problem], project: str
+    caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
 ) -> list[tuple[str, NoteEdit]]:
-    """The edit of each note. One that turns out to be written so that its project cannot be changed alone is left, and named."""
+    """The edit of each note. One that turns out to be written so that its project cannot be changed
+    alone is left, and named."""
 
-    def edit_of(at: int, row: NoteRow) -> NoteEdit:
-        def edit(note: Note) -> Note:
-            caller.progress("changing", at, len(rows))
-            try:
-                return change(note)
-            except InvalidInputError as error:
-                left.append(Problem(row.path, f"still says {project}: {error.message}", error.hint))
-                return note
+    def edit(note: Note, at: int, path: str) -> Note:
+        caller.progress("changing", at, len(rows))
+        try:
+            return change.move(note)
+        except InvalidInputError as error:
+            left.append(problem_of(path, error, prefix=f"still says {change.source}: "))
+            return note
 
-        return edit
-
-    return [(row.path, edit_of(at, row)) for at, row in enumerate(rows, 1)]
-
-
-def _move_note(note: Note, a: str, b: str) -> Note:
-    if one_line(note.get("project")) != a:
-        return note  # somebody was quicker
-    return with_fields(note, {"project": b, MERGED_FROM: [*note.get_list(MERGED_FROM), a]})
-
-
-def _return_note(note: Note, a: str, b: str) -> Note:
-    before = note.get_list(MERGED_FROM)
-    if one_line(note.get("project")) != b or before[-1:] != (a,):
-        return note
-    return with_fields(note, {"project": a, MERGED_FROM: list(before[:-1])})
+    return [(row.path, partial(edit, at=at, path=row.path)) for at, row in enumerate(rows, 1)]
 
 
 def _notes_merged_from(vault: Vault, caller: Caller, rows: list[NoteRow], a: str) -> list[NoteRow]:
@@ -295,9 +287,8 @@ def _notes_merged_from(vault: Vault, caller: Caller, rows: list[NoteRow], a: str
     for at, row in enumerate(rows, 1):
         with suppress(CortexError, OSError):  # what cannot be read is no note that was merged
             data = files.read(vault.root, row.path, notes.MAX_FRONTMATTER_BYTES + 1024)
-            if MERGED_FROM.encode() in data and notes.read(data, row.path).get_list(MERGED_FROM)[
-                -1:
-            ] == (a,):
-                found.append(row)
+            if MERGED_FROM.encode() in data:
+                origins = notes.read(data, row.path).get_list(MERGED_FROM)
+                found += [row] if origins[-1:] == (a,) else []
         caller.progress("reading", at, len(rows))
     return found

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import os
 import re
-from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
-from cortex.core.text import shell_command
-from cortex.core.text.strings import format_time, short_hash, slugify
-from cortex.index.catalogue import CREATED_SECONDS_SQL, Catalogue
-from cortex.index.refresh import IndexSession, query_index
+from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import (
+    close_matches,
+    did_you_mean,
+    format_time,
+    short_hash,
+    slugify,
+)
+from cortex.index.catalogue import Catalogue
+from cortex.index.filters import NoteFilter
+from cortex.index.queries import branch_totals, project_totals
+from cortex.index.refresh import query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import resolve_project
-from cortex.operations.plan.actions import IS_TO_DO_SQL
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
-ACTIONS = ("list", "show", "merge", "unmerge")
 _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
-# The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half of all have no digit, and then a
-# word like `docs` looks the same; so without a digit it must have no vowel either, which tells three of four.
+# The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half
+# of all have no digit, and then a word like `docs` looks the same; so without a digit it must have
+# no vowel either, which tells three of four.
 _FOLDER_NAME_RE = re.compile(
     r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$"
 )
@@ -50,7 +57,8 @@ class SimilarProjects(NamedTuple):
 
 
 class ProjectListing(NamedTuple):
-    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking alike."""
+    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking
+    alike."""
 
     projects: tuple[ProjectSummary, ...]
     more: int  # that are not listed
@@ -98,13 +106,13 @@ class ProjectDetails(NamedTuple):
     decisions: tuple[ProjectNote, ...]
     actions: tuple[ProjectNote, ...]
     here: ProjectIdentity
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
 
 
 def project(
     vault: Vault,
     caller: Caller,
-    action: str = "list",
+    action: Literal["list", "show", "merge", "unmerge"] = "list",
     a: str = "",
     b: str = "",
     *,
@@ -127,10 +135,6 @@ def project(
     Example: cortex project merge shop-k3f7 shop
     Example: cortex project merge shop-k3f7 shop --yes
     """
-    if action not in ACTIONS:
-        raise InvalidInputError(
-            f"a project cannot be told to {action!r}", f"cortex project {'|'.join(ACTIONS)}"
-        )
     if action in ("merge", "unmerge"):
         act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
@@ -155,21 +159,17 @@ def _list_projects(vault: Vault, caller: Caller, problems: list[Problem]) -> Pro
     )
 
 
-def load_summaries(catalogue: Catalogue, name: str | None = None) -> list[ProjectSummary]:
+def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]:
     """The figures of every project that a note names, or of one."""
-    asked = catalogue.select(
-        f"SELECT project, sum(type != 'session'), sum({IS_TO_DO_SQL}), sum(type = 'session'), max(date) FROM note"
-        f" WHERE tier < 2 AND {'project = ?' if name is not None else 'project != ?'} GROUP BY project ORDER BY 5 DESC, 1",
-        (name or "",),
-    )
     return [
-        ProjectSummary(held, notes, actions, sessions, format_time(date))
-        for held, notes, actions, sessions, date in asked
+        ProjectSummary(one.name, one.notes, one.to_do, one.sessions, format_time(one.last_change))
+        for one in project_totals(catalogue, name)
     ]
 
 
 def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]:
-    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name gets."""
+    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name
+    gets."""
     groups: dict[str, list[ProjectSummary]] = {}
     plain = {_fold_name(one.name) for one in projects}
     for one in projects:
@@ -178,8 +178,9 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
         groups.setdefault(stem if stem in plain else _fold_name(one.name), []).append(one)
     pairs = []
     for key, group in sorted(groups.items()):
-        # Into the name that a capture can have and no hash ends, of these the one that most notes have.
-        ranked = sorted(
+        # Into the name that a capture can have and no hash ends, of these the one that most notes
+        # have.
+        first, *others = sorted(
             group,
             key=lambda one: (
                 not settings.is_project_name(one.name),
@@ -188,14 +189,13 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
                 one.name,
             ),
         )
-        into = ranked[0].name
-        pairs += [
-            SimilarProjects(
-                one.name, into, shell_command.cortex_command("project", "merge", one.name, into)
-            )
-            for one in ranked[1:]
-            if settings.is_project_name(into)
-        ]
+        if settings.is_project_name(first.name):
+            pairs += [
+                SimilarProjects(
+                    one.name, first.name, cortex_command("project", "merge", one.name, first.name)
+                )
+                for one in others
+            ]
     return pairs
 
 
@@ -213,51 +213,39 @@ def _show_project(
         raise InvalidInputError(
             "name a project: this folder is none", "cortex project list names those that there are"
         )
-    return query_index(
+    details = query_index(
         vault,
         caller.progress,
-        lambda now: _build_details(now, name or here.project, known, here, problems),
+        lambda now: _build_details(now.catalogue, name or here.project, known, here),
     )
+    return details._replace(problems=tuple(problems))
 
 
 def _build_details(
-    now: IndexSession,
-    name: str,
-    known: settings.Settings,
-    here: ProjectIdentity,
-    problems: list[Problem],
+    catalogue: Catalogue, name: str, known: settings.Settings, here: ProjectIdentity
 ) -> ProjectDetails:
-    catalogue = now.catalogue
     found = load_summaries(catalogue, name) or load_summaries(
         catalogue, known.resolve_project(name)
     )
     if not found and name in (here.name, here.project):
-        found = [
-            ProjectSummary(name, 0, 0, 0, "")
-        ]  # nothing is known of it yet, but why this folder is it
+        # Nothing is known of it yet, but why this folder is it.
+        found = [ProjectSummary(name, 0, 0, 0, "")]
     if not found:
-        raise NotFoundError(
-            f"no note says the project {name!r}",
-            _suggest_name(name, [one.name for one in load_summaries(catalogue)]),
-        )
+        near = close_matches(name, [one.name for one in load_summaries(catalogue)])
+        hint = did_you_mean(near, "cortex project list names those that there are")
+        raise NotFoundError(f"no note says the project {name!r}", hint)
     one = found[0]
-    asked = catalogue.select(
-        "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != '' GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?",
-        (one.name, _MAX_SHOWN),
+    wanted = NoteFilter(projects=(one.name,))
+    decisions = catalogue.find(
+        wanted._replace(types=("decision",), tiers=(TIER_CURRENT,)), "-created", _MAX_SHOWN
     )
-    decisions = catalogue.metadata_rows(
-        f"project = ? AND type = 'decision' AND tier = 0 ORDER BY {CREATED_SECONDS_SQL} DESC, path LIMIT ?",
-        (one.name, _MAX_SHOWN),
-    )
-    actions = catalogue.metadata_rows(
-        f"project = ? AND {IS_TO_DO_SQL} ORDER BY due = '', due, path LIMIT ?",
-        (one.name, _MAX_SHOWN),
-    )
+    actions = catalogue.find(wanted._replace(state="to_do"), "due", _MAX_SHOWN)
     return ProjectDetails(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),
         branches=tuple(
-            ProjectBranch(branch, notes, format_time(date)) for branch, notes, date in asked
+            ProjectBranch(branch, notes, format_time(date))
+            for branch, notes, date in branch_totals(catalogue, one.name, _MAX_SHOWN)
         ),
         decisions=tuple(
             ProjectNote(row.id, row.path, row.title, row.created[:10] or format_time(row.date)[:10])
@@ -265,7 +253,6 @@ def _build_details(
         ),
         actions=tuple(ProjectNote(row.id, row.path, row.title, row.due) for row in actions),
         here=here,
-        problems=tuple(problems),
     )
 
 
@@ -277,44 +264,17 @@ def identify_project(directory: str) -> ProjectIdentity:
     main = checkout.main_work_tree(git) if git else ""
     root = main or (git[0] if git else place)
     if not name:
-        return ProjectIdentity(
-            "",
-            "none",
-            f"{place} is your home or the root of the system, and neither is a project",
-            "",
-        )
-    while place != os.path.dirname(place) and not _is_name_in_file(
-        os.path.join(place, checkout.PROJECT_FILE), name
-    ):
-        place = os.path.dirname(place)
-    if (
-        place == os.path.dirname(place)
-        and main
-        and _is_name_in_file(os.path.join(main, checkout.PROJECT_FILE), name)
-    ):
-        place = main
-    if place != os.path.dirname(place):
-        return ProjectIdentity(
-            name, "file", f"{os.path.join(place, checkout.PROJECT_FILE)} says so", name
-        )
+        why = f"{place} is your home or the root of the system, and neither is a project"
+        return ProjectIdentity("", "none", why, "")
+    folders = [place]
+    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(parent)
+    # The root of the system names no project.
+    for folder in (*folders[:-1], *([main] if main else [])):
+        file = os.path.join(folder, checkout.PROJECT_FILE)
+        if checkout.read_project_file(file) == name:
+            return ProjectIdentity(name, "file", f"{file} says so", name)
     if name == f"{slugify(os.path.basename(root), 48)}-{short_hash(root, 4)}":
-        return ProjectIdentity(
-            name,
-            "folder",
-            f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote",
-            name,
-        )
+        why = f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote"
+        return ProjectIdentity(name, "folder", why, name)
     return ProjectIdentity(name, "remote", f"a remote of {root} has this name", name)
-
-
-def _is_name_in_file(file: str, name: str) -> bool:
-    return checkout.read_project_file(file) == name
-
-
-def _suggest_name(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 3, 0.6)
-    return (
-        f"did you mean {', '.join(near)}?"
-        if near
-        else "cortex project list names those that there are"
-    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
@@ -22,6 +22,8 @@ from cortex.core.notes.edit import (
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
@@ -57,9 +59,7 @@ class PromoteResult(NamedTuple):
 class _PromotionSource(NamedTuple):
     row: NoteRow
     events: dict[str, str]  # id -> path of the events that are there
-    links: dict[
-        str, str
-    ]  # what it links to, and the project's vault has: key -> as the note has it
+    links: dict[str, str]  # what it links to, and the project's vault has: key -> as it is written
 
 
 def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> PromoteResult:
@@ -79,47 +79,35 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     own = _require_personal_vault(vault)
     problems = ensure_fresh(vault, caller)
     source = query_index(vault, caller.progress, lambda now: _load_source(now, note))
-    held = notes.read_strict(files.read(vault.root, source.row.path), source.row.path)
-    copy = _personal_copy(held, vault)
-    named, _ = held.provenance()
+    row = source.row
+    original = notes.read_strict(files.read(vault.root, row.path), row.path)
+    copy = _personal_copy(original, vault)
     outcome, path, missing_links = query_index(
         own, caller.progress, lambda now: _plan_copy(own, now, source, copy)
     )
+    message = f"the provenance of {row.id} names it, and it is not there"
     problems += [
-        Problem(
-            one,
-            f"the provenance of {source.row.id} names it, and it is not there",
-            "cortex history shows where it went",
-        )
-        for one in named
-        if one not in source.events
+        Problem(event, message, "cortex history shows where it went")
+        for event in original.provenance()[0]
+        if event not in source.events
     ]
     _copy_events(vault, own, source.events)
-    if outcome == "created":
-        mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
-        try:
-            files.create(own.root, path, notes.write(copy))
-        except FileExistsError:
-            _check_same_text(own, source.row._replace(path=path), copy)
-            outcome = "unchanged"
+    if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
+        outcome = "unchanged"
     with suppress(FileNotFoundError):
-        files.sync_folder(
-            own.root, path.rpartition("/")[0]
-        )  # an interrupted run may have named it and not come further
+        # An interrupted run may have named it and not come further.
+        files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
     if not keep:
+        archived = partial(_archive_original, original, caller.now)
         try:
-            problems += edit_notes_and_heal(
-                vault, caller, [(source.row.path, partial(_archive_original, held, caller.now))]
-            )[1]
+            problems += edit_notes_and_heal(vault, caller, [(row.path, archived)])[1]
         except ConflictError:
-            if (
-                outcome == "created"
-            ):  # a copy of what it no longer says; the next run makes one of what it says
+            # A copy of what it no longer says; the next run makes one of what it says.
+            if outcome == "created":
                 remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
             raise
-    row = source.row
     undo = () if keep else (command("restore", row),)
     return PromoteResult(
         id=row.id,
@@ -159,56 +147,47 @@ def _load_source(now: IndexSession, name: str) -> _PromotionSource:
             f"{row.id} is {row.status}",
             f"{command('restore', row)}, or promote what holds now",
         )
-    there = now.catalogue.rows_by_number(now.catalogue.event_numbers(row.events))
-    targets = {
-        str(key): str(target)
-        for target, key in now.catalogue.select(
-            "SELECT target, key FROM edge WHERE number = ?", (row.number,)
-        )
-    }
-    known = {key for key in targets if _has_note_named(now, key)}
+    stored = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
+    targets = edge_targets(now.catalogue, row.number)
     return _PromotionSource(
         row,
-        {one.id: one.path for one in there.values()},
-        {key: targets[key] for key in targets if key in known},
-    )
-
-
-def _has_note_named(now: IndexSession, key: str) -> bool:
-    return (
-        next(now.catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None)
-        is not None
+        {one.id: one.path for one in stored},
+        {key: target for key, target in targets.items() if has_name(now.catalogue, key)},
     )
 
 
 def _plan_copy(
     own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
-    """What is to be done in the person's vault: the outcome, the path, and the links that lead nowhere there."""
+    """What is to be done in the person's vault: the outcome, the path, and the links that lead
+    nowhere there."""
     row = source.row
     links = [
-        key for key in source.links if not _has_note_named(now, key) and key not in source.events
+        key for key in source.links if key not in source.events and not has_name(now.catalogue, key)
     ]
-    for held in now.catalogue.rows("id = ? AND tier < 2 ORDER BY path", (row.id,)):
-        if held.status in HIDDEN_STATUSES:
+    for existing in now.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
+        if existing.status in HIDDEN_STATUSES:
             raise ConflictError(
-                f"{row.id} is in your own vault, {held.status}",
-                command("--vault", own.root, "restore", held),
+                f"{row.id} is in your own vault, {existing.status}",
+                command("--vault", own.root, "restore", existing),
             )
-        _check_same_text(own, held, copy)
-        return "unchanged", held.path, links
-    name = (
-        row.id
-        if _SAFE_NAME_RE.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
-        else f"{slugify(row.id)}-{short_hash(row.id)}"
-    )
-    return (
-        "created",
-        layout.record_path(
-            row.type if _SAFE_NAME_RE.fullmatch(row.type) else slugify(row.type or "note"), name
-        ),
-        links,
-    )
+        _check_same_text(own, existing, copy)
+        return "unchanged", existing.path, links
+    is_safe = _SAFE_NAME_RE.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
+    name = row.id if is_safe else f"{slugify(row.id)}-{short_hash(row.id)}"
+    folder = row.type if _SAFE_NAME_RE.fullmatch(row.type) else slugify(row.type or "note")
+    return "created", layout.record_path(folder, name), links
+
+
+def _publish_copy(own: Vault, row: NoteRow, copy: Note) -> bool:
+    """Write the copy; False when another run did. `ConflictError` when something else is there."""
+    mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
+    try:
+        files.create(own.root, row.path, notes.write(copy))
+    except FileExistsError:
+        _check_same_text(own, row, copy)
+        return False
+    return True
 
 
 def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
@@ -225,7 +204,8 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
 
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
-    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them again."""
+    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them
+    again."""
     for id_, path in sorted(there.items()):
         target = (
             events.event_path(id_)
@@ -244,32 +224,27 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
             files.sync_folder(own.root, target.rpartition("/")[0])
 
 
-def _personal_copy(held: Note, vault: Vault) -> Note:
-    """The record as it is to lie in the person's vault. What a project's archive or an earlier promotion said of it stays behind."""
+def _personal_copy(note: Note, vault: Vault) -> Note:
+    """The record as it is to lie in the person's vault. What a project's archive or an earlier
+    promotion said of it stays behind."""
     fields = {
-        "scope": "global" if held.get("scope") == "global" else "personal",
+        "scope": "global" if note.get("scope") == "global" else "personal",
         "project": "",
         "branch": "",
-        "promoted_from": held.get("project") or os.path.basename(vault.root),
+        "promoted_from": note.get("project") or os.path.basename(vault.root),
     }
-    return with_fields(
-        restore_active_status(held) if held.get("status").lower() == "archived" else held, fields
-    )
+    is_archived = note.get("status").lower() == "archived"
+    return with_fields(restore_active_status(note) if is_archived else note, fields)
 
 
-def _archive_original(copied: Note, now: str, held: Note) -> Note:
-    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the one that was copied."""
-    if held.get("promoted_to") and held.get("status").lower() == "archived":
-        return held
-    if notes.write(held) != notes.write(copied):
+def _archive_original(copied: Note, now: str, note: Note) -> Note:
+    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the
+    one that was copied."""
+    if note.get("promoted_to") and note.get("status").lower() == "archived":
+        return note
+    if notes.write(note) != notes.write(copied):
         raise ConflictError(
             "the record was changed by somebody else just now", "run the command again"
         )
-    return with_updated(
-        set_inactive_status(
-            held,
-            "archived",
-            {"archived_at": held.get("archived_at") or now, "promoted_to": "personal"},
-        ),
-        now,
-    )
+    said = {"archived_at": note.get("archived_at") or now, "promoted_to": "personal"}
+    return with_updated(set_inactive_status(note, "archived", said), now)

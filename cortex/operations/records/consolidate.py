@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from heapq import nlargest
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model import topics
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import MAX_NOTE_BYTES, SET_ASIDE_STATUSES, decode_text
+from cortex.core.model.event import is_tag
+from cortex.core.model.note_status import (
+    MAX_NOTE_BYTES,
+    SET_ASIDE_STATUSES,
+    TIER_CURRENT,
+    TIER_SET_ASIDE,
+    decode_text,
+)
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import parse_link_target
@@ -23,14 +30,16 @@ from cortex.core.ranking.text_similarity import (
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
-from cortex.index.catalogue import NoteMetadata
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
+from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
-    NoteEdit,
+    Named,
     command,
     command_name,
     edit_notes_and_heal,
@@ -42,9 +51,9 @@ from cortex.vault import files
 from cortex.vault.locate import Vault
 
 MAX_PAIRS = 1000
+_MIN_LIKENESS = 0.01
 _MAX_MERGED = 50
 _MAX_DIFFERENT_WORDS = 10  # of each side that are shown as the difference
-_TAG_RE = re.compile(r"[^\s,#\[\]{}\"']{1,100}")  # that a save takes, as in core/model/event.py
 _SPARE_PAIRS = 500  # pairs beyond those asked for, should some be related already
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
@@ -55,30 +64,29 @@ class SimilarPair(NamedTuple):
 
     similarity: float
     strong: bool
-    records: tuple[Hit, Hit]
-    only: tuple[
-        tuple[str, ...], tuple[str, ...]
-    ]  # words of one that the other does not have, the first ones
+    hits: tuple[Hit, Hit]
+    only: tuple[tuple[str, ...], tuple[str, ...]]  # the first words of each that the other lacks
     merge: str  # the command that merges them
 
 
 class ConsolidateResult(NamedTuple):
     """Candidates, or with ids the record that was made of them."""
 
-    id: str
-    path: str
-    outcome: str  # candidates, or of the new record created, updated, duplicate; finished where an earlier merge had been cut short
-    undo: str
-    originals: tuple[str, ...]  # ids
-    pairs: tuple[SimilarPair, ...]
-    compared: int  # records
-    more: int  # pairs that were left out
-    problems: tuple[Problem, ...]
+    id: str = ""
+    path: str = ""
+    # Candidates; of the new record created, updated, duplicate; or finished, where an earlier merge
+    # had been cut short.
+    outcome: str = "candidates"
+    undo: str = ""
+    originals: tuple[str, ...] = ()  # ids
+    pairs: tuple[SimilarPair, ...] = ()
+    total: int = 0  # pairs that are alike and not related
+    compared: int = 0  # records
+    problems: tuple[Problem, ...] = ()
 
 
 class _MergeSource(NamedTuple):
-    note_row: NoteMetadata
-    title: str
+    row: NoteRow
     body: str
     tags: tuple[str, ...]
     superseded_by: str = ""  # what holds in its place, when something does
@@ -86,13 +94,13 @@ class _MergeSource(NamedTuple):
     @property
     def section(self) -> str:
         """Its part of a text that is made of all."""
-        return f"## {self.title}\n\n{self.body}".rstrip()
+        return f"## {self.row.title}\n\n{self.body}".rstrip()
 
 
 def consolidate(
     vault: Vault,
     caller: Caller,
-    ids: str = "",
+    ids: list[str] | None = None,
     *,
     title: str = "",
     body: str = "",
@@ -100,8 +108,8 @@ def consolidate(
     topic: str = "",
     keep: bool = False,
     project: str = "",
-    least: str = str(SIMILAR_THRESHOLD),
-    number: int = 20,
+    least: Annotated[float, Between(_MIN_LIKENESS, 1)] = SIMILAR_THRESHOLD,
+    number: Annotated[int, Between(1, MAX_PAIRS)] = 20,
 ) -> ConsolidateResult:
     """Find records that may say the same, or make one of those that are named.
 
@@ -109,105 +117,87 @@ def consolidate(
     called strong. With two ids or more, one new record takes their place; the originals are superseded and stay in their
     files. Only records that are named are ever merged. Run again after a crash, the command finishes what is left.
 
-    ids: the records to merge, with blanks between
+    ids: the records to merge
     title: the new record's title; by default that of the first
     body: its text; by default the texts of all below their titles; a single - reads standard input
     type: its type; by default theirs when they have one in common, else note
     topic: its topic
     keep: the originals stay current, and the new record is made from them
     project: compare only records of this project
-    least: how alike two records must be to be shown, above 0 and up to 1
+    least: how alike two records must be to be shown, up to 1
     number: how many pairs at the most
 
     Example: cortex consolidate --project cortex
     Example: cortex consolidate use-sqlite-k3f7q2 keep-one-file-m5d2xa --title "One SQLite file" --body - < merged.md
     """
-    names = list(dict.fromkeys(ids.split()))
-    if names:
+    if ids:
         return _merge_records(
-            vault, caller, names, title=title, body=body, type_=type, topic=topic, keep=keep
+            vault, caller, ids, title=title, body=body, type_=type, topic=topic, keep=keep
         )
     if title or body or type or topic or keep:
         raise InvalidInputError(
             "which records are to be merged?",
             "cortex consolidate ID ID --title TEXT; without options it shows candidates",
         )
-    if not 1 <= number <= MAX_PAIRS:
-        raise InvalidInputError(
-            f"-n {number} is not between 1 and {MAX_PAIRS}", "cortex consolidate -n 20"
-        )
-    return _find_similar_pairs(
-        vault, caller, project.strip().lower(), _parse_threshold(least), number
-    )
-
-
-def _parse_threshold(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 1:  # nor is `nan`
-        raise InvalidInputError(
-            f"{text[:50]!r} is no likeness", "give a number above 0 and up to 1: --least 0.4"
-        )
-    return value
+    return _find_similar_pairs(vault, caller, project.strip().lower(), least, number)
 
 
 def _find_similar_pairs(
     vault: Vault, caller: Caller, project: str, least: float, number: int
 ) -> ConsolidateResult:
     problems = ensure_fresh(vault, caller)
-    where = f"tier = 0 AND id != CAST(path AS TEXT) AND type NOT IN ({','.join('?' * len(_TYPES_NOT_COMPARED))})"
-    values: list[object] = [*_TYPES_NOT_COMPARED]
-    if project:
-        where, values = f"{where} AND project = ?", [*values, project]
-    # The texts are read after the look: other processes need not wait meanwhile.
-    where += " AND NOT EXISTS (SELECT 1 FROM note AS other WHERE other.id = note.id AND other.number != note.number)"  # no id names these
-    standings = query_index(
-        vault,
-        caller.progress,
-        lambda now: list(now.catalogue.metadata_rows(f"{where} ORDER BY project, path", values)),
+    # The texts are read after the refresh: other processes need not wait meanwhile.
+    rows = query_index(
+        vault, caller.progress, lambda now: _comparable_records(now.catalogue, project)
     )
-    groups: dict[str, list[NoteMetadata]] = {}
-    texts: dict[int, str] = {}
-    for place, one in enumerate(standings):
+    groups: dict[str, list[int]] = {}  # places in `rows`, by project
+    texts = []
+    for place, row in enumerate(rows):
         if not place % 100:
-            caller.progress("reading records", place, len(standings))
-        texts[one.number] = f"{one.title}\n{_read_body(vault, one.path)}"
-        groups.setdefault(one.project, []).append(one)
+            caller.progress("reading records", place, len(rows))
+        texts.append(f"{row.title}\n{_read_body(vault, row.path)}")
+        groups.setdefault(row.project, []).append(place)
+    most = number + _SPARE_PAIRS
     best: list[tuple[float, int, int]] = []
     total = 0
     for group in groups.values():
-        found = 0
         counted = []
-        for i, j, alike in similar_pairs(
-            [texts[one.number] for one in group], least, caller.progress
-        ):
-            found += 1
-            counted.append((alike, -group[i].number, -group[j].number))
+        group_texts = [texts[place] for place in group]
+        for i, j, alike in similar_pairs(group_texts, least, caller.progress):
+            total += 1
+            counted.append((alike, -group[i], -group[j]))
             if len(counted) > 100_000:
-                counted = nlargest(number + _SPARE_PAIRS, counted)
-        total += found
-        best = nlargest(number + _SPARE_PAIRS, [*best, *counted])
-    caller.progress("comparing", len(standings), len(standings))
-    by_number = {one.number: one for one in standings}
-    related = query_index(
-        vault,
-        caller.progress,
-        lambda now: _related_pairs(now, {-n for _, i, j in best for n in (i, j)}),
-    )
-    chosen = [
-        (alike, by_number[-i], by_number[-j])
+                counted = nlargest(most, counted)
+        best = nlargest(most, [*best, *counted])
+    caller.progress("comparing", len(rows), len(rows))
+    numbers = {rows[-place].number for _, *places in best for place in places}
+    related = query_index(vault, caller.progress, lambda now: _related_pairs(now, numbers))
+    pairs = [
+        (alike, -i, -j)
         for alike, i, j in best
-        if frozenset((-i, -j)) not in related
+        if frozenset((rows[-i].number, rows[-j].number)) not in related
     ]
-    shown = tuple(
-        _build_pair(vault, alike, one, other, texts) for alike, one, other in chosen[:number]
-    )
-    more = total - (len(best) - len(chosen)) - len(shown)
     return ConsolidateResult(
-        "", "", "candidates", "", (), shown, len(standings), more, tuple(problems)
+        pairs=tuple(
+            _build_pair(vault, alike, (rows[i], rows[j]), (texts[i], texts[j]))
+            for alike, i, j in pairs[:number]
+        ),
+        total=total - (len(best) - len(pairs)),
+        compared=len(rows),
+        problems=tuple(problems),
     )
+
+
+def _comparable_records(catalogue: Catalogue, project: str) -> list[NoteRow]:
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,),
+        has_id=True,
+        not_types=_TYPES_NOT_COMPARED,
+        projects=(project,) if project else None,
+    )
+    ambiguous = duplicate_ids(catalogue)
+    rows = [row for row in catalogue.find(wanted, "path") if row.id not in ambiguous]
+    return sorted(rows, key=lambda row: row.project)
 
 
 def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
@@ -219,7 +209,8 @@ def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
 
 
 def _read_body(vault: Vault, path: str) -> str:
-    """A record's text without its frontmatter, which is not read: YAML would take a millisecond each."""
+    """A record's text without its frontmatter, which is not read: YAML would take a millisecond
+    each."""
     try:
         data = files.read(vault.root, path, MAX_NOTE_BYTES).removeprefix(BOM)
     except (CortexError, OSError):
@@ -231,31 +222,23 @@ def _read_body(vault: Vault, path: str) -> str:
 
 
 def _build_pair(
-    vault: Vault, alike: float, one: NoteMetadata, other: NoteMetadata, texts: dict[int, str]
+    vault: Vault, alike: float, pair: tuple[NoteRow, NoteRow], texts: tuple[str, str]
 ) -> SimilarPair:
-    words, others = token_set(texts[one.number]), token_set(texts[other.number])
-    only = (
-        _first_words(texts[one.number], words - others),
-        _first_words(texts[other.number], others - words),
-    )
-    merge = command("consolidate", one, other, *option_words("title", one.title))
+    (one, other), (words, others) = pair, map(token_set, texts)
     return SimilarPair(
-        round(alike, 3),
-        alike >= DUPLICATE_THRESHOLD,
-        (build_hit(vault, one), build_hit(vault, other)),
-        only,
-        merge,
+        similarity=round(alike, 3),
+        strong=alike >= DUPLICATE_THRESHOLD,
+        hits=(build_hit(vault, one), build_hit(vault, other)),
+        only=(_first_words(texts[0], words - others), _first_words(texts[1], others - words)),
+        merge=command("consolidate", one, other, *option_words("title", one.title)),
     )
 
 
 def _first_words(text: str, words: frozenset[str]) -> tuple[str, ...]:
     """Some of these words, those first that stand first in the text."""
     lowered = text.casefold()
-    return tuple(
-        sorted(words, key=lambda word: (lowered.find(word) % (len(lowered) + 1), word))[
-            :_MAX_DIFFERENT_WORDS
-        ]
-    )
+    ordered = sorted(words, key=lambda word: (lowered.find(word) % (len(lowered) + 1), word))
+    return tuple(ordered[:_MAX_DIFFERENT_WORDS])
 
 
 def _merge_records(
@@ -270,124 +253,144 @@ def _merge_records(
     keep: bool,
 ) -> ConsolidateResult:
     problems = ensure_fresh(vault, caller)
-    originals = query_index(
-        vault, caller.progress, lambda now: [_load_source(now, vault, name) for name in names]
+    rows = query_index(
+        vault, caller.progress, lambda now: [find_editable(now, name) for name in names]
     )
-    originals = list({one.note_row.number: one for one in originals}.values())
+    originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
     if not 2 <= len(originals) <= _MAX_MERGED:
         raise InvalidInputError(
             f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}",
             "cortex consolidate shows candidates",
         )
-    ids = [one.note_row.id for one in originals]
-    first = originals[0].note_row
-    types = {one.note_row.type for one in originals}
-    priorities = [one.note_row.priority for one in originals if one.note_row.priority is not None]
-    scope = first.scope or default_scope(first.project)
-    text = body if body.strip() else "\n\n".join(one.section for one in originals)
-    heading = one_line(title) or originals[0].title
-    if begun := query_index(
+    first = originals[0].row
+    heading = one_line(title) or first.title
+    new: NoteRow | SaveResult | None = query_index(
         vault,
         caller.progress,
         lambda now: _find_interrupted_merge(now, vault, originals, heading, body),
-    ):
-        old = [one for one in originals if one.note_row.number != begun.number]
-        problems += [] if keep else _supersede_sources(vault, caller, old, begun.id, begun.path)
-        made = begun.number not in {one.note_row.number for one in originals}
-        return ConsolidateResult(
-            begun.id,
-            begun.path,
-            "finished",
-            _undo_command(old, begun, made=made, keep=keep),
-            tuple(ids),
-            (),
-            0,
-            0,
-            tuple(problems),
+    )
+    if new is not None:
+        outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
+    else:
+        types = {one.row.type for one in originals}
+        kind = type_ or (first.type if len(types) == 1 else "note")
+        text = body if body.strip() else "\n\n".join(one.section for one in originals)
+        new = _save_merged(
+            vault, caller, originals, title=heading, text=text, kind=kind, topic=topic, keep=keep
         )
-    if held := next((one for one in originals if one.note_row.status == "superseded"), None):
-        raise _set_aside_error(held.note_row)
+        problems += new.problems
+        outcome, was_made = new.outcome, new.outcome == "created"
+    old = [one.row for one in originals if one.row.id != new.id]
+    if not keep:
+        problems += _supersede_sources(vault, caller, old, new)
+    undo = [command("restore", *old)] if old and not keep else []
+    return ConsolidateResult(
+        id=new.id,
+        path=new.path,
+        outcome=outcome,
+        undo=" && ".join([*undo, command("delete", new)] if was_made else undo),
+        originals=tuple(one.row.id for one in originals),
+        problems=tuple(problems),
+    )
+
+
+def _load_source(vault: Vault, row: NoteRow) -> _MergeSource:
+    if row.status == "deleted":
+        raise _set_aside_error(row)
+    note = read_strict(files.read(vault.root, row.path), row.path)
+    tags = tuple(tag for tag in (one.lstrip("#") for one in note.get_list("tags")) if is_tag(tag))
+    return _MergeSource(
+        row, normalized_body(note), tags, parse_link_target(note.get("superseded_by"))
+    )
+
+
+def _save_merged(
+    vault: Vault,
+    caller: Caller,
+    originals: list[_MergeSource],
+    *,
+    title: str,
+    text: str,
+    kind: str,
+    topic: str,
+    keep: bool,
+) -> SaveResult:
+    """Save the new record. `ConflictError` where it, or one of the originals, does not hold
+    itself."""
+    for one in originals:
+        if one.row.status == "superseded":
+            raise _set_aside_error(one.row)
+    first = originals[0].row
+    scope = first.scope or default_scope(first.project)
     target = (
         topics.topic_record_id(first.project, scope, topics.normalize_topic(topic)) if topic else ""
     )
     if target:
         query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
-    # What belongs to no project must not become that of the folder somebody works in.
-    saver = caller if first.project else caller._replace(cwd="/")
+    priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
-        vault, saver, heading, type=type_ or (first.type if len(types) == 1 else "note"), body=text, topic=topic,
-        project=first.project, scope=scope, tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
+        vault,
+        # What belongs to no project must not become that of the folder somebody works in.
+        caller if first.project else caller._replace(cwd="/"),
+        title,
+        type=kind,
+        body=text,
+        topic=topic,
+        project=first.project,
+        scope=scope,
+        tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
         priority=str(max(priorities)) if priorities else "",
-        derived_from=" ".join(command_name(one.note_row) for one in originals if one.note_row.id != target),
-    )  # fmt: skip
-    problems += saved.problems
+        derived_from=" ".join(command_name(one.row) for one in originals if one.row.id != target),
+    )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
         raise ConflictError(
             f"{saved.id} has this text, and is {status}; the originals are as they were",
             f"{command('restore', saved)}, then consolidate them again",
         )
-    old = [one for one in originals if one.note_row.id != saved.id]
-    problems += [] if keep else _supersede_sources(vault, caller, old, saved.id, saved.path)
-    undo = _undo_command(old, saved, made=saved.outcome == "created", keep=keep)
-    return ConsolidateResult(
-        saved.id, saved.path, saved.outcome, undo, tuple(ids), (), 0, 0, tuple(problems)
-    )
+    return saved
 
 
 def _supersede_sources(
-    vault: Vault, caller: Caller, old: list[_MergeSource], id_: str, path: str
+    vault: Vault, caller: Caller, old: list[NoteRow], new: Named
 ) -> tuple[Problem, ...]:
     """Say of all that one holds in their place, and of that one too."""
-    edits: list[tuple[str, NoteEdit]] = [
-        (one.note_row.path, superseded_edit(one.note_row, id_, f"merged into {id_}", caller.now))
-        for one in old
-    ]
-    edits.append((path, replacement_edit(caller.now, *(one.note_row.id for one in old))))
+    because = f"merged into {new.id}"
+    edits = [(row.path, superseded_edit(row, new.id, because, caller.now)) for row in old]
+    edits.append((new.path, replacement_edit(caller.now, *(row.id for row in old))))
     return edit_notes_and_heal(vault, caller, edits)[1]
-
-
-def _undo_command(
-    old: list[_MergeSource], new: NoteMetadata | SaveResult, *, made: bool, keep: bool
-) -> str:
-    steps = [command("restore", *(one.note_row for one in old))] if old and not keep else []
-    return " && ".join([*steps, command("delete", new)] if made else steps)
 
 
 def _find_interrupted_merge(
     now: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
-) -> NoteMetadata | None:
-    """The record that an earlier run of the same merge made before it was cut short: it has the title, is made from all of them, has
-    their texts or the one that is asked for, and holds in the place of those that are superseded."""
+) -> NoteRow | None:
+    """The record that an earlier run of the same merge made before it was cut short: it has the
+    title, is made from all of them, has their texts or the one that is asked for, and holds in the
+    place of those that are superseded."""
     links = LinkGraph(now.catalogue)
-    numbers = {one.note_row.number for one in originals}
+    numbers = {one.row.number for one in originals}
     made: dict[int, set[int]] = {}
     for edge in links.edges_touching(sorted(numbers), ("derived_from",)):
         if edge.target in numbers:
             made.setdefault(edge.source, set()).add(edge.target)
-    for number, sources in made.items():
-        if numbers - sources - {number}:
+    made = {one: sources for one, sources in made.items() if not numbers - sources - {one}}
+    candidates = now.catalogue.find(NoteFilter(numbers=made.keys(), tiers=(TIER_CURRENT,)), "path")
+    for new in candidates:
+        if new.title != one_line(sanitize_text(title)) or not is_editable(new):
             continue
-        new = next(now.catalogue.metadata_rows("number = ? AND tier = 0", (number,)), None)
-        if (
-            new is None
-            or new.title != one_line(sanitize_text(title))
-            or not is_editable(now.catalogue.rows_by_number([number])[number])
-        ):
-            continue
-        others = [one for one in originals if one.note_row.number != number]
+        others = [one for one in originals if one.row.number != new.number]
         said = _normalize_text(
             normalized_body(read_strict(files.read(vault.root, new.path), new.path))
         )
-        whole = (
+        is_whole = (
             said == _normalize_text(body)
             if body.strip()
             else all(_normalize_text(one.section) in said for one in others)
         )
-        if whole and all(
-            links.resolve(one.superseded_by, one.note_row.number) == number
+        if is_whole and all(
+            links.resolve(one.superseded_by, one.row.number) == new.number
             for one in others
-            if one.note_row.status == "superseded"
+            if one.row.status == "superseded"
         ):
             return new
     return None
@@ -397,35 +400,16 @@ def _normalize_text(text: str) -> str:
     return " ".join(sanitize_text(text).split())
 
 
-def _set_aside_error(one: NoteMetadata) -> ConflictError:
-    return ConflictError(
-        f"{one.id} is {one.status}",
-        f"{command('restore', one)}, or leave it out",
-    )
+def _set_aside_error(row: NoteRow) -> ConflictError:
+    return ConflictError(f"{row.id} is {row.status}", f"{command('restore', row)}, or leave it out")
 
 
 def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
-    """`ConflictError` when the record that others are to be merged into does not hold itself: no save makes it current."""
-    for row in now.catalogue.rows("id = ? AND tier = 1 AND status = 'superseded'", (id_,)):
+    """`ConflictError` when the record that others are to be merged into does not hold itself: no
+    save makes it current."""
+    wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
+    for row in now.catalogue.find(wanted):
         raise ConflictError(
             f"{id_} is superseded itself",
             f"{command('restore', row)}, or give another --topic",
         )
-
-
-def _load_source(now: IndexSession, vault: Vault, name: str) -> _MergeSource:
-    row = find_editable(now, name)
-    standing = next(now.catalogue.metadata_rows("number = ?", (row.number,)))
-    if row.status == "deleted":
-        raise _set_aside_error(standing)
-    note = read_strict(files.read(vault.root, row.path), row.path)
-    tags = tuple(
-        tag for tag in (one.lstrip("#") for one in note.get_list("tags")) if _TAG_RE.fullmatch(tag)
-    )
-    return _MergeSource(
-        standing,
-        row.title,
-        normalized_body(note),
-        tags,
-        parse_link_target(note.get("superseded_by")),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
@@ -11,6 +11,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.history import made_by
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -18,6 +19,7 @@ from cortex.operations.records.change_record import (
     edit_record,
     find_editable,
     heal_after,
+    refuse_during_git_operation,
     remove_unchanged,
 )
 from cortex.operations.records.preserve_text import (
@@ -26,7 +28,7 @@ from cortex.operations.records.preserve_text import (
     preserve_removed_record,
 )
 from cortex.vault import files
-from cortex.vault.git import checkout, objects
+from cortex.vault.git import objects
 from cortex.vault.locate import Vault
 
 _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
@@ -67,8 +69,8 @@ def delete(
 
 
 def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
-    """The record, the paths of current notes that link to it, and the id of the latest event that keeps its text from an
-    earlier removal."""
+    """The record, the paths of current notes that link to it, and the id of the latest event that
+    keeps its text from an earlier removal."""
     row = find_editable(now, name)
     sources = now.catalogue.rows_by_number(
         number
@@ -86,26 +88,29 @@ def _delete_file(
     vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
 ) -> RecordChange:
     """Remove the file, with its text as an event where nothing else would bring that back."""
-    if busy := checkout.operation_in_progress(vault.root):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
+    refuse_during_git_operation(vault)
     data = files.read(vault.root, row.path)
     in_git = objects.read_committed(vault.root, [row.path]).get(row.path)
     note = notes.read(data, row.path)
     named = note.provenance()[0]
+    is_session = note.get("type") == "session"  # what its events say together is its text
+    is_made_of_events = (
+        is_session or note.get("topic") != "" or any(made_by(one, row.id) for one in named)
+    )
     comes_back = (
         in_git == data
-        or ((in_git is None or note.get("topic") != "") and is_text_in_latest_event(vault, note))
+        or (
+            is_made_of_events
+            and (in_git is None or note.get("topic") != "")
+            and is_text_in_latest_event(vault, note)
+        )
     ) and kept <= max(named, default="")  # else restore would take that one for the latest
-    is_session = note.get("type") == "session"  # what its events say together is its text
     keeps = not (comes_back or is_session or note.problems)
-    sources = " and ".join(
-        ["git's last commit of it"] * (in_git is not None)
-        + [f"its {len(named)} event{'' if len(named) == 1 else 's'}"] * bool(named)
-    )
+    sources = ["git's last commit of it"] if in_git is not None else []
+    if named and (sources or is_made_of_events):
+        sources.append(f"its {len(named)} event{'' if len(named) == 1 else 's'}")
     undo = command("restore", row)
-    again = f"git does not have these bytes; {undo} makes it again from {sources}"
+    again = f"git does not have these bytes; {undo} makes it again from {' and '.join(sources)}"
     if in_git == data and not keeps:
         where = "git's last commit has exactly these bytes"
     elif keeps and sources:
@@ -113,7 +118,7 @@ def _delete_file(
     elif sources and (comes_back or is_session):
         where = f"{again}, and no later edit"
     else:
-        undo, where = "", "git does not have these bytes, and no event holds its text"
+        undo, where = "", "git does not have these bytes, and nothing makes the record again"
     if not sure:
         raise InvalidInputError(
             f"--hard removes {row.path}: {where}", command("delete", row, "--hard", "--yes")
@@ -121,6 +126,6 @@ def _delete_file(
     if keeps:
         event = preserve_removed_record(vault, caller, note)
         if not undo:
-            where = f"nothing makes it again as it was; what it said stays in an event: {command('show', event)}"
+            where = f"nothing makes the record again; what it said stays in an event: {command('show', event)}"
     remove_unchanged(vault, row.path, data)
     return RecordChange(row.id, row.path, "removed", undo, where)

@@ -12,6 +12,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -26,13 +27,13 @@ _MAX_CANDIDATES = 10
 class ForgetResult(NamedTuple):
     """The record that was archived, or those that may be meant."""
 
-    id: str  # empty when none was archived
-    path: str
-    outcome: str  # archived, unclear or none
-    undo: str
-    records: tuple[Hit, ...]  # the candidates, best first
-    hint: str
-    problems: tuple[Problem, ...]
+    id: str = ""  # empty when none was archived
+    path: str = ""
+    outcome: str = "none"  # archived, unclear or none
+    undo: str = ""
+    hits: tuple[Hit, ...] = ()  # the candidates, best first
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 class _ForgetCandidate(NamedTuple):
@@ -60,23 +61,23 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
         vault, caller.progress, lambda now: _find_candidates(now, query, caller.now)
     )
     if not found:
-        hint = (
-            f"no current record holds these words: {cortex_command('search', *query.split()[:8])}"
-        )
-        return ForgetResult("", "", "none", "", (), hint, tuple(problems))
+        again = cortex_command("search", *query.split()[:8])
+        hint = f"no current record holds these words: {again}"
+        return ForgetResult(hint=hint, problems=tuple(problems))
     best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
-        records = tuple(build_hit(vault, one.row, one.score) for one in found)
+        hits = tuple(build_hit(vault, one.row, one.score) for one in found)
         hint = f"{command('archive', found[0].row)}, or forget … --yes for the first"
-        return ForgetResult("", "", "unclear", "", records, hint, tuple(problems))
+        return ForgetResult(outcome="unclear", hits=hits, hint=hint, problems=tuple(problems))
     done = archive(vault, caller, best.row.path)
     return ForgetResult(
-        done.id, done.path, done.outcome, done.undo, (), "", (*problems, *done.problems)
+        done.id, done.path, done.outcome, done.undo, problems=(*problems, *done.problems)
     )
 
 
 def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
-    """The current records that may be meant: the one of that id, or those with most of the words, likest titles first."""
+    """The current records that may be meant: the one of that id, or those with most of the words,
+    likest titles first."""
     named = [
         row
         for row in resolve_note.find_all(now.catalogue, query.strip())
@@ -89,7 +90,7 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
         return []
     from cortex.index.engines.whoosh import whoosh_index  # noqa: PLC0415  an id needs no Whoosh
 
-    allowed = {row.number for row in now.catalogue.rows("tier = 0 AND id != CAST(path AS TEXT)")}
+    allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
     scored, _ = whoosh_index.search(
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
@@ -99,14 +100,8 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
     for one in scored:
         row = rows[one.number]
         title = token_set(row.title)
-        found.append(
-            _ForgetCandidate(
-                row,
-                one.score,
-                jaccard(words, title),
-                has_all_words=bool(words) and words <= title,
-            )
-        )
+        has_all = bool(words) and words <= title
+        found.append(_ForgetCandidate(row, one.score, jaccard(words, title), has_all))
     return sorted(
         found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
     )
@@ -116,10 +111,5 @@ def _unambiguous_candidate(found: list[_ForgetCandidate]) -> _ForgetCandidate | 
     """The one candidate that is meant beyond doubt."""
     if [one.has_all_words for one in found].count(True) == 1:
         return found[0]
-    second = found[1].title_similarity if len(found) > 1 else 0.0
-    return (
-        found[0]
-        if found[0].title_similarity >= DUPLICATE_THRESHOLD
-        and second < found[0].title_similarity / 2
-        else None
-    )
+    best, second = found[0].title_similarity, found[1].title_similarity if found[1:] else 0.0
+    return found[0] if best >= DUPLICATE_THRESHOLD and second < best / 2 else None

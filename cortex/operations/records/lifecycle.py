@@ -1,53 +1,46 @@
-"""What has lost its importance leaves the way: a pass that archives, and a deletion that only comes when asked for."""
+"""What has lost its importance leaves the way: a pass that archives, and a deletion that only comes
+when asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
-from cortex.core.notes import edit
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import Between
+from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import Signals
-from cortex.index.catalogue import NoteMetadata
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import build_hit
+from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import signals_of_notes
-from cortex.operations.records import change_record
+from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
 from cortex.operations.share.heal import try_heal
-from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
-MAX_RECORDS = 10_000  # records of one pass
+RecordCount = Annotated[int, Between(1, 10_000)]  # records of one pass
 
 
 class LifecycleHit(NamedTuple):
-    """One record of a list, as search shows it, and why it stands there."""
+    """A record, and why it is to be changed."""
 
-    id: str
-    path: str
-    line: int
-    title: str
-    type: str
-    status: str
-    score: float
-    snippet: str
-    date: str
-    project: str
-    vault: str
-    file: str
+    hit: Hit
     why: str
 
 
 class LifecyclePass(NamedTuple):
     """What a pass archived, or would."""
 
-    records: tuple[LifecycleHit, ...]
-    remaining: int  # records that are due and that this pass left
+    hits: tuple[LifecycleHit, ...]
+    total: int  # records that were due
     dry_run: bool
     hint: str  # why some remain
     problems: tuple[Problem, ...]
@@ -56,14 +49,14 @@ class LifecyclePass(NamedTuple):
 class DueRecord(NamedTuple):
     """A record that a rule is about to change."""
 
-    note_row: NoteMetadata
+    row: NoteRow
     since: float  # the oldest go first
     score: float
     why: str
 
 
 def lifecycle(
-    vault: Vault, caller: Caller, *, dry_run: bool = False, number: int = 500
+    vault: Vault, caller: Caller, *, dry_run: bool = False, number: RecordCount = 500
 ) -> LifecyclePass:
     """Archive the records that have lost their importance, oldest first.
 
@@ -78,77 +71,77 @@ def lifecycle(
     Example: cortex lifecycle --dry-run
     Example: cortex lifecycle --number 50
     """
-    check_can_run(vault, number, dry_run=dry_run)
+    if not dry_run:
+        refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
     moment = access_log.epoch_seconds(caller.now)
 
     def judged(now: IndexSession) -> tuple[list[DueRecord], int]:
-        active = [one for one in now.catalogue.metadata_rows("tier = 0") if one.id != one.path]
+        active = now.catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
         return _select_faded(active, signals_of_notes(vault, now, active), moment), len(active)
 
     due, active = query_index(vault, caller.progress, judged)
     chosen = due[: rules.max_archived(active, number)]
     hint = ""
     if len(chosen) < len(due):
-        small = (
-            "a small vault gives up a quarter of its records at a time"
-            if len(chosen) < number
-            else f"a pass takes {number}"
-        )
-        hint = f"{small}; run the command again"
-    shown = [lifecycle_hit(vault, one) for one in chosen]
+        is_small = len(chosen) < number
+        why = "a small vault gives up a quarter of its records at a time" if is_small else ""
+        hint = f"{why or f'a pass takes {number}'}; run the command again"
     if dry_run:
-        return LifecyclePass(tuple(shown), len(due) - len(chosen), True, hint, tuple(problems))
-    done = []
-    for place, (one, record) in enumerate(zip(chosen, shown, strict=True)):
-        caller.progress("archiving", place, len(chosen))
+        shown = tuple(lifecycle_hit(vault, one) for one in chosen)
+        return LifecyclePass(shown, len(due), True, hint, tuple(problems))
+
+    def archive(one: DueRecord) -> bool:
+        edit = partial(_archive_unless_changed, one.row, caller.now)
+        return edit_note(vault, one.row.path, edit)
+
+    done, failed = change_each(vault, caller, "archiving", chosen, archive)
+    done = [one._replace(hit=one.hit._replace(status="archived")) for one in done]
+    problems += [*failed, *(try_heal(vault, caller) if done else [])]
+    # What was changed meanwhile is no longer due.
+    total = len(due) - len(chosen) + len(done)
+    return LifecyclePass(tuple(done), total, False, hint, tuple(problems))
+
+
+def change_each(
+    vault: Vault,
+    caller: Caller,
+    what: str,
+    chosen: Sequence[DueRecord],
+    change: Callable[[DueRecord], bool],
+) -> tuple[list[LifecycleHit], list[Problem]]:
+    """Change records one by one: those that changed, and problems. One bad note never stops the
+    others."""
+    done, problems = [], []
+    for place, one in enumerate(chosen):
+        caller.progress(what, place, len(chosen))
+        shown = lifecycle_hit(vault, one)
         try:
-            if change_record.edit_note(
-                vault, record.path, partial(_archive_unless_changed, one.note_row, caller.now)
-            ):
-                done.append(record._replace(status="archived"))
-        except (CortexError, OSError) as error:  # one bad note never stops the others
-            problems.append(problem_from_error(record.path, error))
-    caller.progress("archiving", len(chosen), len(chosen))
-    problems += try_heal(vault, caller) if done else []
-    return LifecyclePass(tuple(done), len(due) - len(chosen), False, hint, tuple(problems))
-
-
-def check_can_run(vault: Vault, number: int, *, dry_run: bool) -> None:
-    if not 1 <= number <= MAX_RECORDS:
-        raise InvalidInputError(
-            f"--number {number} is not between 1 and {MAX_RECORDS:,}",
-            "cortex lifecycle --number 500",
-        )
-    if not dry_run and (busy := checkout.operation_in_progress(vault.root)):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
+            if change(one):
+                done.append(shown)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(one.row.path, error))
+    caller.progress(what, len(chosen), len(chosen))
+    return done, problems
 
 
 def _select_faded(
-    active: list[NoteMetadata], known: dict[int, Signals], moment: int
+    active: list[NoteRow], signals: dict[int, Signals], moment: int
 ) -> list[DueRecord]:
     """The records that a pass archives, those first that were touched longest ago."""
     due = []
-    for one in active:
-        held = known[one.number]
-        if held.confidence is None and held.priority is None:
+    for row in active:
+        known = signals[row.number]
+        if known.confidence is None and known.priority is None:
             continue  # by far the most; the rules say the same of it at greater length
-        verdict = rules.judge(held, moment, one.status)
+        verdict = rules.judge(known, moment, row.status)
         if verdict.should_archive:
-            due.append(
-                DueRecord(
-                    one,
-                    importance.last_touched(held),
-                    importance.total_score(held, moment),
-                    verdict.reason,
-                )
-            )
-    return sorted(due, key=lambda one: (one.since, one.note_row.path))
+            score = importance.total_score(known, moment)
+            due.append(DueRecord(row, importance.last_touched(known), score, verdict.reason))
+    return sorted(due, key=lambda one: (one.since, one.row.path))
 
 
-def _archive_unless_changed(seen: NoteMetadata, now: str, note: Note) -> Note:
+def _archive_unless_changed(seen: NoteRow, now: str, note: Note) -> Note:
     """The note in the archive; as it is when it is no longer what was judged."""
     if (
         note.get("updated") != seen.updated
@@ -156,16 +149,8 @@ def _archive_unless_changed(seen: NoteMetadata, now: str, note: Note) -> Note:
         or note.fields.get("pinned") is True
     ):
         return note
-    return edit.with_updated(
-        edit.with_fields(note, {"status": "archived", "archived_at": now}), now
-    )
+    return with_updated(with_fields(note, {"status": "archived", "archived_at": now}), now)
 
 
 def lifecycle_hit(vault: Vault, due: DueRecord) -> LifecycleHit:
-    return LifecycleHit(*build_hit(vault, due.note_row, due.score), due.why)
-
-
-def problem_from_error(path: str, error: CortexError | OSError) -> Problem:
-    if isinstance(error, CortexError):
-        return Problem(path, error.message, error.hint)
-    return Problem(path, error.strerror or str(error), "check its permissions")
+    return LifecycleHit(build_hit(vault, due.row, due.score), due.why)

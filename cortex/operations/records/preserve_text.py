@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from datetime import datetime, timedelta
-
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
@@ -16,6 +13,7 @@ from cortex.core.notes.edit import with_body, with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
+from cortex.index.queries import removal_event
 from cortex.operations.capture.capture import new_event_id
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -24,57 +22,55 @@ _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
 
 
 def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
-    """The note, whose text is about to be replaced, and the id of the event that holds this text. Where none did, there is one now,
-    and the note's provenance names it."""
-    held = record_from_note(note)
-    for id_ in sorted(held.events, reverse=True):
-        if any(one.body.strip("\n") == held.body for one in _records_in_event(vault, id_)):
+    """The note, whose text is about to be replaced, and the id of the event that holds this text.
+    Where none did, one is written, and the note's provenance names it."""
+    record = record_from_note(note)
+    for id_ in sorted(record.events, reverse=True):
+        if any(one.body.strip("\n") == record.body for one in _records_in_event(vault, id_)):
             return note, id_
-    now = Event(
-        id=new_event_id(caller), type="observation", at=caller.now, text="", project=held.project
-    )
-    event = event_of_manual_edit(held, now)
-    if (
-        not held.topic
-    ):  # taken out of its place and normalized again, it must not pass for the record itself
-        event = event._replace(derived_from=(held.id,))
-    path = events.event_path(event.id)
-    try:
-        files.create(vault.root, path, events.compose(event).encode("utf-8", "backslashreplace"))
-    except (
-        FileExistsError
-    ):  # always the same event for the same text: an earlier attempt ended here
-        files.sync_folder(vault.root, path.rpartition("/")[0])
+    event = _event_of_text(caller, record, caller.now)
+    _publish_event(vault, event)  # always the same event for the same text
     _, rest = note.provenance()
     rest.pop("session", None)
-    return with_fields(
-        note, {"provenance": provenance_block((*held.events, event.id), held.session) | rest}
-    ), event.id
+    block = provenance_block((*record.events, event.id), record.session) | rest
+    return with_fields(note, {"provenance": block}), event.id
 
 
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
-    """Keep what a record says whose file is about to be removed: as an event later than all that the record names, whose id is
-    answered. It ends in a hash of the record's id, by which `restore` finds it."""
-    held = record_from_note(note)
-    stamp = max(
-        (caller.now, *(_next_second(id_) for id_ in held.events if events.is_event_id(id_)))
+    """Keep what a record says whose file is about to be removed: as an event later than all that
+    the record names. Returns its id, which ends in a hash of the record's id, by which `restore`
+    finds it."""
+    record = record_from_note(note)
+    now = caller.now.replace("-", "").replace(":", "").lower()
+    stamp = max(now, *map(events.next_second, filter(events.is_event_id, record.events)), "")
+    id_ = f"{stamp}-{_removal_suffix(record.id)}"
+    at = events.time_of_id(id_)
+    if not _publish_event(vault, _event_of_text(caller, record, at)._replace(id=id_, at=at)):
+        raise ConflictError(
+            f"{record.id} was removed within this second already", "run the command again"
+        )
+    return id_
+
+
+def _event_of_text(caller: Caller, record: Record, at: str) -> Event:
+    base = Event(
+        id=new_event_id(caller), type="observation", at=at, text="", project=record.project
     )
-    event = event_of_manual_edit(
-        held,
-        Event(id=new_event_id(caller), type="observation", at=stamp, text="", project=held.project),
-    )
-    id_ = f"{stamp.replace('-', '').replace(':', '').lower()}-{_removal_suffix(held.id)}"
-    event = event._replace(id=id_, at=stamp, derived_from=() if held.topic else (held.id,))
-    path, data = events.event_path(id_), events.compose(event).encode("utf-8", "backslashreplace")
+    event = event_of_manual_edit(record, base)
+    # Taken out of its place and normalized again, it must not pass for the record itself.
+    return event if record.topic else event._replace(derived_from=(record.id,))
+
+
+def _publish_event(vault: Vault, event: Event) -> bool:
+    """Write a normalized event, unless an earlier attempt did; False when other bytes are there."""
+    path = events.event_path(event.id)
+    data = events.compose(event).encode("utf-8", "backslashreplace")
     try:
         files.create(vault.root, path, data)
-    except FileExistsError:  # an earlier attempt ended here
-        if files.read(vault.root, path, _MAX_EVENT_BYTES) != data:
-            raise ConflictError(
-                f"{held.id} was removed within this second already", "run the command again"
-            ) from None
+    except FileExistsError:
         files.sync_folder(vault.root, path.rpartition("/")[0])
-    return id_
+        return files.read(vault.root, path, _MAX_EVENT_BYTES) == data
+    return True
 
 
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
@@ -87,17 +83,8 @@ def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
 
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:
-    """The path and the id of the latest event that keeps what a record said when its file was removed."""
-    query = (
-        "SELECT path, id FROM note WHERE tier = 2 AND substr(id, 18) = ? ORDER BY id DESC LIMIT 1"
-    )
-    return next(
-        (
-            (os.fsdecode(path), event)
-            for path, event in catalogue.select(query, (_removal_suffix(id_),))
-        ),
-        None,
-    )
+    """Path and id of the latest event that keeps what a record said when its file was removed."""
+    return removal_event(catalogue, _removal_suffix(id_))
 
 
 def _removal_suffix(id_: str) -> str:
@@ -119,17 +106,15 @@ def with_text_of_removal(note: Note, event: Event) -> Note:
     return with_body(with_fields(note, {**fields, "provenance": named | rest}), said.body)
 
 
-def _next_second(event: str) -> str:
-    """The second after that of an event."""
-    return (datetime.fromisoformat(events.time_of_id(event)) + timedelta(seconds=1)).strftime(
-        "%Y-%m-%dT%H:%M:%SZ"
-    )
+def load_event(vault: Vault, path: str) -> Event | None:
+    """The event of a file; None when it is not there, or somebody has made it unreadable."""
+    try:
+        return parse_event(files.read(vault.root, path, _MAX_EVENT_BYTES), path)
+    except (CortexError, OSError):
+        return None
 
 
 def _records_in_event(vault: Vault, id_: str) -> list[Record]:
-    """What an event said that has been normalized; nothing when somebody has made it unreadable."""
-    try:
-        path = events.event_path(id_)
-        return records_from_event(parse_event(files.read(vault.root, path, _MAX_EVENT_BYTES), path))
-    except (CortexError, OSError):
-        return []
+    """What an event said that has been normalized; nothing when it cannot be read."""
+    event = load_event(vault, events.event_path(id_)) if id_ else None
+    return records_from_event(event) if event else []

@@ -6,22 +6,27 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.note_status import TIER_SET_ASIDE
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.shell_command import shell_quote
-from cortex.index.catalogue import NoteMetadata
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
-from cortex.operations.records import change_record
+from cortex.operations.records.change_record import (
+    refuse_during_git_operation,
+    remove_unchanged,
+)
 from cortex.operations.records.lifecycle import (
     DueRecord,
     LifecycleHit,
-    check_can_run,
+    RecordCount,
+    change_each,
     lifecycle_hit,
-    problem_from_error,
 )
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
@@ -33,17 +38,22 @@ from cortex.vault.state import access_log
 class PruneResult(NamedTuple):
     """What was deleted, or with `done` false would be."""
 
-    records: tuple[LifecycleHit, ...]
+    hits: tuple[LifecycleHit, ...]
+    total: int  # records that could be deleted
     done: bool
     confirm: bool  # nothing was deleted, and --yes would
     kept: tuple[Problem, ...]  # due, and not deleted; each with its reason
-    remaining: int  # records that are due and that this pass left
     hint: str
     problems: tuple[Problem, ...]
 
 
 def prune(
-    vault: Vault, caller: Caller, *, dry_run: bool = False, yes: bool = False, number: int = 500
+    vault: Vault,
+    caller: Caller,
+    *,
+    dry_run: bool = False,
+    yes: bool = False,
+    number: RecordCount = 500,
 ) -> PruneResult:
     """Delete the records that have been archived for 90 days, if you say --yes.
 
@@ -58,91 +68,73 @@ def prune(
     Example: cortex prune --yes
     """
     yes = yes and not dry_run
-    check_can_run(vault, number, dry_run=not yes)
+    if yes:
+        refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
     moment = access_log.epoch_seconds(caller.now)
 
-    def archived(now: IndexSession) -> tuple[list[NoteMetadata], dict[int, Signals]]:
-        held = [
-            one
-            for one in now.catalogue.metadata_rows("tier = 1 AND status = 'archived'")
-            if one.id != one.path and not one.pinned
-        ]
-        return held, signals_of_notes(vault, now, held)
+    def load(now: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
+        wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
+        rows = [row for row in now.catalogue.find(wanted) if not row.pinned]
+        return rows, signals_of_notes(vault, now, rows)
 
-    held, known = query_index(vault, caller.progress, archived)
-    due = _select_prunable(vault, caller, held, known, moment)
+    archived, signals = query_index(vault, caller.progress, load)
+    due = _select_prunable(vault, caller, archived, signals, moment)
     safe, kept = _split_by_commit(vault, due)
-    chosen, remaining = safe[:number], max(len(safe) - number, 0)
-    records = [lifecycle_hit(vault, one) for one, _ in chosen]
-    if not yes:
-        hint = (
-            "cortex prune --yes deletes them; cortex restore ID brings one back from git"
-            if records
-            else ""
-        )
-        return PruneResult(
-            tuple(records),
-            False,
-            bool(records) and not dry_run,
-            tuple(kept),
-            remaining,
-            hint,
-            tuple(problems),
-        )
-    done = []
-    for place, (record, (_, data)) in enumerate(zip(records, chosen, strict=True)):
-        caller.progress("pruning", place, len(chosen))
-        try:
-            change_record.remove_unchanged(vault, record.path, data)
-            done.append(record)
-        except (CortexError, OSError) as error:
-            kept.append(problem_from_error(record.path, error))
-    caller.progress("pruning", len(chosen), len(chosen))
-    problems += try_heal(vault, caller) if done else []
+    chosen = [one for one, _ in safe[:number]]
+    data_by_path = {one.row.path: data for one, data in safe}
+
+    def remove(one: DueRecord) -> bool:
+        remove_unchanged(vault, one.row.path, data_by_path[one.row.path])
+        return True
+
+    failed: list[Problem] = []
+    if yes:
+        hits, failed = change_each(vault, caller, "pruning", chosen, remove)
+        problems += try_heal(vault, caller) if hits else []
+    else:
+        hits = [lifecycle_hit(vault, one) for one in chosen]
+    hint = "cortex restore ID brings one back from git"
+    hint = hint if yes else f"cortex prune --yes deletes them; {hint}"
     return PruneResult(
-        tuple(done),
-        True,
-        False,
-        tuple(kept),
-        remaining,
-        "cortex restore ID brings one back from git" if done else "",
-        tuple(problems),
+        hits=tuple(hits),
+        total=len(safe) - len(failed),
+        done=yes,
+        confirm=bool(hits) and not yes and not dry_run,
+        kept=(*kept, *failed),
+        hint=hint if hits else "",
+        problems=tuple(problems),
     )
 
 
 def _select_prunable(
-    vault: Vault, caller: Caller, held: list[NoteMetadata], known: dict[int, Signals], moment: int
+    vault: Vault,
+    caller: Caller,
+    archived: list[NoteRow],
+    signals: dict[int, Signals],
+    moment: int,
 ) -> list[DueRecord]:
     """The records that have been archived long enough, those first that were archived first."""
     due = []
-    for place, one in enumerate(held):
-        caller.progress("looking into the archive", place, len(held))
+    for place, row in enumerate(archived):
+        caller.progress("looking into the archive", place, len(archived))
         try:
-            note = notes.read(files.read(vault.root, one.path), one.path)
-            written = os.stat(os.path.join(vault.root, one.path)).st_mtime
+            note = notes.read(files.read(vault.root, row.path), row.path)
+            written = os.stat(os.path.join(vault.root, row.path)).st_mtime
         except (CortexError, OSError):
             continue  # gone meanwhile, or not to be read: then it is not to be deleted either
-        # Who archived it by hand said no time. Then it counts from when the file was last written: what it says of itself may be years old.
+        # Who archived it by hand said no time. Then it counts from when the file was last written:
+        # what it says of itself may be years old.
         since = timestamp_of(note.get("archived_at")) or written
         days = importance.age_seconds(since, moment) / DAY_SECONDS
         if days >= rules.PRUNE_AFTER_DAYS:
-            linked = known[one.number].incoming
-            more = (
-                f"; {linked} note{'' if linked == 1 else 's'} still link{'s' if linked == 1 else ''} to it"
-                if linked
-                else ""
-            )
-            due.append(
-                DueRecord(
-                    one,
-                    since,
-                    importance.total_score(known[one.number], moment),
-                    f"archived for {int(days)} days{more}",
-                )
-            )
-    caller.progress("looking into the archive", len(held), len(held))
-    return sorted(due, key=lambda one: (one.since, one.note_row.path))
+            links = signals[row.number].incoming
+            verb = "note still links" if links == 1 else "notes still link"
+            why = f"archived for {int(days)} days{f'; {links} {verb} to it' if links else ''}"
+            score = importance.total_score(signals[row.number], moment)
+            due.append(DueRecord(row, since, score, why))
+    caller.progress("looking into the archive", len(archived), len(archived))
+    return sorted(due, key=lambda one: (one.since, one.row.path))
 
 
 def _split_by_commit(
@@ -151,36 +143,26 @@ def _split_by_commit(
     """Those whose bytes are in git's last commit, with these bytes; and why the others stay."""
     if not due:
         return [], []
+    nothing = "so nothing that is deleted could come back"
     if not checkout.is_in_repository(vault.root):
-        return [], [
-            Problem(
-                ".",
-                "no git repository is around this vault, so nothing that is deleted could come back",
-                f"git init {shell_quote(vault.root)}",
-            )
-        ]
+        message = f"no git repository is around this vault, {nothing}"
+        return [], [Problem(".", message, f"git init {shell_quote(vault.root)}")]
     if not git_cli.has_commit(vault.root):
-        return [], [
-            Problem(
-                ".",
-                "git has no commit yet, so nothing that is deleted could come back",
-                "cortex sync commits the notes",
-            )
-        ]
-    committed = objects.read_committed(vault.root, [one.note_row.path for one in due])
+        message = f"git has no commit yet, {nothing}"
+        return [], [Problem(".", message, "cortex sync commits the notes")]
+    committed = objects.read_committed(vault.root, [one.row.path for one in due])
     safe, kept = [], []
     for one in due:
-        path = one.note_row.path
+        path = one.row.path
         data = committed.get(path)
         try:
             if data is not None and files.read(vault.root, path) == data:
                 safe.append((one, data))
                 continue
         except (CortexError, OSError) as error:
-            kept.append(problem_from_error(path, error))
+            kept.append(problem_of(path, error))
             continue
-        message = (
-            "is not in git's last commit" if data is None else "differs from git's last commit"
-        )
-        kept.append(Problem(path, f"{message}, so it is not deleted", "commit it: cortex sync"))
+        how = "is not in" if data is None else "differs from"
+        message = f"{how} git's last commit, so it is not deleted"
+        kept.append(Problem(path, message, "commit it: cortex sync"))
     return safe, kept

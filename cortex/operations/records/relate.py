@@ -1,26 +1,25 @@
-"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian follows."""
+"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian
+follows."""
 
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
-from cortex.core.model.relation import (
-    LINK_KIND,
-    RELATION_KINDS,
-    kind_of_inverse,
-    link_key,
-    normalize_kind,
-)
+from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
+from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse, normalize_kind
+from cortex.core.notes.edit import with_relation, with_updated
+from cortex.core.notes.note import Note
+from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
+    UNCHANGED,
     NoteEdit,
     check_editable,
     command,
@@ -42,15 +41,12 @@ class RelationChange(NamedTuple):
     outcome: str  # created, unchanged, removed
     path: str  # of the note that says it
     hint: str = ""
-    problems: tuple[Problem, ...] = ()  # of the briefings, which were to be healed after it
+    problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
     undo: str = ""  # the command that takes it back; empty when nothing changed, or no command can
 
     def as_json(self) -> dict[str, object]:
-        problems = [problem._asdict() for problem in self.problems]
-        return {
-            "from": self.source, "kind": self.kind, "to": self.to, "outcome": self.outcome, "path": self.path, "hint": self.hint, "problems": problems,
-            "undo": self.undo,
-        }  # fmt: skip
+        fields = self._asdict() | {"problems": [problem._asdict() for problem in self.problems]}
+        return {"from": fields.pop("source"), **fields}
 
 
 class RelationPlan(NamedTuple):
@@ -74,27 +70,27 @@ def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> 
     Example: cortex relate use-sqlite-k3f7q2 refines keep-a-catalogue-m5d2xa
     Example: cortex relate use-sqlite-k3f7q2 superseded_by use-files-p2r6wq
     """
-    said = _parse_kind(kind)
-    ensure_fresh(vault, caller)
-    return apply_plan(
-        vault,
-        caller,
-        query_index(
-            vault, caller.progress, lambda now: _plan_relate(now, caller, record, said, other)
-        ),
+    kind = _parse_kind(kind)
+    return apply_relation_change(
+        vault, caller, lambda now: _plan_relate(now, caller, record, kind, other)
     )
 
 
-def apply_plan(vault: Vault, caller: Caller, plan: RelationPlan) -> RelationChange:
-    _, problems = edit_notes_and_heal(vault, caller, plan.edits)
-    return plan.answer._replace(problems=problems)
+def apply_relation_change(
+    vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
+) -> RelationChange:
+    """Edit the notes of a plan that is made of a fresh index, then heal."""
+    problems = ensure_fresh(vault, caller)
+    answer, edits = query_index(vault, caller.progress, plan)
+    _, healed = edit_notes_and_heal(vault, caller, edits)
+    return answer._replace(problems=(*problems, *healed))
 
 
 def _parse_kind(text: str) -> str:
     kind = normalize_kind(text)
     if kind not in RELATION_KINDS and not kind_of_inverse(kind):
-        near = get_close_matches(kind, [*RELATION_KINDS, *RELATION_KINDS.values()], 1)
-        mind = f"did you mean {near[0]}? " if near else ""
+        near = close_matches(kind, [*RELATION_KINDS, *RELATION_KINDS.values()], 1)
+        mind = f"{did_you_mean(near, '')} " if near else ""
         raise InvalidInputError(
             f"there is no kind of relation {text!r}", f"{mind}Kinds: {', '.join(RELATION_KINDS)}"
         )
@@ -104,10 +100,8 @@ def _parse_kind(text: str) -> str:
 def _plan_relate(
     now: IndexSession, caller: Caller, first: str, kind: str, second: str
 ) -> RelationPlan:
-    source, target = (
-        resolve_note.find_one(now.catalogue, first),
-        resolve_note.find_one(now.catalogue, second),
-    )
+    source = resolve_note.find_one(now.catalogue, first)
+    target = resolve_note.find_one(now.catalogue, second)
     if kind not in RELATION_KINDS:  # an inverse name
         source, kind, target = target, kind_of_inverse(kind), source
     if source.number == target.number:
@@ -117,37 +111,29 @@ def _plan_relate(
         )
     check_editable(source)
     links = LinkGraph(now.catalogue)
+    answer = RelationChange(source.id, kind, target.id, "created", source.path)
     if says := _note_stating_relation(links, source, kind, target):
-        return RelationPlan(
-            RelationChange(
-                source.id, kind, target.id, "unchanged", says.path, "they are related so already"
-            ),
-            (),
-        )
+        hint = "they are related so already"
+        return RelationPlan(answer._replace(outcome=UNCHANGED, path=says.path, hint=hint), ())
+    hint = ""
     if kind == "supersedes":
         refuse_supersedes_cycle(links, now, source, target)
+        hint = f"{command('supersede', target, '--by', source)} also sets the older one aside"
     name = link_name_for(links, source, target)
-    hint = (
-        f"{command('supersede', target, '--by', source)} also sets the older one aside"
-        if kind == "supersedes"
-        else ""
-    )
+
+    def edit(note: Note) -> Note:
+        changed = with_relation(note, kind, name)
+        return note if changed is note else with_updated(changed, caller.now)
+
     undo = command("unrelate", source, kind, target)
-    answer = RelationChange(source.id, kind, target.id, "created", source.path, hint, undo=undo)
-
-    def edit(note: Any) -> Any:
-        from cortex.core.notes import edit as edits  # noqa: PLC0415  reading YAML costs 25 ms, and a duplicate reads none
-
-        changed = edits.with_relation(note, kind, name)
-        return note if changed is note else edits.with_updated(changed, caller.now)
-
-    return RelationPlan(answer, ((source.path, edit),))
+    return RelationPlan(answer._replace(hint=hint, undo=undo), ((source.path, edit),))
 
 
 def _note_stating_relation(
     links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
 ) -> NoteRow | None:
-    """Which of two notes says already that they are related so: the one in this word or the other in its inverse."""
+    """Which of two notes says already that they are related so: the one in this word or the other
+    in its inverse."""
     same = {normalized_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
         same.add(normalized_edge(target.number, kind, source.number))
@@ -180,7 +166,8 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
 def refuse_supersedes_cycle(
     links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
 ) -> None:
-    """Raise `ConflictError` when the older one has superseded the newer one, through however many."""
+    """Raise `ConflictError` when the older one has superseded the newer one, through however
+    many."""
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:
@@ -197,9 +184,9 @@ def refuse_supersedes_cycle(
             while chain[-1] != older.number:
                 chain.append(came[chain[-1]])
             rows = now.catalogue.rows_by_number(chain)
-            told = " supersedes ".join([newer.id, *(rows[number].id for number in reversed(chain))])
+            ids = [newer.id, *(rows[number].id for number in reversed(chain))]
             raise ConflictError(
-                f"that would close a circle: {told}",
+                f"that would close a circle: {' supersedes '.join(ids)}",
                 f"{command('graph', older, '--kind', 'supersedes')} shows them",
             )
 
@@ -207,28 +194,3 @@ def refuse_supersedes_cycle(
 def normalized_edge(source: int, kind: str, target: int) -> tuple[int, str, int]:
     straight = kind_of_inverse(kind)
     return (target, straight, source) if straight else (source, kind, target)
-
-
-def unknown_target_error(
-    now: IndexSession, links: LinkGraph, source: NoteRow, name: str
-) -> NotFoundError:
-    """Neither a note nor a target of the record is called so, or it says another kind of it."""
-    held = sorted(
-        {
-            kind
-            for kind, target, number, _ in links.outgoing(source.number)
-            if kind != LINK_KIND and number is None and link_key(target) == link_key(name)
-        }
-    )
-    near = resolve_note.closest_ids(now.catalogue, name)
-    hint = (
-        f"it says {', '.join(held)}"
-        if held
-        else f"did you mean {', '.join(near)}?"
-        if near
-        else f"{command('graph', source)} shows what there is"
-    )
-    return NotFoundError(
-        f"there is no note {name!r}, and {source.id} {'says another kind of it' if held else 'names none so'}",
-        hint,
-    )

@@ -14,7 +14,9 @@ from cortex.core.notes.note import Note, read_strict
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
+from cortex.index.queries import edges_of_kinds, numbers_with_problems
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
@@ -53,7 +55,8 @@ def supersede(
         vault, caller.progress, lambda now: _resolve_pair(now, old, by)
     )
     because = one_line(sanitize_text(reason))
-    # The old one first: what it says is what holds. After a crash here `doctor` names this very command.
+    # The old one first: what it says is what holds. After a crash here `doctor` names this very
+    # command.
     edits = [
         (
             old_row.path,
@@ -79,7 +82,8 @@ def supersede(
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
-    """The edit of the record that no longer holds. `ConflictError` when it says already that another one holds."""
+    """The edit of the record that no longer holds. `ConflictError` when it says already that
+    another one holds."""
 
     def edit(note: Note) -> Note:
         current = parse_link_target(note.get("superseded_by"))
@@ -102,7 +106,8 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
 
 
 def replacement_edit(now: str, *links: str) -> NoteEdit:
-    """The edit of the record that holds in the place of others, by the names under which it links to them."""
+    """The edit of the record that holds in the place of others, by the names under which it links
+    to them."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -128,7 +133,8 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
             changed = with_fields(changed, {SUPERSEDES: left})
         relations = note.fields.get("relations")
         items = relations if isinstance(relations, list) else []
-        # What a hand wrote in other forms stays beside it as it is, and so does all of it where it cannot be written again.
+        # What a hand wrote in other forms stays beside it as it is, and so does all of it where it
+        # cannot be written again.
         if len(kept := [one for one in items if not _is_only_supersedes(one, is_old)]) < len(items):
             without = with_fields(changed, {"relations": kept})
             if without.fields.get("relations", []) == kept:
@@ -139,7 +145,8 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
 
 
 def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
-    """Whether an item of the relations says that this record takes the place of that one, and nothing else."""
+    """Whether an item of the relations says that this record takes the place of that one, and
+    nothing else."""
     said = list(iter_relations(relation))
     return bool(said) and all(
         kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said
@@ -147,16 +154,16 @@ def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> 
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
-    """Records that are superseded by each other, so that none of them holds, and records that are superseded by one that
-    does not say so: a crash came between, or a hand wrote it."""
-    query = "SELECT edge.number, target FROM edge JOIN note USING (number) WHERE kind = 'superseded_by' AND status = 'superseded'"
+    """Records that are superseded by each other, so that none of them holds, and records that are
+    superseded by one that does not say so: a crash came between, or a hand wrote it."""
     links = LinkGraph(catalogue)
-    newer = {number: links.resolve(target, number) for number, target in catalogue.select(query)}
+    said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
+    newer = {number: links.resolve(target, number) for number, _, target in said}
     rows = catalogue.rows_by_number({*newer, *filter(None, newer.values())})
     cycles = _find_cycles(newer)
     problems = [problem for cycle in cycles for problem in _cycle_problems(cycle, rows)]
     # What cannot be read may say so nevertheless; its own problem is named.
-    ignored = {number for (number,) in catalogue.select("SELECT DISTINCT number FROM problem")}
+    ignored = numbers_with_problems(catalogue)
     outgoing = links.outgoing_by_note([number for number in newer.values() if number])
     for old, new in newer.items():
         # Somebody's own note need not say so: nobody but they write there.
@@ -188,7 +195,8 @@ def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
 
 
 def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[Problem]:
-    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to say."""
+    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to
+    say."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
         message = (

@@ -9,9 +9,10 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.filters import KNOWLEDGE
+from cortex.index.refresh import query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import build_hit
+from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.project_context import canonical_project
 from cortex.vault.locate import Vault
 
@@ -19,20 +20,9 @@ _MAX_SUGGESTIONS = 10  # topics that look like the one that is suggested
 
 
 class TopicHit(NamedTuple):
-    """The record that says what holds of a topic, as search shows a note, and the topic."""
+    """The record that says what holds of a topic, and the topic."""
 
-    id: str
-    path: str
-    line: int
-    title: str
-    type: str
-    status: str
-    score: float
-    snippet: str
-    date: str
-    project: str
-    vault: str
-    file: str
+    hit: Hit
     topic: str
     texts: int  # how often it was saved
     scope: str
@@ -42,7 +32,8 @@ class TopicListing(NamedTuple):
     """The suggestion, if a title was given, and topics: like it, or all."""
 
     suggested: str
-    records: tuple[TopicHit, ...]
+    hits: tuple[TopicHit, ...]
+    total: int
     problems: tuple[Problem, ...]
 
 
@@ -63,36 +54,28 @@ def topic(
     """
     problems, named = ensure_fresh(vault, caller), canonical_project(vault, project)
     suggested = topics.suggest(type, sanitize_text(title), "") if title.strip() else ""
-    held = query_index(vault, caller.progress, lambda now: _load_topics(vault, now, named))
+    wanted = KNOWLEDGE._replace(has_topic=True, projects=(named,) if named else None)
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted))
+    rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
+        words = _words_of_topic(suggested)
         likeness = {
-            one: max(
-                similarity(_words_of_topic(suggested), _words_of_topic(one.topic)),
-                similarity(title, one.title),
+            row.number: max(
+                similarity(words, _words_of_topic(row.topic)), similarity(title, row.title)
             )
-            for one in held
+            for row in rows
         }
-        like = [one for one in held if one.topic == suggested or likeness[one] >= SIMILAR_THRESHOLD]
-        held = sorted(like, key=lambda one: (one.topic != suggested, -likeness[one], one.topic))[
-            :_MAX_SUGGESTIONS
+        rows = [
+            row
+            for row in rows
+            if row.topic == suggested or likeness[row.number] >= SIMILAR_THRESHOLD
         ]
-    return TopicListing(suggested, tuple(held), tuple(problems))
-
-
-def _load_topics(vault: Vault, now: IndexSession, project: str) -> list[TopicHit]:
-    where = "topic != '' AND tier < 2" + (" AND project = ?" if project else "")
-    values = [project] if project else []
-    texts = dict(now.catalogue.select(f"SELECT number, events FROM note WHERE {where}", values))
-    rows = now.catalogue.metadata_rows(f"{where} ORDER BY topic, project, scope, id", values)
-    return [
-        TopicHit(
-            *build_hit(vault, one),
-            one.topic,
-            texts[one.number].count("\n") + bool(texts[one.number]),
-            one.scope,
-        )
-        for one in rows
-    ]
+        rows.sort(key=lambda row: (row.topic != suggested, -likeness[row.number], row.topic))
+    shown = rows[:_MAX_SUGGESTIONS] if suggested else rows
+    hits = tuple(
+        TopicHit(build_hit(vault, row), row.topic, len(row.events), row.scope) for row in shown
+    )
+    return TopicListing(suggested, hits, len(rows), tuple(problems))
 
 
 def _words_of_topic(key: str) -> str:

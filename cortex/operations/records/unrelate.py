@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
@@ -13,12 +12,15 @@ from cortex.core.model.relation import (
     kind_of_inverse,
     link_key,
     normalize_kind,
+    parse_link_target,
 )
+from cortex.core.notes.edit import list_relations, with_fields, with_updated
+from cortex.core.notes.note import Note
+from cortex.core.text.strings import did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import (
     NoteEdit,
     check_editable,
@@ -28,9 +30,8 @@ from cortex.operations.records.relate import (
     ANY_KIND,
     RelationChange,
     RelationPlan,
-    apply_plan,
+    apply_relation_change,
     normalized_edge,
-    unknown_target_error,
 )
 from cortex.vault.locate import Vault
 
@@ -45,15 +46,9 @@ def unrelate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -
     Example: cortex unrelate use-sqlite-k3f7q2 refines keep-a-catalogue-m5d2xa
     Example: cortex unrelate use-sqlite-k3f7q2 any keep-a-catalogue-m5d2xa
     """
-    ensure_fresh(vault, caller)
-    return apply_plan(
-        vault,
-        caller,
-        query_index(
-            vault,
-            caller.progress,
-            lambda now: _plan_unrelate(now, caller, record, normalize_kind(kind), other),
-        ),
+    kind = normalize_kind(kind)
+    return apply_relation_change(
+        vault, caller, lambda now: _plan_unrelate(now, caller, record, kind, other)
     )
 
 
@@ -62,125 +57,99 @@ def _plan_unrelate(
 ) -> RelationPlan:
     links = LinkGraph(now.catalogue)
     source = resolve_note.find_one(now.catalogue, first)
-    found = resolve_note.find_all(now.catalogue, second)
-    target = (
-        resolve_note.find_one(now.catalogue, second)
-        if len(found) > 1
-        else found[0]
-        if found
-        else None
-    )
+    exists = resolve_note.find_all(now.catalogue, second)
+    target = resolve_note.find_one(now.catalogue, second) if exists else None
     wanted = normalized_edge(source.number, kind, target.number if target else 0)
-    edits: list[tuple[str, NoteEdit]] = []
-    kinds: list[str] = []
-    said_by: dict[tuple[str, NoteRow, NoteRow], None] = {}
-    for row, other in (
-        (source, target),
-        *(((target, source),) if target and target.number != source.number else ()),
-    ):
-        said = set()
-        for held, name, number, _ in links.outgoing(row.number):
-            same = (
-                number == other.number
-                if other
-                else number is None and link_key(name) == link_key(second)
-            )
-            if (
-                held != LINK_KIND
-                and same
-                and (kind == ANY_KIND or normalized_edge(row.number, held, number or 0) == wanted)
-            ):
-                said.add((held, link_key(name)))
-        if said:
-            edits.append((check_editable(row).path, _removal_edit(said, caller.now)))
-            kinds += sorted(held for held, _ in said)
-            said_by.update(
-                dict.fromkeys(
-                    (held, row, other) for held in sorted({held for held, _ in said}) if other
-                )
-            )
-    if not edits:
-        raise (
-            unknown_target_error(now, links, source, second)
-            if target is None
-            else _no_relation_error(links, source, kind, target)
-        )
-    hint = ""
+
+    def relations_of(row: NoteRow, other: NoteRow | str) -> set[tuple[str, str]]:
+        number = 0 if isinstance(other, str) else other.number
+        return {
+            (said, name)
+            for said, name in _said_of(links, row, other)
+            if kind == ANY_KIND or normalized_edge(row.number, said, number) == wanted
+        }
+
+    said = {(source, target): relations_of(source, target or second)}
+    if target and target.number != source.number:
+        said[target, source] = relations_of(target, source)
+    said = {pair: relations for pair, relations in said.items() if relations}
+    if not said:
+        raise _no_relation_error(now, links, source, kind, target or second)
+    removed = [(one, *pair) for pair, relations in said.items() for one, _ in sorted(relations)]
+    kinds = list(dict.fromkeys(one for one, *_ in removed))
+    edits = tuple(
+        (check_editable(row).path, _removal_edit(relations, caller.now))
+        for (row, _), relations in said.items()
+    )
+    answer = RelationChange(
+        source.id, ", ".join(kinds), target.id if target else second, "removed", edits[0][0]
+    )
     if target and "supersedes" in (kind_of_inverse(one) or one for one in kinds):
         aside = next((row for row in (target, source) if row.status == "superseded"), None)
         hint = f"{aside.id} is still superseded: {command('restore', aside)}" if aside else ""
-    told = list(dict.fromkeys(kinds))
-    answer = RelationChange(
-        source.id, ", ".join(told), target.id if target else second, "removed", edits[0][0], hint
-    )
-    if target and all(
-        one in RELATION_KINDS or kind_of_inverse(one) for one in told
-    ):  # to what is gone, and in words of one's own, nobody relates
-        answer = answer._replace(
-            undo=" && ".join(command("relate", row, kind, other) for kind, row, other in said_by)
+        answer = answer._replace(hint=hint)
+    # To what is gone, and in words of one's own, nobody relates.
+    if target and all(one in RELATION_KINDS or kind_of_inverse(one) for one in kinds):
+        commands = dict.fromkeys(
+            command("relate", row, one, other) for one, row, other in removed if other
         )
-    return RelationPlan(answer, tuple(edits))
+        answer = answer._replace(undo=" && ".join(commands))
+    return RelationPlan(answer, edits)
+
+
+def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:
+    """What `row` says of another note, or of a name that no note has: kinds, and names as they are
+    compared."""
+    return [
+        (kind, link_key(name))
+        for kind, name, number, _ in links.outgoing(row.number)
+        if kind != LINK_KIND
+        and (
+            number is None and link_key(name) == link_key(other)
+            if isinstance(other, str)
+            else number == other.number
+        )
+    ]
 
 
 def _no_relation_error(
-    links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
+    now: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
 ) -> NotFoundError:
-    held = sorted(
-        {
-            one
-            for one, _, number, _ in links.outgoing(source.number)
-            if number == target.number and one != LINK_KIND
-        }
-    )
-    back = sorted(
-        {
-            one
-            for one, number, _ in links.incoming(source.number)
-            if number == target.number and one != LINK_KIND
-        }
-    )
-    if held:
-        hint = f"it says {', '.join(held)}"
-    elif back:
-        hint = f"{command('unrelate', target, back[0], source)} takes back what that one says"
+    """That `source` does not say this to `target`, which is a name where no note is called so."""
+    said = sorted({one for one, _ in _said_of(links, source, target)})
+    hint = f"{command('graph', source)} shows what there is"
+    if isinstance(target, str):
+        what = "says another kind of it" if said else "names none so"
+        message = f"there is no note {target!r}, and {source.id} {what}"
+        hint = did_you_mean(resolve_note.closest_ids(now.catalogue, target), hint)
     else:
-        hint = f"{command('graph', source)} shows what there is"
-    return NotFoundError(
-        f"{source.id} {'has no relation' if kind == ANY_KIND else f'does not say {kind}'} to {target.id}",
-        hint,
-    )
+        what = "has no relation" if kind == ANY_KIND else f"does not say {kind}"
+        message = f"{source.id} {what} to {target.id}"
+        if back := sorted(one for one, _ in _said_of(links, target, source)):
+            hint = f"{command('unrelate', target, back[0], source)} takes back what that one says"
+    return NotFoundError(message, f"it says {', '.join(said)}" if said else hint)
 
 
-def _removal_edit(said: Iterable[tuple[str, str]], now: str) -> NoteEdit:
-    """The edit that takes these relations out, from `relations` and from the fields that say one by their name."""
-    gone = frozenset(said)
+def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
+    """The edit that takes these relations out, from `relations` and from the fields that say one by
+    their name."""
+    gone = frozenset(relations)
 
-    def edit(note: Any) -> Any:
-        from cortex.core.model.relation import parse_link_target  # noqa: PLC0415
-        from cortex.core.notes import edit as edits  # noqa: PLC0415  as above
-
-        held = edits.list_relations(note)
+    def edit(note: Note) -> Note:
+        items = list_relations(note)
         kept = [
             one
-            for one in held
+            for one in items
             if (normalize_kind(one.get("kind", "")), link_key(parse_link_target(one.get("to", ""))))
             not in gone
         ]
-        changed = edits.with_fields(note, {"relations": kept}) if kept != held else note
+        changed = with_fields(note, {"relations": kept}) if kept != items else note
         for field in ("supersedes", "superseded_by"):
-            names: Sequence[str] = note.get_list(field)
-            left = [
-                name for name in names if (field, link_key(parse_link_target(name))) not in gone
-            ]
+            names = note.get_list(field)
+            left = [one for one in names if (field, link_key(parse_link_target(one))) not in gone]
             if len(left) < len(names):
-                changed = edits.with_fields(
-                    changed,
-                    {
-                        field: left[0]
-                        if len(left) == 1 and isinstance(note.fields[field], str)
-                        else left
-                    },
-                )
-        return note if changed is note else edits.with_updated(changed, now)
+                is_one = len(left) == 1 and isinstance(note.fields[field], str)
+                changed = with_fields(changed, {field: left[0] if is_one else left})
+        return note if changed is note else with_updated(changed, now)
 
     return edit

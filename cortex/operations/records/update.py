@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.parameters import Between, Day
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import SCOPES, parse_confidence, parse_priority
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
@@ -23,6 +23,7 @@ from cortex.core.notes.edit import (
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.moments import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import one_line, shorten
 from cortex.index.catalogue import NoteRow
@@ -32,22 +33,17 @@ from cortex.vault.locate import Vault
 
 CLEAR_WORD = "none"  # takes a field out
 UPDATABLE_STATUSES = ("active", "open", "done")
-_COMMANDS_FOR_OTHER_STATUSES = {
-    "archived": "cortex archive ID",
-    "deleted": "cortex delete ID",
-    "superseded": "cortex supersede ID --by NEW",
-}
 _TEXT_FIELDS = ("title", "owner", "branch")
-_NUMBER_FIELDS = ("confidence", "priority")
 _ID_FIELDS = ("project", "scope")  # together with a topic they make the id
 _CONTROL_CHARS_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")  # as a save does
-_SAMPLE_EVENT_ID = "20000101t000000z-aaaaaaaaaa"  # an event id for asking the rules of events
+# An event without faults, to ask the rules of events about a project or tags.
+_SAMPLE_EVENT = Event("20000101t000000z-aaaaaaaaaa", "manual", "", "-")
 
 
 class _UpdateRequest(NamedTuple):
-    """What is to be changed: texts as they are written, empty for a field that goes. What is not asked for is missing."""
+    """What is to be changed. What is not asked for is missing."""
 
-    fields: dict[str, str]
+    fields: dict[str, str]  # as they are kept; "" takes a field out
     status: str
     tags: tuple[str, ...] | None
     added_tags: tuple[str, ...]
@@ -62,17 +58,16 @@ def update(
     *,
     title: str = "",
     body: str = "",
-    status: str = "",
-    tags: str = "",
-    add_tags: str = "",
-    remove_tags: str = "",
-    topic: str = "",
+    status: Literal["", "active", "open", "done"] = "",
+    tags: list[str] | None = None,
+    add_tags: tuple[str, ...] = (),
+    remove_tags: tuple[str, ...] = (),
     project: str = "",
-    scope: str = "",
+    scope: Literal["", "project", "personal", "global"] = "",
     owner: str = "",
-    due: str = "",
-    confidence: str = "",
-    priority: str = "",
+    due: Day | Literal["none"] | None = None,
+    confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
+    priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None,
     branch: str = "",
 ) -> RecordChange:
     """Change fields or the text of a record. Every other byte of its file stays.
@@ -87,7 +82,6 @@ def update(
     tags: comma-separated, in place of those it has
     add_tags: comma-separated, beside those it has
     remove_tags: comma-separated
-    topic: cannot be changed: the id comes from it
     project: the project; not of a record with a topic
     scope: project, personal or global; not of a record with a topic
     owner: who an action is for
@@ -99,18 +93,19 @@ def update(
     Example: cortex update use-sqlite-k3f7q2 --add-tags storage --priority 8
     Example: cortex update use-sqlite-k3f7q2 --body - < sqlite.md
     """
-    if topic:
-        raise InvalidInputError(
-            "the topic of a record cannot be changed, since its id comes from it",
-            "cortex save TITLE --topic TOPIC makes a record of that topic",
-        )
-    fields = {
+    words = {
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due, "confidence": confidence, "priority": priority,
         "branch": branch,
     }  # fmt: skip
-    asked = _parse_request(
-        fields, status=status, tags=tags, add_tags=add_tags, remove_tags=remove_tags, body=body
+    asked = _UpdateRequest(
+        fields=_kept_fields(words),
+        status=status,
+        tags=_clean_tags(tags) if tags else None,
+        added_tags=_clean_tags(add_tags),
+        removed_tags=_clean_tags(remove_tags),
+        body=sanitize_text(body).replace("\r\n", "\n"),
     )
+    _check_request(asked)
 
     def edit(note: Note, row: NoteRow) -> Edited:
         return _edit_and_undo(vault, caller, note, asked, row)
@@ -120,170 +115,57 @@ def update(
 
 def with_status(note: Note, status: str, now: str) -> Note:
     """A current note with another status; when it was done is said as long as it is."""
-    return (
-        with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
-        if status != note.get("status")
-        else note
-    )
+    if status == note.get("status"):
+        return note
+    return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
 
 
-def _parse_request(
-    fields: Mapping[str, str],
-    *,
-    status: str = "",
-    tags: str = "",
-    add_tags: str = "",
-    remove_tags: str = "",
-    body: str = "",
-) -> _UpdateRequest:
-    """The options of an update, each as it is kept. `InvalidInputError` when one cannot be."""
-    texts = {
-        key: one_line(sanitize_text(value).translate(_CONTROL_CHARS_TO_SPACE))
-        if key in _TEXT_FIELDS
-        else value.strip()
-        for key, value in fields.items()
-    }
-    if fields.get("title") and not texts["title"]:
-        raise InvalidInputError("a record always has a title", "give another title")
-    texts = {
-        key: value.lower() if key in _ID_FIELDS else value for key, value in texts.items() if value
-    }
-    return _validate_request(
-        _UpdateRequest(
-            texts, status.strip().lower(), _parse_tags(tags) if tags.strip() else None, _parse_tags(add_tags), _parse_tags(remove_tags),
-            sanitize_text(body).replace("\r\n", "\n"),
-        )
-    )  # fmt: skip
+def _kept_fields(words: Mapping[str, object]) -> dict[str, str]:
+    """The fields that are given, as they are kept; "" for one that is to go."""
+    kept = {key: _as_kept(key, str(word)) for key, word in words.items() if word not in ("", None)}
+    return {key: "" if value == CLEAR_WORD else value for key, value in kept.items() if value}
 
 
-def _edit_and_undo(
-    vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
-) -> Edited:
-    """The note with what is asked, the command that takes it back, and a hint of what that cannot bring back."""
-    fields: dict[str, yaml_writer.YamlValue] = {
-        key: value if value != CLEAR_WORD else "" for key, value in asked.fields.items()
-    }
-    fields = {key: value for key, value in fields.items() if value != note.get(key)}
-    if fields.keys() & set(_ID_FIELDS) and note.get("topic"):
+def _as_kept(key: str, value: str) -> str:
+    """The value of a field as it is kept; `CLEAR_WORD` as it is. Raises `InvalidInputError` when it
+    cannot be kept."""
+    value = value.strip()
+    if key in _TEXT_FIELDS:
+        value = one_line(sanitize_text(value).translate(_CONTROL_CHARS_TO_SPACE))
+    if key in ("title", "scope") and value in ("", CLEAR_WORD):
+        raise InvalidInputError(f"a record always has a {key}", f"give another {key}")
+    if value == CLEAR_WORD or key in ("owner", "branch"):
+        return value
+    if key == "title" and len(value) > MAX_SAVED_TITLE_CHARS:
         raise InvalidInputError(
-            "the project and the scope of a record with a topic cannot be changed, since its id comes from them",
-            f"{cortex_command('save', 'TITLE', '--topic', note.get('topic'), '--project', 'PROJECT')} makes another one",
-        )
-    before = {key: note.get(key) for key in fields}
-    held = note.get_list("tags")
-    tags = held if asked.tags is None else asked.tags
-    tags = tuple(
-        tag for tag in dict.fromkeys((*tags, *asked.added_tags)) if tag not in asked.removed_tags
-    )
-    if tags != tuple(dict.fromkeys(held)):
-        fields["tags"] = tags
-        before["tags"] = ",".join(held)
-    changed = with_fields_in_order(KEY_ORDER, note, fields) if fields else note
-    if asked.status and asked.status != note.get("status"):
-        if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
-            raise InvalidInputError(
-                f"{row.id} is {status}",
-                f"{command('restore', row)} makes it current; then it may get another status",
-            )
-        changed = with_status(changed, asked.status, caller.now)
-        before["status"] = note.get("status")
-    back = [
-        part
-        for key, value in before.items()
-        if _is_restorable(key, value)
-        for part in option_words(key, value or _value_for_absent(key))
-    ]
-    lost = [
-        f"{key}: {value or '(none)'}"
-        for key, value in before.items()
-        if not _is_restorable(key, value)
-    ]
-    undo = command("update", row, *back) if back else ""
-    if asked.body and asked.body.strip("\n") != (said := normalized_body(note)):
-        if said.strip():
-            changed, event = preserve_text(vault, caller, changed)
-            undo = f"{command('history', row, '--at', event)} | {command('update', row, '--body', '-', *back)}"
-            if sanitize_text(said) != said:
-                lost.append("what looks like a secret in its text")
-        else:
-            lost.append("that it had no text")
-        changed = with_body(changed, asked.body)
-    return Edited(changed, undo, f"only your editor brings back: {'; '.join(lost)}" if lost else "")
-
-
-def _is_restorable(key: str, value: str) -> bool:
-    """Whether an update takes a value that stands in a note, and makes of it what stood there."""
-    if value in (CLEAR_WORD, "-"):  # which would take it out, or read standard input
-        return False
-    try:
-        if key == "tags":
-            asked = _parse_request({}, tags=value or CLEAR_WORD)
-            return ",".join(asked.tags or ()) == value
-        if key == "status":
-            return _parse_request({}, status=value or "active").status == (value or "active")
-        kept = _parse_request({key: value or CLEAR_WORD}).fields[key]
-        return kept == (value or CLEAR_WORD) or (
-            key in _NUMBER_FIELDS and value != "" and float(kept) == float(value)
-        )
-    except InvalidInputError:
-        return False
-
-
-def _value_for_absent(key: str) -> str:
-    """How an update is told that there was none."""
-    return "active" if key == "status" else CLEAR_WORD
-
-
-def _validate_request(asked: _UpdateRequest) -> _UpdateRequest:
-    """What is asked, in the form in which it is kept. `InvalidInputError` when it cannot be."""
-    if asked.status in _COMMANDS_FOR_OTHER_STATUSES:
-        raise InvalidInputError(
-            f"no update makes a record {asked.status}", _COMMANDS_FOR_OTHER_STATUSES[asked.status]
-        )
-    if asked.status and asked.status not in UPDATABLE_STATUSES:
-        raise InvalidInputError(
-            f"unknown status {shorten(asked.status, 50)!r}",
-            f"use one of: {', '.join(UPDATABLE_STATUSES)}",
-        )
-    fields = dict(asked.fields)
-    for key in ("title", "scope"):
-        if fields.get(key) == CLEAR_WORD:
-            raise InvalidInputError(f"a record always has a {key}", f"give another {key}")
-    if len(fields.get("title", "")) > MAX_SAVED_TITLE_CHARS:
-        raise InvalidInputError(
-            f"the title has {len(fields['title'])} characters; {MAX_SAVED_TITLE_CHARS} are the most",
+            f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most",
             "put the rest into the text",
         )
-    if fields.get("scope", SCOPES[0]) not in SCOPES:
-        raise InvalidInputError(
-            f"unknown scope {shorten(fields['scope'], 50)!r}", f"use one of: {', '.join(SCOPES)}"
-        )
-    if (due := fields.get("due", CLEAR_WORD)) != CLEAR_WORD:
-        fields["due"] = _parse_date(due)
-    if (confidence := fields.get("confidence", CLEAR_WORD)) != CLEAR_WORD:
-        fields["confidence"] = parse_confidence(confidence)
-    if (priority := fields.get("priority", CLEAR_WORD)) != CLEAR_WORD:
-        fields["priority"] = parse_priority(priority)
-    project = fields.get("project", CLEAR_WORD)
-    tags = (*(asked.tags or ()), *asked.added_tags)
-    events.validate(
-        Event(
-            _SAMPLE_EVENT_ID,
-            "manual",
-            "",
-            "-",
-            project="" if project == CLEAR_WORD else project,
-            tags=tags,
-        )
+    if key == "project":
+        value = value.lower()
+        events.validate(_SAMPLE_EVENT._replace(project=value))
+    elif key == "confidence":
+        return parse_confidence(value)
+    elif key == "priority":
+        return parse_priority(value)
+    elif (key == "scope" and value not in SCOPES) or (key == "due" and value != parse_day(value)):
+        raise InvalidInputError(f"{shorten(value, 50)!r} is no {key}", "cortex update --help")
+    return value
+
+
+def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
+    tags = tuple(
+        dict.fromkeys(sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
     )
-    if not (
-        fields
-        or asked.status
-        or asked.tags is not None
-        or asked.added_tags
-        or asked.removed_tags
-        or asked.body.strip()
-    ):
+    tags = () if tags == (CLEAR_WORD,) else tags
+    events.validate(_SAMPLE_EVENT._replace(tags=tags))
+    return tags
+
+
+def _check_request(asked: _UpdateRequest) -> None:
+    """Raise `InvalidInputError` when nothing is asked for, or the text is too large."""
+    has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
+    if not (asked.fields or asked.status or has_tags or asked.body.strip()):
         raise InvalidInputError(
             "there is nothing to change: an empty text changes none",
             "cortex update ID --title TEXT; the word none takes a field out",
@@ -296,23 +178,84 @@ def _validate_request(asked: _UpdateRequest) -> _UpdateRequest:
             f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes",
             "edit the file itself, or keep a summary",
         )
-    return asked._replace(fields=fields)
 
 
-def _parse_date(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
+def _edit_and_undo(
+    vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
+) -> Edited:
+    """The note with what is asked, the command that takes it back, and a hint of what that cannot
+    bring back."""
+    changed, before = _with_asked_fields(note, asked, row, caller.now)
+    back = [
+        word
+        for key, value in before.items()
+        if _is_restorable(key, value)
+        for word in option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
+    ]
+    lost = [
+        f"{key}: {value or '(none)'}"
+        for key, value in before.items()
+        if not _is_restorable(key, value)
+    ]
+    undo = command("update", row, *back) if back else ""
+    if asked.body and asked.body.strip("\n") != (text := normalized_body(note)):
+        if text.strip():
+            changed, event = preserve_text(vault, caller, changed)
+            undo = f"{command('history', row, '--at', event)} | {command('update', row, '--body', '-', *back)}"
+            if sanitize_text(text) != text:
+                lost.append("what looks like a secret in its text")
+        else:
+            lost.append("that it had no text")
+        changed = with_body(changed, asked.body)
+    hint = f"only your editor brings back: {'; '.join(lost)}" if lost else ""
+    return Edited(changed, undo, hint)
+
+
+def _with_asked_fields(
+    note: Note, asked: _UpdateRequest, row: NoteRow, now: str
+) -> tuple[Note, dict[str, str]]:
+    """The note with other fields, tags and status, and what these were."""
+    fields: dict[str, yaml_writer.YamlValue] = {
+        key: value for key, value in asked.fields.items() if value != note.get(key)
+    }
+    if fields.keys() & set(_ID_FIELDS) and note.get("topic"):
+        save = cortex_command("save", "TITLE", "--topic", note.get("topic"), "--project", "PROJECT")
         raise InvalidInputError(
-            f"{shorten(sanitize_text(text), 50)!r} is no date",
-            "give it as 2026-12-01, or none to take it out",
-        ) from None
-
-
-def _parse_tags(text: str) -> tuple[str, ...]:
-    named = tuple(
-        dict.fromkeys(
-            sanitize_text(tag.strip()).lstrip("#") for tag in text.split(",") if tag.strip("# ")
+            "the project and the scope of a record with a topic cannot be changed, since its id comes from them",
+            f"{save} makes another one",
         )
+    before = {key: note.get(key) for key in fields}
+    old_tags = note.get_list("tags")
+    tags = old_tags if asked.tags is None else asked.tags
+    tags = tuple(
+        tag for tag in dict.fromkeys((*tags, *asked.added_tags)) if tag not in asked.removed_tags
     )
-    return () if named == (CLEAR_WORD,) else named
+    if tags != tuple(dict.fromkeys(old_tags)):
+        fields["tags"] = tags
+        before["tags"] = ",".join(old_tags)
+    changed = with_fields_in_order(KEY_ORDER, note, fields) if fields else note
+    if asked.status and asked.status != note.get("status"):
+        if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
+            raise InvalidInputError(
+                f"{row.id} is {status}",
+                f"{command('restore', row)} makes it current; then it may get another status",
+            )
+        changed = with_status(changed, asked.status, now)
+        before["status"] = note.get("status")
+    return changed, before
+
+
+def _is_restorable(key: str, value: str) -> bool:
+    """Whether an update takes a value that stands in a note, and makes of it what stood there."""
+    if value in (CLEAR_WORD, "-"):  # which would take it out, or read standard input
+        return False
+    if key == "status":
+        return value in ("", *UPDATABLE_STATUSES)
+    try:
+        if key == "tags":
+            return ",".join(_clean_tags(value.split(","))) == value
+        kept = _as_kept(key, value or CLEAR_WORD)
+        is_number = key in ("confidence", "priority") and value != ""
+        return kept == (value or CLEAR_WORD) or (is_number and float(kept) == float(value))
+    except InvalidInputError:
+        return False
