@@ -85,25 +85,9 @@ def hooks(
     Example: cortex hooks install claude codex --user --dry-run
     Example: cortex hooks status --json
     """
-    chosen = [HOSTS[name] for name in dict.fromkeys(hosts or ())]
-    if not chosen and action == "install":
-        hint = f"cortex hooks install {' or '.join(HOSTS)}"
-        raise InvalidInputError("which host is to be wired?", hint)
-    chosen = chosen or list(HOSTS.values())
-    if user and (shared or project):
-        other = "shared" if shared else "project"
-        raise InvalidInputError(f"--user and --{other} name different files", "give one of the two")
-    root = hook_status.project_root(caller.cwd)
-    if not root and not user and action != "status":
-        command = " ".join(["cortex hooks", action, *(hosts or ()), "--user"])
-        hint = f"{command}, or run it in a project"
-        raise InvalidInputError("your home folder is no project", hint)
+    chosen, root = _select(caller.cwd, action, hosts, project=project, user=user, shared=shared)
     problems: list[Problem] = []
-    vault = _find_vault_here(caller.cwd)
-    if vault is None:
-        message = "is in no vault, so that hooks here keep and tell nothing"
-        hint = "cortex init makes one, --default one for all projects"
-        problems.append(Problem(caller.cwd, message, hint))
+    vault = _find_vault_here(caller.cwd, problems)
     # Everything is looked at before anything is written.
     changes = [
         (host, _plan_change(host, action, root, user=user, shared=shared))
@@ -119,16 +103,7 @@ def hooks(
     seen = tuple(hook_status.inspect_host(host, root, vault, problems) for host in chosen)
     if action != "remove" and not dry_run:
         problems += [problem for one in seen for problem in hook_status.host_problems(one)]
-    changed = tuple(
-        HookSettingsChange(
-            host=host.name,
-            file=change.file,
-            outcome=_outcome(change, action),
-            events=change.changed_events,
-            diff=_diff(change) if dry_run else "",
-        )
-        for host, change in changes
-    )
+    changed = _changes_made(changes, action, dry_run=dry_run)
     after = action != "status" and not dry_run
     return HooksResult(
         action=action,
@@ -139,6 +114,41 @@ def hooks(
         search_index=search_index,
         next=tuple(_next_steps(changed, seen, root, caller.cwd)) if after else (),
         problems=tuple(problems),
+    )
+
+
+def _select(
+    cwd: str, action: str, hosts: list[HostName] | None, *, project: bool, user: bool, shared: bool
+) -> tuple[list[Host], str]:
+    """The hosts that are named, or all, and the project around `cwd`. Raises `InvalidInputError` for options that clash."""
+    chosen = [HOSTS[name] for name in dict.fromkeys(hosts or ())]
+    if not chosen and action == "install":
+        hint = f"cortex hooks install {' or '.join(HOSTS)}"
+        raise InvalidInputError("which host is to be wired?", hint)
+    chosen = chosen or list(HOSTS.values())
+    if user and (shared or project):
+        other = "shared" if shared else "project"
+        raise InvalidInputError(f"--user and --{other} name different files", "give one of the two")
+    root = hook_status.project_root(cwd)
+    if not root and not user and action != "status":
+        command = " ".join(["cortex hooks", action, *(hosts or ()), "--user"])
+        hint = f"{command}, or run it in a project"
+        raise InvalidInputError("your home folder is no project", hint)
+    return chosen, root
+
+
+def _changes_made(
+    changes: Sequence[tuple[Host, SettingsChange]], action: str, *, dry_run: bool
+) -> tuple[HookSettingsChange, ...]:
+    return tuple(
+        HookSettingsChange(
+            host=host.name,
+            file=change.file,
+            outcome=_outcome(change, action),
+            events=change.changed_events,
+            diff=_diff(change) if dry_run else "",
+        )
+        for host, change in changes
     )
 
 
@@ -202,11 +212,14 @@ def _interpreter() -> str:
     return sys.executable
 
 
-def _find_vault_here(cwd: str) -> Vault | None:
-    """The vault that a hook would use here."""
+def _find_vault_here(cwd: str, problems: list[Problem]) -> Vault | None:
+    """The vault that a hook would use here; none is a problem."""
     try:
         return find_vault("", cwd, os.environ)
     except NotFoundError:
+        message = "is in no vault, so that hooks here keep and tell nothing"
+        hint = "cortex init makes one, --default one for all projects"
+        problems.append(Problem(cwd, message, hint))
         return None
 
 

@@ -1,4 +1,5 @@
-"""What a verb that reads does first: what hooks left is captured, what waits becomes records, what may be stale is healed."""
+"""What a verb that reads does first: what hooks left is captured, what waits becomes records, what
+may be stale is healed."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from cortex.vault.locate import Vault
 
 
 def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
-    """Capture what hooks have left behind, normalize what waits in the inbox, then heal the briefings if git was at work
-    since the last heal: a merge may have left one stale where git asks no driver. Where that cannot be, it is a problem
-    and no more."""
+    """Capture what hooks have left behind, normalize what waits in the inbox, then heal the
+    briefings if git was at work since the last heal: a merge may have left one stale where git asks
+    no driver. Where that cannot be, it is a problem and no more."""
     problems: list[Problem] = []
     if has_spooled_work(vault):
         try:
@@ -40,8 +41,9 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
-    """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to its end. A vault
-    that has none is given none by reading it; notes that a merge has displaced come back there too."""
+    """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to
+    its end. A vault that has none is given none by reading it; notes that a merge has displaced
+    come back there too."""
     has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []

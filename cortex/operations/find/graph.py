@@ -28,7 +28,8 @@ from cortex.vault.locate import Vault
 MAX_DEPTH = 10
 _DEFAULT_DEPTH = 2
 _MAX_NODES = 5000  # nodes of one answer
-# What would act in a mermaid label: quotes and brackets end it, `#` and `&` begin an entity, backticks mean markdown.
+# What would act in a mermaid label: quotes and brackets end it, `#` and `&` begin an entity,
+# backticks mean markdown.
 _MERMAID_ESCAPES = {ord(mark): f"#{ord(mark)};" for mark in '"#&<>[](){}`|\\'}
 
 
@@ -44,7 +45,8 @@ class GraphNode(NamedTuple):
 
 
 class NoteGraph(NamedTuple):
-    """Notes, nearest first, and the edges between them, each in the direction in which its kind is said."""
+    """Notes, nearest first, and the edges between them, each in the direction in which its kind is
+    said."""
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[str, str, str], ...]  # from, kind, to

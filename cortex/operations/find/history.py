@@ -1,4 +1,5 @@
-"""What is kept of one note: every commit over all its names and both sides of every merge, and the texts of its events."""
+"""What is kept of one note: every commit over all its names and both sides of every merge, and the
+texts of its events."""
 
 from __future__ import annotations
 
@@ -138,7 +139,8 @@ def _missing_git_error(vault: Vault) -> NotFoundError | None:
 
 
 def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
-    """The note by what the vault holds of it: itself, or the events that made it; None when it holds nothing."""
+    """The note by what the vault holds of it: itself, or the events that made it; None when it
+    holds nothing."""
     rows = resolve_note.find_all(catalogue, note)
     if rows:
         row = resolve_note.find_one(catalogue, note) if len(rows) > 1 else rows[0]
@@ -155,8 +157,8 @@ def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
 
 
 def _unnamed_topic_events(catalogue: Catalogue, row: NoteRow) -> set[str]:
-    """The events of the record's topic, also those that it does not name: they wait in the inbox, or somebody took their
-    names out."""
+    """The events of the record's topic, also those that it does not name: they wait in the inbox,
+    or somebody took their names out."""
     return {
         one.id
         for one in catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), topics=(row.topic,)))
@@ -169,8 +171,8 @@ def _topic_record(project: str, scope: str, topic: str) -> str:
 
 
 def _records_made_by_events(catalogue: Catalogue, name: str) -> dict[str, set[str]]:
-    """The records that events have made and that `name` can mean: by topic, by session, and by the hash that ends the id
-    of the one record of an event."""
+    """The records that events have made and that `name` can mean: by topic, by session, and by the
+    hash that ends the id of the one record of an event."""
     made: dict[str, set[str]] = {}
     whole = "/" in name or name.endswith(".md")
     name = name.rpartition("/")[2].removesuffix(".md")
@@ -198,8 +200,8 @@ def made_by(event: str, record: str) -> bool:
 def _find_commits(
     vault: Vault, note: str, known: _KnownNote | None
 ) -> tuple[str, str, list[str], list[note_history.NoteCommit]]:
-    """The note's id, its path, the names it has had and the commits that touched them. What the vault no longer has is
-    looked for in git."""
+    """The note's id, its path, the names it has had and the commits that touched them. What the
+    vault no longer has is looked for in git."""
     if known and known.path:
         id_, names, commits = note_history.follow_renames(vault.root, known.id, [known.path])
         return id_, known.path, names, commits

@@ -1,4 +1,5 @@
-"""What is known of notes that decides how much they matter: from the catalogue, the links between them, and their use here."""
+"""What is known of notes that decides how much they matter: from the catalogue, the links between
+them, and their use here."""
 
 from __future__ import annotations
 
@@ -15,16 +16,16 @@ from cortex.index.refresh import IndexSession
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
-# Of more records than these only some are ranked: half of them the last changed, half those from which time takes nothing,
-# and those that were used last. About 20 µs a record.
+# Of more records than these only some are ranked: half of them the last changed, half those from
+# which time takes nothing, and those that were used last. About 20 µs a record.
 MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
 
 
 def select_for_ranking(
     vault: Vault, now: IndexSession, wanted: NoteFilter, total: int
 ) -> Iterable[NoteRow]:
-    """Of the `total` notes of a filter those that may matter most, to be ranked. What is pinned is always among them, then
-    the newest of what endures."""
+    """Of the `total` notes of a filter those that may matter most, to be ranked. What is pinned is
+    always among them, then the newest of what endures."""
     if total <= MAX_RANKED:
         return now.catalogue.find(wanted)
     used = sorted(
@@ -87,7 +88,8 @@ def created_timestamp(one: NoteRow) -> int:
 
 
 def timestamp_of(text: str) -> int:
-    """A time as Cortex writes it, or the day with which another form begins, in seconds since the epoch; 0 when it is none."""
+    """A time as Cortex writes it, or the day with which another form begins, in seconds since the
+    epoch; 0 when it is none."""
     if len(text) == 20 and text.endswith("Z"):
         return access_log.epoch_seconds(text)
     return access_log.epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0

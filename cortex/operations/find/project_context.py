@@ -9,20 +9,23 @@ from cortex.vault.locate import Vault
 
 
 def resolve_project(vault: Vault, caller: Caller, named: str) -> str:
-    """The project `named`, else the working directory's, under the name that it has since it was merged; empty for none."""
+    """The project `named`, else the working directory's, under the name that it has since it was
+    merged; empty for none."""
     return settings.load(vault.root).resolve_project(
         _normalize_name(named) or checkout.project_of(caller.cwd)
     )
 
 
 def canonical_project(vault: Vault, named: str) -> str:
-    """The project `named`, under the name that it has since it was merged; empty when none was named."""
+    """The project `named`, under the name that it has since it was merged; empty when none was
+    named."""
     name = _normalize_name(named)
     return settings.load(vault.root).resolve_project(name) if name else ""
 
 
 def project_names(vault: Vault, project: str) -> list[str]:
-    """A project and those that were merged into it: events keep the name under which they were captured."""
+    """A project and those that were merged into it: events keep the name under which they were
+    captured."""
     return [project, *(old for old, new in settings.load(vault.root).aliases if new == project)]
 
 

@@ -33,8 +33,8 @@ from cortex.vault.state import access_log
 
 MAX_RECORDS = 200
 SCOPES = ("project", "area", "area:NAME", "meetings", "meeting:ID", "recent", "open")
-# How much words and rank weigh in one number; seed 000 blends the same three (words, recency, use) and leaves the
-# weights to settings. Words come first: who asks for something has said what it is.
+# How much words and rank weigh in one number; seed 000 blends the same three (words, recency, use)
+# and leaves the weights to settings. Words come first: who asks for something has said what it is.
 WORD_WEIGHT, RANK_WEIGHT = 0.7, 0.3
 _WORD_CANDIDATES = 50  # found by words before the ranks are looked at
 _SCOPE_RE = re.compile(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
@@ -46,7 +46,8 @@ _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter
 
 
 class RecallResult(NamedTuple):
-    """Records, the one that matters most first. Each `snippet` is a preview of at most 300 characters."""
+    """Records, the one that matters most first. Each `snippet` is a preview of at most 300
+    characters."""
 
     query: str
     scope: str
@@ -143,7 +144,8 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
 ) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
-    """The records with their scores, at least as many as are shown; how many there are in all; the words that were looked for."""
+    """The records with their scores, at least as many as are shown; how many there are in all; the
+    words that were looked for."""
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)
@@ -159,7 +161,8 @@ def _select_records(
 
 
 def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
-    """By which records of a scope are sorted that do not come by their rank; those that are equal, by path."""
+    """By which records of a scope are sorted that do not come by their rank; those that are equal,
+    by path."""
     if scope in ("meetings", "recent"):
         moment = access_log.epoch_seconds(
             caller.now
@@ -231,8 +234,8 @@ def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
 
 
 def _held_then(vault: Vault, now: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:
-    """What was there at a moment and was set aside later, or never. When a note was set aside, its frontmatter tells, else
-    its last change; only those are read that changed since."""
+    """What was there at a moment and was set aside later, or never. When a note was set aside, its
+    frontmatter tells, else its last change; only those are read that changed since."""
     wanted, then = wanted._replace(created_until=moment), format_time(moment)
     held = now.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
     changed = wanted._replace(tiers=(TIER_SET_ASIDE,), changed_since=moment + 1)

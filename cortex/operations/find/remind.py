@@ -1,4 +1,5 @@
-"""What the vault knows that bears on a prompt: at most a few lines, and none when nothing bears on it."""
+"""What the vault knows that bears on a prompt: at most a few lines, and none when nothing bears on
+it."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class ReminderLine(NamedTuple):
 
 
 class Reminder(NamedTuple):
-    """What bears on a prompt, and the same as the text that an agent is given; both empty when nothing does."""
+    """What bears on a prompt, and the same as the text that an agent is given; both empty when
+    nothing does."""
 
     lines: tuple[ReminderLine, ...]
     text: str
@@ -143,9 +145,9 @@ def remind(
 def _already_told_ids(
     vault: Vault, caller: Caller, session: str, project: str, branch: str
 ) -> frozenset[str]:
-    """What the session's briefing said, and what it was reminded of. The briefing is asked for once: what is kept later may be
-    another one. A session that is known to have begun was given the last one, whatever has changed since; another one may have
-    been given what still holds."""
+    """What the session's briefing said, and what it was reminded of. The briefing is asked for
+    once: what is kept later may be another one. A session that is known to have begun was given the
+    last one, whatever has changed since; another one may have been given what still holds."""
     heard = reminder_log.read_ids(vault, session)
     if said := heard - {reminder_log.SESSION_BEGUN}:
         return said
@@ -163,7 +165,8 @@ def _already_told_ids(
 def _find_relevant(
     vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
 ) -> list[_RelevantRecord]:
-    """The records of a vault that bear on the prompt, best first, those that may not be told left out."""
+    """The records of a vault that bear on the prompt, best first, those that may not be told left
+    out."""
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
         chosen = _select_eligible(
@@ -193,9 +196,9 @@ def _find_relevant(
 def _find_in_last_index(
     vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
 ) -> list[_RelevantRecord] | None:
-    """As of the last refresh, however old: a hook may not read what has come since. Each note that is told is compared with
-    its file. Nothing when there was no refresh, or one is running; None when that one left to the next the words of some
-    notes, few enough to wait for."""
+    """As of the last refresh, however old: a hook may not read what has come since. Each note that
+    is told is compared with its file. Nothing when there was no refresh, or one is running; None
+    when that one left to the next the words of some notes, few enough to wait for."""
     from cortex.index.refresh import last_index  # noqa: PLC0415  most prompts ask nothing
 
     try:
@@ -292,7 +295,8 @@ def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_R
 def _mark_contradicted(
     caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
 ) -> list[ReminderLine]:
-    """The lines, marked as a briefing would mark them where the project's files or git contradict a record of it."""
+    """The lines, marked as a briefing would mark them where the project's files or git contradict a
+    record of it."""
     from cortex.vault.git import checkout  # noqa: PLC0415
 
     lines = [one.line for one in excerpts]
@@ -357,7 +361,8 @@ def _format_line(line: ReminderLine) -> str:
 
 
 def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
-    """A record in one line, as its file has it now; None when it is gone or may not be told any more."""
+    """A record in one line, as its file has it now; None when it is gone or may not be told any
+    more."""
     from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line  # noqa: PLC0415  its patterns cost 4 ms, and most prompts call nothing to mind
 
     one = match.row

@@ -14,7 +14,8 @@ _MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
-    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` names those it may mean."""
+    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` names
+    those it may mean."""
     rows = find_all(catalogue, name)
     if not rows:
         is_short = len(name) < _MIN_PREFIX_CHARS
@@ -32,8 +33,9 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
 
 
 def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
-    """The notes that a name can mean, by the first of these that any note answers to: path, path and line, id,
-    path without its ending, the beginning of an id. An event is meant last: its record is named after it."""
+    """The notes that a name can mean, by the first of these that any note answers to: path, path
+    and line, id, path without its ending, the beginning of an id. An event is meant last: its
+    record is named after it."""
     path = name.removeprefix("./").removeprefix("[[").removesuffix("]]")
     head, _, line = path.rpartition(":")
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):

@@ -1,4 +1,5 @@
-"""Find notes by their words, always in the notes as they are now: in the project's vault, and in the person's own."""
+"""Find notes by their words, always in the notes as they are now: in the project's vault, and in
+the person's own."""
 
 from __future__ import annotations
 
@@ -23,14 +24,15 @@ from cortex.vault.state import access_log
 
 MAX_HITS = 1000
 Whose = Literal["", "project", "personal", "both"]
-# Notes with all words; from so many on the index looks for none with some of them (`whoosh_index.MIN_ALL_WORDS_HITS`,
-# whose import costs).
+# Notes with all words; from so many on the index looks for none with some of them
+# (`whoosh_index.MIN_ALL_WORDS_HITS`, whose import costs).
 _ENOUGH_FULL_MATCHES = 5
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
 class SearchResult(NamedTuple):
-    """The answer to a query. `problems` are the vault's: a note with a problem is still searched."""
+    """The answer to a query. `problems` are the vault's: a note with a problem is still
+    searched."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -41,7 +43,8 @@ class SearchResult(NamedTuple):
 
 
 class _RankedRow(NamedTuple):
-    """A note of an answer. A lower group comes first, whatever the score: all words before some, current before set aside."""
+    """A note of an answer. A lower group comes first, whatever the score: all words before some,
+    current before set aside."""
 
     group: int
     row: NoteRow
@@ -144,7 +147,8 @@ def _search_all_command(query: str) -> str:
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
-    """The vaults that are meant, in the order of their hits, and what is wrong with the person's own."""
+    """The vaults that are meant, in the order of their hits, and what is wrong with the person's
+    own."""
     if whose == "project" or (vault.is_explicit and not whose):
         return [(vault, "project")], []
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
@@ -188,8 +192,8 @@ def _is_full(part: _VaultHits, limit: int) -> bool:
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
-    """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault has word for word from
-    another, a promoted record, is shown once, where it ranks first."""
+    """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault
+    has word for word from another, a promoted record, is shown once, where it ranks first."""
     ordered = sorted(
         ((part, one) for part in parts for one in part.ranked), key=lambda pair: pair[1].group
     )
@@ -206,8 +210,9 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
 def _find_best(
     now: IndexSession, asked: Query, limit: int, *, every: bool
 ) -> tuple[list[_RankedRow], list[str], int]:
-    """The best notes, the terms that were looked for, and how many of the best were dropped because they are superseded or deleted.
-    Events come last, without those whose records are among the notes before them, or dropped."""
+    """The best notes, the terms that were looked for, and how many of the best were dropped because
+    they are superseded or deleted. Events come last, without those whose records are among the
+    notes before them, or dropped."""
     told: set[str] = set()
     ranked, terms = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
     kept = ranked[:limit]
@@ -219,7 +224,8 @@ def _find_best(
             len(ranked) >= limit
             or sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked) >= _ENOUGH_FULL_MATCHES
         ):
-            # Others take their places: asked again without them. In any other case they kept nobody out.
+            # Others take their places: asked again without them. In any other case they kept nobody
+            # out.
             without = {row.number for row in gone}
             kept = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)[0][:limit]
         else:
@@ -240,7 +246,8 @@ def _is_dropped(one: _RankedRow) -> bool:
 def _rank_notes(
     now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
 ) -> tuple[list[_RankedRow], list[str]]:
-    """At least the `limit` best notes, and the terms that were looked for. Without words the newest of each tier."""
+    """At least the `limit` best notes, and the terms that were looked for. Without words the newest
+    of each tier."""
     wanted = NoteFilter(query=asked)
     if not asked.terms:
         newest: list[NoteRow] = []

@@ -43,7 +43,8 @@ _MAX_COLLISIONS = 50
 
 
 class TopicCollision(NamedTuple):
-    """A topic of which both projects have a record. Both stay: which of them holds is for a person to say."""
+    """A topic of which both projects have a record. Both stay: which of them holds is for a person
+    to say."""
 
     topic: str
     a: str  # record ids
@@ -70,8 +71,8 @@ class ProjectMerge(NamedTuple):
 
 
 def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
-    """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s, and a run that was
-    interrupted is finished by running it again."""
+    """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s,
+    and a run that was interrupted is finished by running it again."""
     _check_names(a, b, "merge")
     problems = ensure_fresh(vault, caller)
     aliases = project_aliases.read_all(vault.root)
@@ -155,8 +156,8 @@ class _ProjectChange(NamedTuple):
         return self.a if self.action == "merge" else self.b
 
     def move(self, note: Note) -> Note:
-        """The note in its other project; as it is when somebody was quicker. `updated` stays: which project a note
-        belongs to says nothing about its age."""
+        """The note in its other project; as it is when somebody was quicker. `updated` stays: which
+        project a note belongs to says nothing about its age."""
         origins = note.get_list(MERGED_FROM)
         if one_line(note.get("project")) != self.source:
             return note
@@ -170,7 +171,8 @@ class _ProjectChange(NamedTuple):
 def _convert(
     vault: Vault, caller: Caller, change: _ProjectChange, rows: list[NoteRow], *, yes: bool
 ) -> ProjectMerge:
-    """Move the notes of `rows` to their other project, the alias first; without `yes` only say what would change."""
+    """Move the notes of `rows` to their other project, the alias first; without `yes` only say what
+    would change."""
     action, a, b, alias = change
     good, left = _split_editable(vault, caller, rows)
     numbers = [row.number for row in good]
@@ -221,8 +223,9 @@ def _notes_of(catalogue: Catalogue, project: str) -> list[NoteRow]:
 
 
 def _check_known(catalogue: Catalogue, a: str, b: str, known: Mapping[str, str]) -> None:
-    """Raise `NotFoundError` unless notes name both projects, or `known` does: a project may be merged into that of this
-    folder, which has no note yet; and again, once it has become an alias."""
+    """Raise `NotFoundError` unless notes name both projects, or `known` does: a project may be
+    merged into that of this folder, which has no note yet; and again, once it has become an
+    alias."""
     names = catalogue.count_by("project").keys() - {""}
     for name, other in ((a, b), (b, a)):
         if name not in names and known[name] != name:
@@ -248,7 +251,8 @@ def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollisi
 def _split_editable(
     vault: Vault, caller: Caller, rows: list[NoteRow]
 ) -> tuple[list[NoteRow], list[Problem]]:
-    """The notes that may be edited, and why the others may not: known before the first is changed."""
+    """The notes that may be edited, and why the others may not: known before the first is
+    changed."""
     good, left = [], []
     for at, row in enumerate(rows, 1):
         try:
@@ -263,7 +267,8 @@ def _split_editable(
 def _build_edits(
     caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
 ) -> list[tuple[str, NoteEdit]]:
-    """The edit of each note. One that turns out to be written so that its project cannot be changed alone is left, and named."""
+    """The edit of each note. One that turns out to be written so that its project cannot be changed
+    alone is left, and named."""
 
     def edit(note: Note, at: int, path: str) -> Note:
         caller.progress("changing", at, len(rows))

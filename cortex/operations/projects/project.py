@@ -29,8 +29,9 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
-# The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half of all have no digit, and then a
-# word like `docs` looks the same; so without a digit it must have no vowel either, which tells three of four.
+# The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half
+# of all have no digit, and then a word like `docs` looks the same; so without a digit it must have
+# no vowel either, which tells three of four.
 _FOLDER_NAME_RE = re.compile(
     r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$"
 )
@@ -56,7 +57,8 @@ class SimilarProjects(NamedTuple):
 
 
 class ProjectListing(NamedTuple):
-    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking alike."""
+    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking
+    alike."""
 
     projects: tuple[ProjectSummary, ...]
     more: int  # that are not listed
@@ -166,7 +168,8 @@ def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]
 
 
 def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]:
-    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name gets."""
+    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name
+    gets."""
     groups: dict[str, list[ProjectSummary]] = {}
     plain = {_fold_name(one.name) for one in projects}
     for one in projects:
@@ -175,7 +178,8 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
         groups.setdefault(stem if stem in plain else _fold_name(one.name), []).append(one)
     pairs = []
     for key, group in sorted(groups.items()):
-        # Into the name that a capture can have and no hash ends, of these the one that most notes have.
+        # Into the name that a capture can have and no hash ends, of these the one that most notes
+        # have.
         first, *others = sorted(
             group,
             key=lambda one: (

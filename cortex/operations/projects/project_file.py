@@ -1,7 +1,7 @@
 """The file that keeps a project's name when its folder is cloned or moved, or gets a remote.
 
-Without it and without a remote a project is named after its path, so that each of the three would make another project of it, of
-which nothing is kept yet.
+Without it and without a remote a project is named after its path, so that each of the three would
+make another project of it, of which nothing is kept yet.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _PATH_NAME_RE = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a 
 
 
 def write_project_file(directory: str, *, new: bool) -> str:
-    """Write the file at the root of the repository around a vault, unless one is there; its path, empty when none was written.
-    With a `new` vault nothing is kept under the name made of the path, so the folder's own name does."""
+    """Write the file at the root of the repository around a vault, unless one is there; its path,
+    empty when none was written. With a `new` vault nothing is kept under the name made of the path,
+    so the folder's own name does."""
     git = checkout.find_repository(directory)
     if git is None or identify_project(directory).source == "file":
         return ""
@@ -42,7 +43,8 @@ def write_project_file(directory: str, *, new: bool) -> str:
 
 
 def unstable_name_hint(cwd: str) -> str:
-    """How to make a name last that would be another one after a clone, a move or a new remote; empty where it lasts."""
+    """How to make a name last that would be another one after a clone, a move or a new remote;
+    empty where it lasts."""
     git = checkout.find_repository(cwd)
     said = identify_project(cwd)
     if git is None or said.source != "folder":
@@ -51,7 +53,8 @@ def unstable_name_hint(cwd: str) -> str:
 
 
 def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
-    """That the one project of which a vault in this repository holds records is not the one that this folder is now."""
+    """That the one project of which a vault in this repository holds records is not the one that
+    this folder is now."""
     git = checkout.find_repository(cwd)
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
         return []

@@ -159,7 +159,8 @@ def _load_source(now: IndexSession, name: str) -> _PromotionSource:
 def _plan_copy(
     own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
-    """What is to be done in the person's vault: the outcome, the path, and the links that lead nowhere there."""
+    """What is to be done in the person's vault: the outcome, the path, and the links that lead
+    nowhere there."""
     row = source.row
     links = [
         key for key in source.links if key not in source.events and not has_name(now.catalogue, key)
@@ -203,7 +204,8 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
 
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
-    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them again."""
+    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them
+    again."""
     for id_, path in sorted(there.items()):
         target = (
             events.event_path(id_)
@@ -223,7 +225,8 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
 
 
 def _personal_copy(note: Note, vault: Vault) -> Note:
-    """The record as it is to lie in the person's vault. What a project's archive or an earlier promotion said of it stays behind."""
+    """The record as it is to lie in the person's vault. What a project's archive or an earlier
+    promotion said of it stays behind."""
     fields = {
         "scope": "global" if note.get("scope") == "global" else "personal",
         "project": "",
@@ -235,7 +238,8 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
 
 
 def _archive_original(copied: Note, now: str, note: Note) -> Note:
-    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the one that was copied."""
+    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the
+    one that was copied."""
     if note.get("promoted_to") and note.get("status").lower() == "archived":
         return note
     if notes.write(note) != notes.write(copied):

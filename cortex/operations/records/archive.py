@@ -54,7 +54,8 @@ def archive(vault: Vault, caller: Caller, id: str, *, reason: str = "") -> Recor
 
 
 def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
-    """The command that gives a record this status anew; empty when it is not one of those set aside."""
+    """The command that gives a record this status anew; empty when it is not one of those set
+    aside."""
     because = option_words("reason", reason)
     if status == "superseded":
         return command("supersede", row, *option_words("by", by), *because)
@@ -64,8 +65,9 @@ def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
 
 
 def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
-    """What holds in the place of a superseded record: the name that it says, the note of that name, and the word by which
-    `cortex supersede` takes it; the last is empty where that would refuse it."""
+    """What holds in the place of a superseded record: the name that it says, the note of that name,
+    and the word by which `cortex supersede` takes it; the last is empty where that would refuse
+    it."""
     links = LinkGraph(now.catalogue)
     said, number = next(
         (

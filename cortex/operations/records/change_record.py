@@ -1,4 +1,5 @@
-"""Change a record: resolve its name, edit it under the record lock, heal the briefings, answer with the undo."""
+"""Change a record: resolve its name, edit it under the record lock, heal the briefings, answer with
+the undo."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def change_record(
     *,
     find: Callable[[IndexSession, str], NoteRow] | None = None,
 ) -> RecordChange:
-    """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it changed."""
+    """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it
+    changed."""
     problems = ensure_fresh(vault, caller)
     row = query_index(vault, caller.progress, lambda now: (find or find_editable)(now, name))
     change = edit_record(vault, caller, row, outcome, edit)
@@ -99,8 +101,9 @@ def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Probl
 
 
 def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
-    """Edit one note under the record lock; False when nothing changed. What an editor writes meanwhile is read and
-    edited again, never overwritten. Raises `ConflictError` after 5 attempts."""
+    """Edit one note under the record lock; False when nothing changed. What an editor writes
+    meanwhile is read and edited again, never overwritten. Raises `ConflictError` after 5
+    attempts."""
     with record_lock(vault):
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(vault.root, path)
@@ -149,7 +152,8 @@ def find_editable(now: IndexSession, name: str) -> NoteRow:
 
 
 def check_editable(row: NoteRow) -> NoteRow:
-    """The row itself when it may be edited: a note with an id that is neither an event nor a briefing."""
+    """The row itself when it may be edited: a note with an id that is neither an event nor a
+    briefing."""
     if row.path.startswith(_GENERATED_FOLDERS):
         raise InvalidInputError(
             f"{row.path} is never edited",
@@ -176,5 +180,6 @@ def command(verb: str, *words: str | Named) -> str:
 
 
 def command_name(note: Named) -> str:
-    """The one word by which a command finds a note: its id; its path where a hand gave it an id that is no word."""
+    """The one word by which a command finds a note: its id; its path where a hand gave it an id
+    that is no word."""
     return note.id if note.id.split() == [note.id] and not note.id.startswith("-") else note.path

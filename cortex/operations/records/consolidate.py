@@ -74,7 +74,8 @@ class ConsolidateResult(NamedTuple):
 
     id: str = ""
     path: str = ""
-    # Candidates; of the new record created, updated, duplicate; or finished, where an earlier merge had been cut short.
+    # Candidates; of the new record created, updated, duplicate; or finished, where an earlier merge
+    # had been cut short.
     outcome: str = "candidates"
     undo: str = ""
     originals: tuple[str, ...] = ()  # ids
@@ -208,7 +209,8 @@ def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
 
 
 def _read_body(vault: Vault, path: str) -> str:
-    """A record's text without its frontmatter, which is not read: YAML would take a millisecond each."""
+    """A record's text without its frontmatter, which is not read: YAML would take a millisecond
+    each."""
     try:
         data = files.read(vault.root, path, MAX_NOTE_BYTES).removeprefix(BOM)
     except (CortexError, OSError):
@@ -313,7 +315,8 @@ def _save_merged(
     topic: str,
     keep: bool,
 ) -> SaveResult:
-    """Save the new record. `ConflictError` where it, or one of the originals, does not hold itself."""
+    """Save the new record. `ConflictError` where it, or one of the originals, does not hold
+    itself."""
     for one in originals:
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
@@ -361,8 +364,9 @@ def _supersede_sources(
 def _find_interrupted_merge(
     now: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
 ) -> NoteRow | None:
-    """The record that an earlier run of the same merge made before it was cut short: it has the title, is made from all of them, has
-    their texts or the one that is asked for, and holds in the place of those that are superseded."""
+    """The record that an earlier run of the same merge made before it was cut short: it has the
+    title, is made from all of them, has their texts or the one that is asked for, and holds in the
+    place of those that are superseded."""
     links = LinkGraph(now.catalogue)
     numbers = {one.row.number for one in originals}
     made: dict[int, set[int]] = {}
@@ -401,7 +405,8 @@ def _set_aside_error(row: NoteRow) -> ConflictError:
 
 
 def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
-    """`ConflictError` when the record that others are to be merged into does not hold itself: no save makes it current."""
+    """`ConflictError` when the record that others are to be merged into does not hold itself: no
+    save makes it current."""
     wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
     for row in now.catalogue.find(wanted):
         raise ConflictError(

@@ -69,8 +69,8 @@ def delete(
 
 
 def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
-    """The record, the paths of current notes that link to it, and the id of the latest event that keeps its text from an
-    earlier removal."""
+    """The record, the paths of current notes that link to it, and the id of the latest event that
+    keeps its text from an earlier removal."""
     row = find_editable(now, name)
     sources = now.catalogue.rows_by_number(
         number

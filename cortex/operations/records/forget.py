@@ -77,7 +77,8 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
 
 
 def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
-    """The current records that may be meant: the one of that id, or those with most of the words, likest titles first."""
+    """The current records that may be meant: the one of that id, or those with most of the words,
+    likest titles first."""
     named = [
         row
         for row in resolve_note.find_all(now.catalogue, query.strip())

@@ -1,4 +1,5 @@
-"""What has lost its importance leaves the way: a pass that archives, and a deletion that only comes when asked for."""
+"""What has lost its importance leaves the way: a pass that archives, and a deletion that only comes
+when asked for."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def change_each(
     chosen: Sequence[DueRecord],
     change: Callable[[DueRecord], bool],
 ) -> tuple[list[LifecycleHit], list[Problem]]:
-    """Change records one by one: those that changed, and problems. One bad note never stops the others."""
+    """Change records one by one: those that changed, and problems. One bad note never stops the
+    others."""
     done, problems = [], []
     for place, one in enumerate(chosen):
         caller.progress(what, place, len(chosen))

@@ -22,8 +22,8 @@ _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
 
 
 def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
-    """The note, whose text is about to be replaced, and the id of the event that holds this text. Where none did, one is
-    written, and the note's provenance names it."""
+    """The note, whose text is about to be replaced, and the id of the event that holds this text.
+    Where none did, one is written, and the note's provenance names it."""
     record = record_from_note(note)
     for id_ in sorted(record.events, reverse=True):
         if any(one.body.strip("\n") == record.body for one in _records_in_event(vault, id_)):
@@ -37,8 +37,9 @@ def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
 
 
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
-    """Keep what a record says whose file is about to be removed: as an event later than all that the record names. Returns
-    its id, which ends in a hash of the record's id, by which `restore` finds it."""
+    """Keep what a record says whose file is about to be removed: as an event later than all that
+    the record names. Returns its id, which ends in a hash of the record's id, by which `restore`
+    finds it."""
     record = record_from_note(note)
     now = caller.now.replace("-", "").replace(":", "").lower()
     stamp = max(now, *map(events.next_second, filter(events.is_event_id, record.events)), "")

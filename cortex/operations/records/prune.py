@@ -123,8 +123,8 @@ def _select_prunable(
             written = os.stat(os.path.join(vault.root, row.path)).st_mtime
         except (CortexError, OSError):
             continue  # gone meanwhile, or not to be read: then it is not to be deleted either
-        # Who archived it by hand said no time. Then it counts from when the file was last written: what it says of itself
-        # may be years old.
+        # Who archived it by hand said no time. Then it counts from when the file was last written:
+        # what it says of itself may be years old.
         since = timestamp_of(note.get("archived_at")) or written
         days = importance.age_seconds(since, moment) / DAY_SECONDS
         if days >= rules.PRUNE_AFTER_DAYS:

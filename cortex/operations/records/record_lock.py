@@ -12,5 +12,6 @@ WAIT_SECONDS = 60.0  # seconds for a pass over the inbox, which changes records 
 
 
 def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextManager[None]:
-    """While it is held, nobody else changes a record or the inbox through Cortex. `ConflictError` after `wait` seconds."""
+    """While it is held, nobody else changes a record or the inbox through Cortex. `ConflictError`
+    after `wait` seconds."""
     return lock(os.path.join(vault.locks_folder(), "normalize.lock"), "inbox", wait=wait)

@@ -1,4 +1,5 @@
-"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian follows."""
+"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian
+follows."""
 
 from __future__ import annotations
 
@@ -131,7 +132,8 @@ def _plan_relate(
 def _note_stating_relation(
     links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
 ) -> NoteRow | None:
-    """Which of two notes says already that they are related so: the one in this word or the other in its inverse."""
+    """Which of two notes says already that they are related so: the one in this word or the other
+    in its inverse."""
     same = {normalized_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
         same.add(normalized_edge(target.number, kind, source.number))
@@ -164,7 +166,8 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
 def refuse_supersedes_cycle(
     links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
 ) -> None:
-    """Raise `ConflictError` when the older one has superseded the newer one, through however many."""
+    """Raise `ConflictError` when the older one has superseded the newer one, through however
+    many."""
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:

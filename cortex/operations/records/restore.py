@@ -1,4 +1,5 @@
-"""Bring records back: what was set aside, with the status it had; what is gone, from git or from its events."""
+"""Bring records back: what was set aside, with the status it had; what is gone, from git or from
+its events."""
 
 from __future__ import annotations
 
@@ -159,7 +160,8 @@ def _restore_one(
 
 
 def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
-    """The record as the last commit that had it has it, else nothing; with what its later events say."""
+    """The record as the last commit that had it has it, else nothing; with what its later events
+    say."""
     try:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:
@@ -201,7 +203,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
 def _with_removal_text(
     vault: Vault, caller: Caller, id_: str, path: str, data: bytes
 ) -> tuple[bytes, int]:
-    """The record with what was kept of it when its file was removed, if nothing later was said; and how many events that are."""
+    """The record with what was kept of it when its file was removed, if nothing later was said; and
+    how many events that are."""
     held = query_index(vault, caller.progress, lambda now: find_removal_event(now.catalogue, id_))
     note = notes.read(data, path)
     named, _ = note.provenance()
@@ -216,7 +219,8 @@ def _with_removal_text(
 def _replay_event(
     vault: Vault, id_: str, event_path: str, path: str, data: bytes
 ) -> tuple[str, bytes]:
-    """The record's place and bytes after one more of its events; as they were when it cannot be read."""
+    """The record's place and bytes after one more of its events; as they were when it cannot be
+    read."""
     event = load_event(vault, event_path)
     if event is None:
         return path, data
@@ -229,7 +233,8 @@ def _replay_event(
             if change.id == id_ and not path:
                 return change.path, change.text.encode()
         elif change.path == path and isinstance(change, UpsertTopic):
-            # What the earlier event said is in that event: nothing has to be kept, so it is said to be said.
+            # What the earlier event said is in that event: nothing has to be kept, so it is said to
+            # be said.
             return path, upsert_record(
                 data, change, lambda _: [record_from_note(notes.read(data))]
             ).data

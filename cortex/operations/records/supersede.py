@@ -55,7 +55,8 @@ def supersede(
         vault, caller.progress, lambda now: _resolve_pair(now, old, by)
     )
     because = one_line(sanitize_text(reason))
-    # The old one first: what it says is what holds. After a crash here `doctor` names this very command.
+    # The old one first: what it says is what holds. After a crash here `doctor` names this very
+    # command.
     edits = [
         (
             old_row.path,
@@ -81,7 +82,8 @@ def supersede(
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
-    """The edit of the record that no longer holds. `ConflictError` when it says already that another one holds."""
+    """The edit of the record that no longer holds. `ConflictError` when it says already that
+    another one holds."""
 
     def edit(note: Note) -> Note:
         current = parse_link_target(note.get("superseded_by"))
@@ -104,7 +106,8 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
 
 
 def replacement_edit(now: str, *links: str) -> NoteEdit:
-    """The edit of the record that holds in the place of others, by the names under which it links to them."""
+    """The edit of the record that holds in the place of others, by the names under which it links
+    to them."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -130,7 +133,8 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
             changed = with_fields(changed, {SUPERSEDES: left})
         relations = note.fields.get("relations")
         items = relations if isinstance(relations, list) else []
-        # What a hand wrote in other forms stays beside it as it is, and so does all of it where it cannot be written again.
+        # What a hand wrote in other forms stays beside it as it is, and so does all of it where it
+        # cannot be written again.
         if len(kept := [one for one in items if not _is_only_supersedes(one, is_old)]) < len(items):
             without = with_fields(changed, {"relations": kept})
             if without.fields.get("relations", []) == kept:
@@ -141,7 +145,8 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
 
 
 def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
-    """Whether an item of the relations says that this record takes the place of that one, and nothing else."""
+    """Whether an item of the relations says that this record takes the place of that one, and
+    nothing else."""
     said = list(iter_relations(relation))
     return bool(said) and all(
         kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said
@@ -149,8 +154,8 @@ def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> 
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
-    """Records that are superseded by each other, so that none of them holds, and records that are superseded by one that
-    does not say so: a crash came between, or a hand wrote it."""
+    """Records that are superseded by each other, so that none of them holds, and records that are
+    superseded by one that does not say so: a crash came between, or a hand wrote it."""
     links = LinkGraph(catalogue)
     said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
     newer = {number: links.resolve(target, number) for number, _, target in said}
@@ -190,7 +195,8 @@ def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
 
 
 def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[Problem]:
-    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to say."""
+    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to
+    say."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
         message = (

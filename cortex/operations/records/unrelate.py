@@ -98,7 +98,8 @@ def _plan_unrelate(
 
 
 def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:
-    """What `row` says of another note, or of a name that no note has: kinds, and names as they are compared."""
+    """What `row` says of another note, or of a name that no note has: kinds, and names as they are
+    compared."""
     return [
         (kind, link_key(name))
         for kind, name, number, _ in links.outgoing(row.number)
@@ -130,7 +131,8 @@ def _no_relation_error(
 
 
 def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
-    """The edit that takes these relations out, from `relations` and from the fields that say one by their name."""
+    """The edit that takes these relations out, from `relations` and from the fields that say one by
+    their name."""
     gone = frozenset(relations)
 
     def edit(note: Note) -> Note:

@@ -127,7 +127,8 @@ def _kept_fields(words: Mapping[str, object]) -> dict[str, str]:
 
 
 def _as_kept(key: str, value: str) -> str:
-    """The value of a field as it is kept; `CLEAR_WORD` as it is. Raises `InvalidInputError` when it cannot be kept."""
+    """The value of a field as it is kept; `CLEAR_WORD` as it is. Raises `InvalidInputError` when it
+    cannot be kept."""
     value = value.strip()
     if key in _TEXT_FIELDS:
         value = one_line(sanitize_text(value).translate(_CONTROL_CHARS_TO_SPACE))
@@ -182,7 +183,8 @@ def _check_request(asked: _UpdateRequest) -> None:
 def _edit_and_undo(
     vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
 ) -> Edited:
-    """The note with what is asked, the command that takes it back, and a hint of what that cannot bring back."""
+    """The note with what is asked, the command that takes it back, and a hint of what that cannot
+    bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
     back = [
         word
