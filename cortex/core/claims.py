@@ -18,10 +18,8 @@ MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through
 _MAX_WORD_CHARS = 200
 
-
-_WORDS = {
-    name: frozenset(" ".join(lines).split()) for name, lines in read_sections(__file__).items()
-}
+_SECTIONS = read_sections(__file__)
+_WORDS = {name: frozenset(" ".join(lines).split()) for name, lines in _SECTIONS.items()}
 _FILE_GONE_STEMS = tuple(_WORDS["FILE_GONE_STEMS"])
 _BRANCH_GONE_STEMS = tuple(_WORDS["BRANCH_GONE_STEMS"])
 _PATH_SEGMENT_PATTERN = r"(?:[\w.+@-]{1,100}|\([\w.-]{1,60}\)|\[{1,2}[\w.-]{1,60}\]{1,2})"
@@ -34,33 +32,19 @@ _PACKAGE_RE = re.compile(
 # Wikilinks, targets of links, addresses and what is struck through.
 _LINK_PATTERN = r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~"
 _LINK_OR_URL_RE = re.compile(rf"{_LINK_PATTERN}|\w{{2,10}}://[^\s`]{{1,500}}")
-_LINK_RE = re.compile(
-    _LINK_PATTERN
-)  # the same where no address is; without `\w` in front it passes over text ten times as fast
+# The same where no address is; without `\w` in front it passes over text ten times as fast.
+_LINK_RE = re.compile(_LINK_PATTERN)
 _SENTENCE_END_RE = re.compile(r"[.!?;](?=[*_]{0,3}\s)")
 _INNER_DOT_RE = re.compile(r"\.\w")
 # How else people say what something is made with: a name in backticks, with a capital or a hyphen; or one with its version.
 _WITH_NAME_RE = re.compile(r"\b(?:with|via|through)\s(?:`|[A-Z]|[a-z]{1,30}-)")
-_IS_VERSION_RE = re.compile(
-    r"is(?<=\bis)\s`?[\w.-]{2,60}`?\sv?\d"
-)  # begun by letters, which a search finds ten times as fast as `\b`
+# It begins with letters, which a search finds ten times as fast as `\b`.
+_IS_VERSION_RE = re.compile(r"is(?<=\bis)\s`?[\w.-]{2,60}`?\sv?\d")
 _BULLET_RE = re.compile(r"[-*+>\d.)#\s]{1,20}\s")
 _PUNCTUATION = "`'\"*_,;:!?”“’‘()[]<>"
 
-# A word in capitals is one of the words below that heading in claims.txt; OLD and NEW are names of packages.
-_REPLACEMENTS = (
-    "SWITCH_VERBS from OLD to NEW", "REPLACE_VERBS OLD with|by NEW", "PREFER_VERBS NEW over OLD", "NEW instead of OLD", "NEW rather than OLD",
-)  # fmt: skip
-_REMOVALS = (
-    "DROP_VERBS OLD", "NEGATIONS NEGATED_VERBS OLD", "OLD BE_VERBS DROPPED_PARTICIPLES", "OLD has|have BE_VERBS DROPPED_PARTICIPLES",
-)  # fmt: skip
-_ADOPTIONS = (
-    "ADOPT_VERBS NEW",
-    *(
-        f"{name} {name.removeprefix('VERBS_BEFORE_').lower()} NEW"
-        for name in _WORDS
-        if name.startswith("VERBS_BEFORE_")
-    ),
+_REPLACEMENTS, _REMOVALS, _ADOPTIONS = (
+    tuple(_SECTIONS[name]) for name in ("replacements", "removals", "adoptions")
 )
 _PACKAGE_TRIGGERS = frozenset(("instead", "rather")).union(
     *(words for name, words in _WORDS.items() if name.startswith("VERBS_BEFORE_")),
@@ -154,15 +138,13 @@ def _iter_sentences(text: str) -> Iterator[str]:
         heading = paragraph.startswith("#")
         if not heading and (aside or not any(_first_look(paragraph))):
             continue
-        begun = _BULLET_RE.match(paragraph)
-        first = paragraph[begun.end() if begun else 0 :].lstrip("*_[ ").split(None, 1)
-        tells_of_none = bool(first) and (
-            first[0].strip(_PUNCTUATION + ".").casefold() in _WORDS["ASIDE_WORDS"]
-            or first[0].casefold() == "out"
-        )
+        bullet = _BULLET_RE.match(paragraph)
+        words = paragraph[bullet.end() if bullet else 0 :].lstrip("*_[ ").split(None, 1)
+        first = words[0].casefold() if words else ""
+        is_aside = first == "out" or first.strip(f"{_PUNCTUATION}.") in _WORDS["ASIDE_WORDS"]
         if heading:
-            aside = tells_of_none
-        if aside or tells_of_none:
+            aside = is_aside
+        if aside or is_aside:
             continue
         begin = 0
         for found in _SENTENCE_END_RE.finditer(paragraph):
@@ -177,23 +159,21 @@ def _first_look(text: str) -> _FirstLook:
     words = lowered
     for sign in ".!?;*":  # what may stand behind the last word of a sentence
         words = words.replace(sign, " ")
+    has_file_word = "/" in text or "file" in lowered or "codeowners" in lowered
     return _FirstLook(
-        "/" in text
-        or "file" in lowered
-        or "codeowners" in lowered
-        or _INNER_DOT_RE.search(text) is not None,
+        has_file_word or _INNER_DOT_RE.search(text) is not None,
         not _PACKAGE_TRIGGERS.isdisjoint(words.split()) or _has_means_phrase(text),
         "branch " in lowered,
     )
 
 
 def _has_means_phrase(text: str) -> bool:
-    if ("with" in text or "via" in text or "through" in text) and (
-        _WITH_NAME_RE.search(text) is not None
-        or not _WORDS["TOOL_VERBS"].isdisjoint(text.casefold().split())
-    ):
+    if _IS_VERSION_RE.search(text):
         return True
-    return _IS_VERSION_RE.search(text) is not None
+    if not ("with" in text or "via" in text or "through" in text):
+        return False
+    tool_verbs = _WORDS["TOOL_VERBS"]
+    return bool(_WITH_NAME_RE.search(text)) or not tool_verbs.isdisjoint(text.casefold().split())
 
 
 def _iter_paragraphs(text: str) -> Iterator[str]:
@@ -236,15 +216,9 @@ def _strip_links(line: str) -> str:
 
 def _find_files(words: Sequence[str]) -> Iterator[str]:
     for word in words:
-        if (
-            (
-                "." in word
-                or "/" in word
-                or word.strip("`*(),.:").casefold() in _WORDS["EXTENSIONLESS_FILES"]
-            )
-            and len(word) <= _MAX_WORD_CHARS
-            and (path := _parse_file_path(word))
-        ):
+        is_known = word.strip("`*(),.:").casefold() in _WORDS["EXTENSIONLESS_FILES"]
+        may_be_path = len(word) <= _MAX_WORD_CHARS and ("." in word or "/" in word or is_known)
+        if may_be_path and (path := _parse_file_path(word)):
             yield path
 
 
@@ -268,14 +242,9 @@ def _parse_file_path(word: str) -> str:
 def _parse_folder_path(path: str) -> str:
     """The path of a folder, ended with `/`; empty for a host, a number, or what leaves the project."""
     parts = path.split("/")
-    if (
-        any(not part.strip(".") for part in parts)
-        or ".git" in parts
-        or _is_domain(parts[0])
-        or not any(map(str.isalpha, path))
-    ):
-        return ""
-    return f"{path}/"
+    leaves_project = any(not part.strip(".") for part in parts) or ".git" in parts
+    is_name = any(map(str.isalpha, path)) and not _is_domain(parts[0])
+    return f"{path}/" if is_name and not leaves_project else ""
 
 
 def _is_domain(name: str) -> bool:
@@ -418,10 +387,10 @@ def _parse_pattern(pattern: str) -> list[tuple[str, frozenset[str]]]:
 
 def _parse_package(words: Sequence[str], bare: Sequence[str], at: int) -> _PackageName | None:
     """The package that the words from this place name; None when they name none."""
-    article = False
+    has_article = False
     for _ in range(3):
         if at < len(bare) and bare[at] in _WORDS["FILLER_WORDS"]:
-            at, article = at + 1, article or bare[at] in _WORDS["ARTICLES"]
+            at, has_article = at + 1, has_article or bare[at] in _WORDS["ARTICLES"]
     if at >= len(words):
         return None
     word, after = words[at].lstrip("*_(\"'“‘"), at + 1
@@ -429,34 +398,23 @@ def _parse_package(words: Sequence[str], bare: Sequence[str], at: int) -> _Packa
         while "`" not in word[1:] and after < min(at + 3, len(words)):
             word, after = f"{word} {words[after]}", after + 1
         text, tick, rest = word[1:].partition("`")
-        if not tick or (
-            not rest
-            and bare[after : after + 1]
-            and bare[after].removesuffix("'s") in _WORDS["PART_NOUNS"]
-        ):
+        noun = "".join(bare[after : after + 1]).removesuffix("'s")
+        if not tick or (not rest and noun in _WORDS["PART_NOUNS"]):
             return None
     else:
         text = word.rstrip(".,;:!?)*_\"'”’—–")
         follows = bare[after] if after < len(bare) else ""
-        called = follows in _WORDS["PACKAGE_NOUNS"]
-        alone = (
+        is_called = follows in _WORDS["PACKAGE_NOUNS"]
+        is_alone = (
             text != word
-            or not follows
+            or follows in ("", "—", "–", "-")
             or follows in _WORDS["WORDS_AFTER_PACKAGE"]
             or follows.lstrip("v=<>~^")[:1].isdigit()
-            or follows in ("—", "–", "-")
         )
-        if (
-            len(text) < 2
-            or not (alone or called)
-            or (article and not called and text.isalpha() and text.islower())
-        ):
+        is_word = has_article and not is_called and text.isalpha() and text.islower()
+        if len(text) < 2 or is_word or not (is_alone or is_called):
             return None
-    found = _PACKAGE_RE.fullmatch(text)
-    return (
-        _PackageName(found[1], after)
-        if found
-        and found[1].casefold() not in _WORDS["NON_PACKAGES"]
-        and found[1] not in _WORDS["WORDS_AFTER_PACKAGE"]
-        else None
-    )
+    match = _PACKAGE_RE.fullmatch(text)
+    if not match or match[1].casefold() in _WORDS["NON_PACKAGES"]:
+        return None
+    return None if match[1] in _WORDS["WORDS_AFTER_PACKAGE"] else _PackageName(match[1], after)

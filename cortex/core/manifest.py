@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,21 +13,18 @@ from cortex.core.text.value import NamedTuple
 MAX_CHARS = 512 * 1024  # characters of a manifest; a longer one is none that a person wrote
 _SEPARATORS_RE = re.compile(r"[-_.]+")
 _REQUIREMENT_NAME_RE = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,100}[A-Za-z0-9])?")
+_OPTION_RE = re.compile(r"(-r|--requirement|-e|--editable)[ =\t]")
 _EGG_RE = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]{0,100})")
 _REPOSITORY_NAME_RE = re.compile(r"([A-Za-z0-9][\w.-]{0,100}?)(?:\.git)?/?(?:@[^/@\s]{0,100})?\Z")
 _GO_VERSION_SUFFIX_RE = re.compile(r"(?:/v\d{1,4}|\.v\d{1,4})\Z")
-_NPM_TABLES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
-_CARGO_TABLES = (
-    "dependencies",
-    "dev-dependencies",
-    "build-dependencies",
-    "dev_dependencies",
-    "build_dependencies",
+# Tables whose keys, and lists whose items, are packages: in manifests of any ecosystem.
+_DEPENDENCY_KEY_RE = re.compile(
+    r"(?:dev|peer|optional|build)?[-_]?dependencies|dependency-groups|requires", re.IGNORECASE
 )
 
 
 class Manifest(NamedTuple):
-    """Packages as their ecosystem writes them; `more` names files that a requirements file includes, relative to it."""
+    """Packages as their ecosystem writes them; `included_files` are relative to a requirements file."""
 
     packages: frozenset[str] = frozenset()
     included_files: tuple[str, ...] = ()
@@ -42,9 +40,8 @@ def kind_of(file: str) -> str:
     name = file.rpartition("/")[2].casefold()
     if name in _PARSERS:
         return name
-    return (
-        "requirements" if name.startswith("requirements") and name.endswith((".txt", ".in")) else ""
-    )
+    is_list = name.startswith("requirements") and name.endswith((".txt", ".in"))
+    return "requirements" if is_list else ""
 
 
 def parse(file: str, text: str) -> Manifest:
@@ -76,21 +73,19 @@ def pep503_name(name: str) -> str:
 
 def _parse_requirements(text: str) -> Manifest:
     names: set[str] = set()
-    more: list[str] = []
+    included: list[str] = []
     for raw in text.replace("\\\n", " ").splitlines():
         line = raw.strip()
         if line.startswith("#") or not line:
             continue
-        for option in ("-r", "--requirement", "-e", "--editable"):
-            if line.startswith(option) and line[len(option) : len(option) + 1] in (" ", "=", "\t"):
-                rest = line[len(option) + 1 :].partition(" #")[0].strip()
-                if option in ("-r", "--requirement"):
-                    more.append(rest)
-                line = "" if option in ("-r", "--requirement") else rest
-                break
+        if option := _OPTION_RE.match(line):
+            line = line[option.end() :].partition(" #")[0].strip()
+            if option[1] in ("-r", "--requirement"):
+                included.append(line)
+                continue
         if line and not line.startswith("-"):
             names.update(_parse_requirement(line))
-    return Manifest(frozenset(names), tuple(more))
+    return Manifest(frozenset(names), tuple(included))
 
 
 def _parse_requirement(text: Any) -> Iterator[str]:
@@ -110,52 +105,46 @@ def _parse_requirement(text: Any) -> Iterator[str]:
         yield pep503_name(found[0])
 
 
-def _get_table(value: Any, *keys: str) -> Mapping[str, Any]:
-    """The table below these keys; an empty one where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _find_dependencies(value: Any, *, inside: bool = False) -> Iterator[tuple[str, Any]]:
+    """What stands below keys such as `dependencies`: keys of tables with their values, and items of lists with None. The key of a
+    list of texts names a group, as below `optional-dependencies`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            is_key = _DEPENDENCY_KEY_RE.fullmatch(key) is not None
+            is_group = isinstance(inner, list) and any(
+                not isinstance(one, Mapping) or "include-group" in one for one in inner
+            )
+            if inside and not is_group:
+                yield key, inner
+            if is_key or not inside or isinstance(inner, list):
+                yield from _find_dependencies(inner, inside=is_key or inside)
+    elif inside and isinstance(value, list):
+        yield from ((one, None) for one in value if isinstance(one, str))
 
 
 def _parse_pyproject(text: str) -> Iterator[str]:
-    top = toml.parse(text)
-    project, poetry = _get_table(top, "project"), _get_table(top, "tool", "poetry")
-    lists = [
-        project.get("dependencies"),
-        *_get_table(project, "optional-dependencies").values(),
-        *_get_table(top, "dependency-groups").values(),
-    ]
-    lists += [
-        _get_table(top, "tool", "uv").get("dev-dependencies"),
-        *_get_table(top, "tool", "pdm", "dev-dependencies").values(),
-    ]
-    lists += [_get_table(top, "build-system").get("requires")]
-    for one in lists:
-        for line in _as_list(one):
-            yield from _parse_requirement(line)
-    tables = [_get_table(poetry, "dependencies"), _get_table(poetry, "dev-dependencies")]
-    tables += [_get_table(group, "dependencies") for group in _get_table(poetry, "group").values()]
-    for table in tables:
-        yield from (pep503_name(name) for name in table if name.lower() != "python")
+    for name, wanted in _find_dependencies(toml.parse(text)):
+        if wanted is None:
+            yield from _parse_requirement(name)
+        elif name.lower() != "python":  # which Poetry lists among them
+            yield pep503_name(name)
 
 
 def _parse_package_json(text: str) -> Iterator[str]:
-    import json  # noqa: PLC0415  3 ms, as above
-
     top = json.loads(text)
     if not isinstance(top, dict):
         raise _DamagedManifest("no object")
-    for kind in _NPM_TABLES:
-        for name, wanted in _get_table(top, kind).items():
-            yield name
-            if isinstance(wanted, str) and wanted.startswith(
-                "npm:"
-            ):  # an alias: the package has another name
-                yield wanted[4:].rpartition("@")[0] or wanted[4:]
+    for name, wanted in _find_dependencies(top):
+        yield name
+        if isinstance(wanted, str) and wanted.startswith("npm:"):  # an alias of another package
+            yield wanted[4:].rpartition("@")[0] or wanted[4:]
+
+
+def _parse_cargo(text: str) -> Iterator[str]:
+    for name, wanted in _find_dependencies(toml.parse(text)):
+        yield _crate_name(name)
+        if isinstance(wanted, Mapping) and isinstance(wanted.get("package"), str):
+            yield _crate_name(wanted["package"])
 
 
 def _parse_go_mod(text: str) -> Iterator[str]:
@@ -173,22 +162,6 @@ def _parse_go_mod(text: str) -> Iterator[str]:
             if path:
                 yield path
                 yield _GO_VERSION_SUFFIX_RE.sub("", path).rpartition("/")[2]
-
-
-def _parse_cargo(text: str) -> Iterator[str]:
-    top = toml.parse(text)
-    tables: list[Mapping[str, Any]] = [_get_table(top, kind) for kind in _CARGO_TABLES]
-    tables.append(_get_table(top, "workspace", "dependencies"))
-    tables += [
-        _get_table(target, kind)
-        for target in _get_table(top, "target").values()
-        for kind in _CARGO_TABLES
-    ]
-    for table in tables:
-        for name, wanted in table.items():
-            yield _crate_name(name)
-            if renamed := _get_table(wanted).get("package"):
-                yield from [_crate_name(renamed)] if isinstance(renamed, str) else ()
 
 
 def _crate_name(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 
 from cortex.core.text.value import NamedTuple
@@ -61,12 +62,10 @@ def parse_handler(handler: Mapping[str, object]) -> HookCommand | None:
 
 def resolve_program(line: HookCommand) -> str:
     """What it runs on this machine: its interpreter, `cortex`, or nothing."""
-    if line.interpreter and (
-        not line.uses_path or (os.access(line.interpreter, os.X_OK) and os.path.isfile(line.script))
-    ):
-        return line.interpreter
-    import shutil  # noqa: PLC0415  only where a hook is looked up on the path
-
+    if line.interpreter:
+        is_here = os.access(line.interpreter, os.X_OK) and os.path.isfile(line.script)
+        if is_here or not line.uses_path:
+            return line.interpreter
     return "cortex" if line.uses_path and shutil.which("cortex") else ""
 
 

@@ -1,29 +1,26 @@
-"""A whole transcript as stretches that are worth an event each: turns together, up to a size, never two projects in one."""
+"""A whole transcript as segments that are worth an event each: turns together, up to a size, never two projects in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 from cortex.hosts.tail import FILE_START, FilePosition, read_new_lines, read_partial_line
 from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, TranscriptItem
 from cortex.hosts.transcript_reader import TranscriptReader, parse_json_object
 
-MAX_SEGMENT_CHARS = (
-    64_000  # characters of what was said in one stretch; one longer message stands alone
-)
-_FULL_SEGMENT_CHARS = 32_000  # from which a stretch ends with the turn
-_PAUSE_SECONDS = 4 * 3600  # seconds without a line; what comes after is another sitting
-_MAX_BUFFERED_CHARS = (
-    8 * MAX_SEGMENT_CHARS
-)  # characters, of a session and the side chains in its file together
-_CHUNK_BYTES = 1 << 22  # bytes that are read at once
+MAX_SEGMENT_CHARS = 64_000  # of what was said in one segment; one longer message stands alone
+_FULL_SEGMENT_CHARS = 32_000  # from which a segment ends with the turn
+_PAUSE_SECONDS = 4 * 3600  # without a line; what comes after is another sitting
+_MAX_BUFFERED_CHARS = 8 * MAX_SEGMENT_CHARS  # of a session and the side chains in its file
+_CHUNK_BYTES = 1 << 22  # that are read at once
 ProjectAndBranch = tuple[str, str]  # project and branch
 
 
 class TranscriptSegment(NamedTuple):
-    """A stretch of a session, or of a side chain in its file. `end`: the offset in the transcript up to which everything is
-    told. The last one holds nothing and says where the transcript ends."""
+    """A part of a session, or of a side chain in its file. `end_offset`: up to where in the transcript everything is told. The
+    last one holds nothing and says where the transcript ends."""
 
     project_branch: ProjectAndBranch
     items: tuple[TranscriptItem, ...]
@@ -36,7 +33,7 @@ class TranscriptSegment(NamedTuple):
 
 
 class _SegmentBuilder:
-    """The stretch that is being put together."""
+    """The segment that is being put together."""
 
     def __init__(self) -> None:
         self.items: list[TranscriptItem] = []
@@ -44,30 +41,27 @@ class _SegmentBuilder:
         self.project_branch: ProjectAndBranch = ("", "")
 
     def accepts(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> bool:
-        """Whether the pieces of one line belong to it."""
+        """Whether the items of one line belong to it."""
         if not self.items:
             return True
-        said = sum(len(piece.text) for piece in new if piece.kind == AGENT_TEXT)
-        if (
-            place != self.project_branch
-            or self.items[0].kind == SUMMARY
-            or any(piece.kind == SUMMARY for piece in new)
-        ):
+        kinds = {self.items[0].kind, *(item.kind for item in new)}
+        if place != self.project_branch or SUMMARY in kinds:
             return False
-        if self.text_chars and self.text_chars + said > MAX_SEGMENT_CHARS:
+        if self.text_chars and self.text_chars + _count_chars(new) > MAX_SEGMENT_CHARS:
             return False
-        return not (
-            new[0].kind == PROMPT
-            and (
-                self.text_chars >= _FULL_SEGMENT_CHARS
-                or _is_long_pause(self.items[-1].at, new[0].at)
-            )
-        )
+        is_full = self.text_chars >= _FULL_SEGMENT_CHARS
+        begins_turn = new[0].kind == PROMPT
+        return not (begins_turn and (is_full or _is_long_pause(self.items[-1].at, new[0].at)))
 
     def add(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> None:
         self.project_branch = place
         self.items += new
-        self.text_chars += sum(len(piece.text) for piece in new if piece.kind == AGENT_TEXT)
+        self.text_chars += _count_chars(new)
+
+
+def _count_chars(items: list[TranscriptItem]) -> int:
+    """The characters that the agent said."""
+    return sum(len(item.text) for item in items if item.kind == AGENT_TEXT)
 
 
 def iter_segments(
@@ -76,13 +70,11 @@ def iter_segments(
     start: FilePosition,
     place_of: Callable[[TranscriptItem], ProjectAndBranch],
 ) -> Iterator[TranscriptSegment]:
-    """The stretches behind `start`. What stands before it is read for what it says of the rest. In memory there is one part
-    of the transcript and one stretch at a time, however long it is."""
+    """The segments behind `start`. What stands before it is read for what it says of the rest. In memory there is one part of the
+    transcript and one segment at a time, however long it is."""
     for lines, _ in _iter_chunks(path):
         reader.prescan([line for line, _ in lines])
-    opened: dict[
-        str, _SegmentBuilder
-    ] = {}  # by the name of the side chain; the session's own is empty
+    opened: dict[str, _SegmentBuilder] = {}  # by side chain; the session's own is empty
     before = behind = end = start.offset
     for lines, at in _iter_chunks(path):
         end = at
@@ -93,18 +85,17 @@ def iter_segments(
             place, chain = place_of(new[0]), new[0].sidechain
             full = sum(one.text_chars for one in opened.values()) > _MAX_BUFFERED_CHARS
             if full or (chain in opened and not opened[chain].accepts(place, new)):
-                # All at once: a place in the file is behind every stretch that began before it.
+                # All at once: a place in the file is behind every segment that began before it.
                 yield from _finish_segments(opened, before, behind)
                 opened, before = {}, behind
             opened.setdefault(chain, _SegmentBuilder()).add(place, new)
             behind = after
-    for piece in reader.flush():
-        if piece.sidechain in opened and (
-            not start.offset or place_of(piece) == opened[piece.sidechain].project_branch
-        ):
-            opened[piece.sidechain].add(opened[piece.sidechain].project_branch, [piece])
+    for item in reader.flush():
+        builder = opened.get(item.sidechain)
+        if builder and (not start.offset or place_of(item) == builder.project_branch):
+            builder.add(builder.project_branch, [item])
         elif not start.offset:
-            opened.setdefault(piece.sidechain, _SegmentBuilder()).add(place_of(piece), [piece])
+            opened.setdefault(item.sidechain, _SegmentBuilder()).add(place_of(item), [item])
     place = opened[""].project_branch if "" in opened else ("", "")
     yield from _finish_segments(opened, before, end)
     yield TranscriptSegment(place, (), end)
@@ -113,11 +104,10 @@ def iter_segments(
 def _finish_segments(
     opened: dict[str, _SegmentBuilder], before: int, end: int
 ) -> Iterator[TranscriptSegment]:
-    """The stretches that were put together; only the last one says that everything up to `end` is told."""
+    """The segments that were put together; only the last one says that everything up to `end` is told."""
     for left, (chain, one) in enumerate(opened.items(), 1 - len(opened)):
-        yield TranscriptSegment(
-            one.project_branch, tuple(one.items), before if left else end, chain
-        )
+        offset = before if left else end
+        yield TranscriptSegment(one.project_branch, tuple(one.items), offset, chain)
 
 
 def _iter_chunks(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
@@ -140,13 +130,10 @@ def _iter_chunks(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
 
 def _is_long_pause(before: str, after: str) -> bool:
     """Whether two times lie so far apart that nobody sat there meanwhile."""
-    if before[:10] == after[:10] and before[:13] == after[:13]:
+    if before[:13] == after[:13]:
         return False
-    from datetime import datetime  # noqa: PLC0415
-
     try:
-        return (
-            datetime.fromisoformat(after) - datetime.fromisoformat(before)
-        ).total_seconds() >= _PAUSE_SECONDS
+        pause = datetime.fromisoformat(after) - datetime.fromisoformat(before)
     except ValueError:
         return False
+    return pause.total_seconds() >= _PAUSE_SECONDS

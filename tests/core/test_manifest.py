@@ -96,7 +96,12 @@ anyhow = "1"
         ),
         ("sub/Cargo.toml", CARGO, "serde tokio-util web actix-web proptest cc nix anyhow"),
         ("pyproject.toml", '[project]\ndependencies = "none"\n[tool]\npoetry = 3\n', ""),
-        ("package.json", '{"dependencies": ["a"], "devDependencies": null}', ""),
+        ("package.json", '{"dependencies": ["a"], "devDependencies": null}', "a"),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\npython = "^3.12"\na = [{version = "1"}, {version = "2"}]\n',
+            "a",
+        ),
         ("package.json", '\ufeff{"dependencies": {"a": {"b": 1}}}', "a"),
     ],
 )

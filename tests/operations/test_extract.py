@@ -227,12 +227,12 @@ def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:
         "     because it is one file.",
         "     line 1",
     ]
-    assert shown.stdout.splitlines()[-1] == "4 finds, 2 records"
+    assert shown.stdout.splitlines()[-1] == "3 finds, 2 records"
     cortex("normalize")
     found = json.loads(cortex("extract", "s1", "--json").stdout)
     assert [(one["layer"], one["type"], one["confidence"], one["record"], one["event"]) for one in found["found"]] == [
         ("keyword", "decision", 0.95, True, id_), ("keyword", "decision", 0.3, False, id_),
-        ("structural", "progress", 1.0, False, id_), ("structural", "plan", 1.0, True, id_),
+        ("structural", "plan", 1.0, True, id_),
     ]  # fmt: skip
     assert found["events"] == [id_]
     text = json.loads(

@@ -13,12 +13,8 @@ from cortex.core.model.turn_summary import ACTIVITY_MARK
 from cortex.core.normalize.changes import LeadingPhrases
 from cortex.core.text.strings import text_digest
 
-LAYERS = {
-    TAG_LAYER: "what the user or the agent marked to be remembered",
-    STRUCTURAL_LAYER: "what was done, as the host told it",
-    KEYWORD_LAYER: "marked lines, and phrases within sentences, of what the agent said",
-}
-"""The layers, the surest first: what two of them find is the find of the first."""
+# The surest first: what two layers find is the find of the first.
+LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER)
 
 
 def find_candidates(
@@ -41,27 +37,22 @@ def find_candidates(
             for _, _, one in memory_tags.find_tags(mask_code(asked))
         ]
     if not tags_only:
-        found += structural.find_done_work(text)
+        found += structural.find_plan(text)
         read = read.mask_spans((start, end) for start, end, _ in tagged) if tagged else read
         lines = keywords.find_marked_lines(read, phrases)
         found += [one for _, _, one in lines]
         found += keywords.find_phrases(read, lines)
-    held: dict[tuple[bool, str], int] = {}
-    places = list(LAYERS)
-    for number, one in sorted(
-        enumerate(found),
-        key=lambda pair: (places.index(pair[1].layer), -pair[1].confidence, pair[0]),
-    ):
-        held.setdefault((one.layer == STRUCTURAL_LAYER, text_digest(one.text)), number)
+    surest = sorted(
+        enumerate(found), key=lambda pair: (LAYERS.index(pair[1].layer), -pair[1].confidence)
+    )
+    unique: dict[tuple[bool, str], int] = {}
+    for number, one in surest:
+        unique.setdefault((one.layer == STRUCTURAL_LAYER, text_digest(one.text)), number)
     return tuple(
-        sorted((found[number] for number in sorted(held.values())), key=lambda one: one.line)
+        sorted((found[number] for number in sorted(unique.values())), key=lambda one: one.line)
     )
 
 
 def becomes_record(one: Candidate) -> bool:
-    """Whether a candidate becomes a record. Of what was done only the plan does: the rest is told in the note of its session."""
-    return (
-        one.type == "plan"
-        if one.layer == STRUCTURAL_LAYER
-        else one.confidence >= MIN_RECORD_CONFIDENCE
-    )
+    """Whether a candidate becomes a record."""
+    return one.confidence >= MIN_RECORD_CONFIDENCE

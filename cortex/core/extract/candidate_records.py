@@ -3,6 +3,8 @@ clones, is one record. The plan is a topic of its branch: the latest is the one 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cortex.core.extract import becomes_record, find_candidates
 from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate
 from cortex.core.model.problem import InvalidInputError
@@ -20,17 +22,13 @@ def extract_records(
 ) -> list[Record]:
     """What is to be kept of an event's text, each a record that begins as `begun`; of a `plan` only if it is the session's own."""
     phrases = [one for one in phrases if is_record_type(one[0])]
-    wanted = [
-        one
-        for one in find_candidates(text, phrases, tags_only=tags_only)
-        if becomes_record(one) and (plan or one.layer != STRUCTURAL_LAYER)
-    ]
-    return [
-        _plan_record(text, one, begun)
-        if one.layer == STRUCTURAL_LAYER
-        else candidate_to_record(one, begun)
-        for one in wanted
-    ]
+    records = []
+    for one in filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only)):
+        if one.layer != STRUCTURAL_LAYER:
+            records.append(candidate_to_record(one, begun))
+        elif plan:
+            records.append(_plan_record(text, one, begun))
+    return records
 
 
 def candidate_to_record(one: Candidate, begun: Record) -> Record:
@@ -50,8 +48,7 @@ def candidate_to_record(one: Candidate, begun: Record) -> Record:
 
 def make_title(text: str) -> str:
     """`text` as a title: short, and begun with a capital unless its first word is a name such as `iPhone`."""
-    title = shorten(text, TITLE_LIMIT)
-    return title[:1].upper() + title[1:] if _starts_with_plain_word(title) else title
+    return _capitalize(shorten(text, TITLE_LIMIT))
 
 
 def _plan_record(text: str, one: Candidate, begun: Record) -> Record:
@@ -66,23 +63,19 @@ def _plan_record(text: str, one: Candidate, begun: Record) -> Record:
 
 def _plan_topic(branch: str) -> str:
     topic = f"plan/{branch or 'all'}"
-    try:
-        return (
-            topic
-            if normalize_topic(topic) == topic
-            else f"plan/{topic_segment(branch)}-{short_hash(branch)}"
-        )
-    except InvalidInputError:
-        return f"plan/{topic_segment(branch)}-{short_hash(branch)}"
+    with suppress(InvalidInputError):
+        if normalize_topic(topic) == topic:
+            return topic
+    return f"plan/{topic_segment(branch)}-{short_hash(branch)}"
 
 
 def _tidy_sentence(text: str) -> str:
     line = one_line(text).rstrip(" ,;:")
     if line.endswith(".") and not line.endswith(".."):
         line = line[:-1]
-    return line[:1].upper() + line[1:] if _starts_with_plain_word(line) else line
+    return _capitalize(line)
 
 
-def _starts_with_plain_word(text: str) -> bool:
+def _capitalize(text: str) -> str:
     first = text.partition(" ")[0]
-    return first.islower() and first.isalpha()
+    return text[:1].upper() + text[1:] if first.islower() and first.isalpha() else text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
 from cortex.core.extract.phrases import (
@@ -41,10 +42,8 @@ TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
 MAX_CANDIDATES = 300  # finds in one text; what is beyond stays in the event
 _MAX_SENTENCES = 1500
-_MAX_CHARS_BEFORE, _MAX_CHARS_AFTER = (
-    300,
-    500,
-)  # signs of a sentence that are read around the word that was found
+# Characters of a sentence that are read around the word that was found.
+_MAX_CHARS_BEFORE, _MAX_CHARS_AFTER = 300, 500
 
 _LEAD_PATTERN = r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:[^\w\s\x00-\x7f]{1,3})?[ ]?"
 _MARKER_WORDS = "|".join(sorted(MARKERS, key=len, reverse=True))
@@ -81,53 +80,56 @@ _UNDECIDED_RE = re.compile(
 )
 
 
-def find_marked_lines(
-    read: MaskedText, phrases: LeadingPhrases = ()
-) -> list[tuple[int, int, Candidate]]:
-    """The lines that begin with a marker, or with words of the team's own, and the items below a heading such as `Key decisions`:
-    each with where it begins and ends."""
-    found: list[tuple[int, int, Candidate]] = []
+class MarkedLine(NamedTuple):
+    """A candidate, and where its line begins and ends."""
+
+    start: int
+    end: int
+    candidate: Candidate
+
+
+def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[MarkedLine]:
+    """The lines that begin with a marker, or with words of the team's own, and the items below a heading such as `Key decisions`."""
     low = f"\n{read.masked}"  # a pattern that begins with a sign is looked for faster than one that begins with a line
-    for mark in _MARKER_RE.finditer(low):
-        if len(found) >= MAX_CANDIDATES:
-            break
-        if not _LEAD_RE.fullmatch(mark["lead"]):
-            continue
-        type_, confidence = MARKERS[mark["word"]]
-        if mark["word"] in ALERT_MARKERS and not ALWAYS_NEVER_RE.match(low, mark.end()):
-            continue
-        if (mark["sign"] in ":：" or mark["word"] in DASH_MARKERS) and not read.is_indented_code(
-            mark.start()
-        ):
-            found += _marked_candidate(read, mark.start(), mark.end() - 1, type_, confidence)
-    for mark in _TIL_RE.finditer(low) if "til " in low else ():
-        at = mark.start("word") - 1
-        if (
-            len(found) < MAX_CANDIDATES
-            and read.text.startswith("TIL", at)
-            and _LEAD_RE.fullmatch(mark["lead"])
-            and not read.is_indented_code(mark.start())
-        ):
-            found += _marked_candidate(
-                read, mark.start(), mark.end() - 1, "learning", _TIL_CONFIDENCE
-            )
-    taken = {start for start, _, _ in found}
-    for start, end, type_, confidence in (
-        _find_under_headings(read, low)
-        if any(word in read.masked for word in _HEADING_WORDS)
-        else ()
-    ):
-        if len(found) < MAX_CANDIDATES and start not in taken:
-            found += _marked_candidate(read, start, end, type_, confidence)
+    lines: list[MarkedLine] = []
+    taken: set[int] = set()
+
+    def add(start: int, end: int, type_: str, confidence: float, *, whole: bool = False) -> None:
+        if len(lines) >= MAX_CANDIDATES or start in taken:
+            return
+        if line := _marked_line(read, start, end, type_, confidence, whole=whole):
+            lines.append(line)
             taken.add(start)
+
+    for start, end, type_, confidence in _find_markers(read, low):
+        add(start, end, type_, confidence)
+    if any(word in read.masked for word in _HEADING_WORDS):
+        for start, end, type_, confidence in _find_under_headings(read, low):
+            add(start, end, type_, confidence)
     for start, end, type_ in _find_team_phrases(read, phrases):
-        if len(found) < MAX_CANDIDATES and start not in taken:
-            found += _marked_candidate(read, start, end, type_, TEAM_CONFIDENCE, whole=True)
-            taken.add(start)
-    return sorted(found, key=lambda one: one[:2])
+        add(start, end, type_, TEAM_CONFIDENCE, whole=True)
+    return sorted(lines)
 
 
-def find_phrases(read: MaskedText, taken: Sequence[tuple[int, int, Candidate]]) -> list[Candidate]:
+def _find_markers(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, float]]:
+    """From where a line begins with a marker to where its text does, with its type and how sure that is."""
+    for mark in _MARKER_RE.finditer(low):
+        word = mark["word"]
+        is_marker = mark["sign"] in ":：" or word in DASH_MARKERS
+        if word in ALERT_MARKERS and not ALWAYS_NEVER_RE.match(low, mark.end()):
+            is_marker = False
+        if is_marker and _may_begin_line(read, mark):
+            yield mark.start(), mark.end() - 1, *MARKERS[word]
+    for mark in _TIL_RE.finditer(low) if "til " in low else ():
+        if read.text.startswith("TIL", mark.start("word") - 1) and _may_begin_line(read, mark):
+            yield mark.start(), mark.end() - 1, "learning", _TIL_CONFIDENCE
+
+
+def _may_begin_line(read: MaskedText, mark: re.Match[str]) -> bool:
+    return bool(_LEAD_RE.fullmatch(mark["lead"])) and not read.is_indented_code(mark.start())
+
+
+def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidate]:
     """The sentences in which a phrase stands. One that a marked line holds already is left to that line, unless it tells
     something of another type behind the first sentence of the line."""
     places: dict[int, None] = {}
@@ -137,68 +139,50 @@ def find_phrases(read: MaskedText, taken: Sequence[tuple[int, int, Candidate]]) 
             places[at] = None
             at = read.masked.find(word, at + len(word))
     found: list[Candidate] = []
-    last, count, held = -1, 0, list(taken)
+    last, count, lines = -1, 0, list(taken)
     for at in sorted(places):
         if at < last or count >= _MAX_SENTENCES or len(found) >= MAX_CANDIDATES:
             continue
         start, end = _sentence_bounds(read, at)
         last, count = end, count + 1
-        while held and held[0][1] <= start:
-            held.pop(0)
-        inside = held[0] if held and held[0][0] <= start < held[0][1] else None
-        if inside and not read.masked[inside[0] : start].rstrip().endswith((".", "!", "?")):
+        while lines and lines[0].end <= start:
+            lines.pop(0)
+        inside = lines[0] if lines and lines[0].start <= start < lines[0].end else None
+        if inside and not read.masked[inside.start : start].rstrip().endswith((".", "!", "?")):
             continue
-        one = (
-            None
-            if read.is_indented_code(start)
-            else _best_phrase_candidate(read, max(start, last if start > end else start), end)
-        )
-        if one and not (inside and inside[2].type == one.type):
+        one = None if read.is_indented_code(start) else _best_phrase_candidate(read, start, end)
+        if one and not (inside and inside.candidate.type == one.type):
             found.append(one)
     return found
 
 
-def _marked_candidate(
-    read: MaskedText, start: int, end: int, type_: str, confidence: float, *, whole: bool = False
-) -> Iterator[tuple[int, int, Candidate]]:
+def _marked_line(
+    read: MaskedText, start: int, end: int, type_: str, confidence: float, *, whole: bool
+) -> MarkedLine | None:
     """The candidate of a line whose marker ends at `end`; of the team's own words, the `whole` line."""
     stop = read.paragraph_end(end)
-    if stop == end or not read.masked[end:stop].strip():
-        return
-    text = clean_candidate_text(read.text[start if whole else end : stop])
     low = read.masked[end:stop].strip(" \t*_")
-    if sum(map(str.isalnum, text)) < MIN_LETTERS or (
-        (
-            NO_CONTENT_RE.fullmatch(low)
-            or PLACEHOLDER_RE.fullmatch(read.text[end:stop].strip(" \t*_"))
-        )
-        and not whole
-    ):
-        return
-    asked = (
-        _QUESTION_RE.fullmatch(low)
-        or low.rstrip(" *_\"')").endswith("?")
-        or _UNDECIDED_RE.match(low)
-    )
+    if stop == end or not read.masked[end:stop].strip():
+        return None
+    text = clean_candidate_text(read.text[start if whole else end : stop])
+    plain = read.text[end:stop].strip(" \t*_")
+    says_nothing = NO_CONTENT_RE.fullmatch(low) or PLACEHOLDER_RE.fullmatch(plain)
+    if sum(map(str.isalnum, text)) < MIN_LETTERS or (says_nothing and not whole):
+        return None
+    is_question = _QUESTION_RE.fullmatch(low) or low.rstrip(" *_\"')").endswith("?")
+    if is_question or _UNDECIDED_RE.match(low):
+        confidence = HEDGED_CONFIDENCE
     text, reason = split_reason(text, type_)
     following = _REASON_LINE_RE.match(read.masked, stop + 1)
     if not reason and following and stop < len(read.masked):
         last = read.paragraph_end(following.end())
         reason, stop = clean_candidate_text(read.text[following.end() : last]), last
     text = _LIST_ITEM_RE.sub("", text, count=1) if whole else text
-    if text:
-        yield (
-            start,
-            stop,
-            Candidate(
-                KEYWORD_LAYER,
-                type_,
-                text,
-                HEDGED_CONFIDENCE if asked else confidence,
-                read.line_number(start),
-                reason,
-            ),
-        )
+    if not text:
+        return None
+    line = read.line_number(start)
+    candidate = Candidate(KEYWORD_LAYER, type_, text, confidence, line, reason)
+    return MarkedLine(start, stop, candidate)
 
 
 def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, float]]:
@@ -215,17 +199,13 @@ def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int,
             continue  # a word on a line of its own, or the label of a column
         at = heading.end() - 1
         below = _paragraph_below(read, at) if singular else None
-        if below and not read.masked[below : read.paragraph_end(below)].rstrip(" *_").endswith(":"):
-            yield (
-                below,
-                below,
-                type_,
-                HEDGED_CONFIDENCE
-                if is_unsettled(read.masked[below : read.paragraph_end(below)])
-                else PARAGRAPH_CONFIDENCE,
-            )
+        stop = read.paragraph_end(below) if below else at
+        paragraph = read.masked[below:stop]
+        if below and not paragraph.rstrip(" *_").endswith(":"):
+            unsettled = is_unsettled(paragraph)
+            yield below, below, type_, HEDGED_CONFIDENCE if unsettled else PARAGRAPH_CONFIDENCE
         else:
-            for start, end in _list_items_below(read, read.paragraph_end(below) if below else at):
+            for start, end in _list_items_below(read, stop):
                 yield start, end, type_, LIST_ITEM_CONFIDENCE
 
 
@@ -237,13 +217,9 @@ def _paragraph_below(read: MaskedText, at: int) -> int | None:
         at = len(read.masked) if at < 0 else at
         line = read.masked[start:at]
         if line.strip():
-            return (
-                None
-                if _LIST_ITEM_RE.match(line)
-                or _NOT_PARAGRAPH_RE.match(line)
-                or line.startswith(("    ", "\t"))
-                else start
-            )
+            is_code = line.startswith(("    ", "\t"))
+            is_other = is_code or _LIST_ITEM_RE.match(line) or _NOT_PARAGRAPH_RE.match(line)
+            return None if is_other else start
         if start >= len(read.masked) or read.text[start:at].strip():  # code stood there
             return None
     return None
@@ -316,59 +292,48 @@ def _is_abbreviation(low: str, dot: int) -> bool:
 def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate | None:
     """The surest that a sentence tells."""
     low = read.masked[start:end].replace("\n", " ")
-    with_code = "".join(
-        there if sign == MASK_CHAR else sign
-        for sign, there in zip(low, read.text[start:end], strict=True)
-    ).lower()
     line_start = read.masked.rfind("\n", 0, start) + 1
-    line = read.masked[line_start:start] + low
-    best: tuple[float, str, int] | None = None
-    for rule in PHRASE_RULES:
-        if rule.keyword in low and (found := rule.search(low)):
-            before = low[: found.start()]
-            hedge = is_hedged(
-                _LIST_ITEM_RE.sub("", before, count=1) if start == line_start else before,
-                low[found.start() :],
-                ours=rule.is_first_person,
-            )
-            sure = (
-                rule.confidence_with_reason
-                if REASON_RE.search(low, found.start())
-                else rule.confidence
-            )
-            if not sure:
-                continue
-            if not hedge and rule.type in ("decision", "rejection") and sure > HEDGED_CONFIDENCE:
-                hedge = is_non_decision(before, with_code[found.start() :])
-            confidence = min(sure, HEDGED_CONFIDENCE) if hedge else sure
-            if sure <= HEDGED_CONFIDENCE:
-                best = (confidence, rule.type, found.start())
-                break  # what was looked at is not decided, whatever else the sentence says
-            if best is None or confidence > best[0]:
-                best = (confidence, rule.type, found.start())
-    if best is None:
+    line = (read.masked[line_start:start] + low).lstrip()
+    type_, confidence = _surest_phrase(low, read.text[start:end], is_line=start == line_start)
+    if not type_ or line.startswith("#"):
         return None
-    confidence, type_, _ = best
-    if line.lstrip().startswith("#"):
-        return None
-    if line.lstrip().startswith((">", "|")):  # somebody else's words, or a cell of a table
+    if line.startswith((">", "|")):  # somebody else's words, or a cell of a table
         confidence = min(confidence, HEDGED_CONFIDENCE)
-    text = clean_candidate_text(
-        _LIST_ITEM_RE.sub("", read.text[start:end].lstrip(), count=1).lstrip("#>*- ")
-    )
-    text = (
-        text[opening.end() :]
-        if (opening := _FILLER_OPENING_RE.match(text)) and len(text) > opening.end()
-        else text
-    )
+    sentence = read.text[start:end].lstrip()
+    text = clean_candidate_text(_LIST_ITEM_RE.sub("", sentence, count=1).lstrip("#>*- "))
+    opening = _FILLER_OPENING_RE.match(text)
+    if opening and len(text) > opening.end():
+        text = text[opening.end() :]
     text, reason = split_reason(text, type_)
     if sum(map(str.isalnum, text)) < MIN_LETTERS:
         return None
-    return Candidate(
-        KEYWORD_LAYER,
-        type_,
-        text,
-        confidence,
-        read.line_number(start + len(read.text[start:end]) - len(read.text[start:end].lstrip())),
-        reason,
-    )
+    number = read.line_number(end - len(sentence))
+    return Candidate(KEYWORD_LAYER, type_, text, confidence, number, reason)
+
+
+def _surest_phrase(low: str, text: str, *, is_line: bool) -> tuple[str, float]:
+    """The type and the confidence of the surest phrase of a sentence, in lower case and as it is written; an empty type for none.
+    `is_line`: whether it begins its line."""
+    pairs = zip(low, text, strict=True)
+    with_code = "".join(there if sign == MASK_CHAR else sign for sign, there in pairs).lower()
+    surest = "", 0.0
+    for rule in PHRASE_RULES:
+        match = rule.search(low) if rule.keyword in low else None
+        if match is None:
+            continue
+        has_reason = REASON_RE.search(low, match.start())
+        sure = rule.confidence_with_reason if has_reason else rule.confidence
+        if not sure:
+            continue
+        before, after = low[: match.start()], low[match.start() :]
+        own_before = _LIST_ITEM_RE.sub("", before, count=1) if is_line else before
+        is_choice = rule.type in ("decision", "rejection") and sure > HEDGED_CONFIDENCE
+        hedged = is_hedged(own_before, after, ours=rule.is_first_person) or (
+            is_choice and is_non_decision(before, with_code[match.start() :])
+        )
+        confidence = min(sure, HEDGED_CONFIDENCE) if hedged else sure
+        if sure <= HEDGED_CONFIDENCE:  # what was looked at is not decided, whatever else is said
+            return rule.type, confidence
+        if confidence > surest[1]:
+            surest = rule.type, confidence
+    return surest

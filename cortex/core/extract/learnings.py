@@ -15,9 +15,8 @@ _LEARNINGS_HEADING_RE = re.compile(
     r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*",
     re.IGNORECASE,
 )
-_ANY_LEARNINGS_RE = re.compile(
-    r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE
-)  # without which there is no such heading
+# Without which there is no such heading.
+_ANY_LEARNINGS_RE = re.compile(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)
 _FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LIST_ITEM_RE = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
 _IMAGE_OR_LINK_RE = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
@@ -38,26 +37,25 @@ def find_learnings(text: str) -> tuple[Learning, ...]:
     if not _ANY_LEARNINGS_RE.search(text):
         return ()
     numbered, bullets = _split_items(_learnings_section(text))
-    found: dict[str, Learning] = {}
+    learnings: dict[str, Learning] = {}
     topics: set[str] = set()
-    for item in numbered or bullets:
-        said = strip_markdown(item)
-        if len(said) < _MIN_CHARS or len(said.split()) < _MIN_WORDS or text_digest(said) in found:
+    for item in map(strip_markdown, numbered or bullets):
+        is_short = len(item) < _MIN_CHARS or len(item.split()) < _MIN_WORDS
+        if is_short or text_digest(item) in learnings:
             continue
-        title = said[:TITLE_LIMIT].rstrip()
+        title = item[:TITLE_LIMIT].rstrip()
         topic = f"learning/{topic_segment(title)}"
-        if len(said) > TITLE_LIMIT or topic in topics:  # other things may begin alike
-            topic = f"{topic}-{short_hash(said.casefold())}"
+        if len(item) > TITLE_LIMIT or topic in topics:  # other things may begin alike
+            topic = f"{topic}-{short_hash(item.casefold())}"
         topics.add(topic)
-        found[text_digest(said)] = Learning(title, said, topic)
-    return tuple(found.values())
+        learnings[text_digest(item)] = Learning(title, item, topic)
+    return tuple(learnings.values())
 
 
 def strip_markdown(markdown: str) -> str:
     """A line of markdown as it reads, without its marks."""
-    return one_line(
-        _EMPHASIS_RE.sub("", _WIKILINK_RE.sub(r"\1", _IMAGE_OR_LINK_RE.sub(r"\1", markdown)))
-    )
+    without_links = _WIKILINK_RE.sub(r"\1", _IMAGE_OR_LINK_RE.sub(r"\1", markdown))
+    return one_line(_EMPHASIS_RE.sub("", without_links))
 
 
 def _learnings_section(text: str) -> list[str]:
@@ -91,12 +89,9 @@ def _split_items(lines: list[str]) -> tuple[list[str], list[str]]:
             current.append([item[3]])
         elif not line.strip():
             current = None
-        elif (
-            current is not None
-            and line.startswith((" ", "\t"))
-            and not _LIST_ITEM_RE.fullmatch(line.lstrip())
-        ):
-            current[-1].append(line.strip())
+        elif line.startswith((" ", "\t")) and not _LIST_ITEM_RE.fullmatch(line.lstrip()):
+            if current is not None:
+                current[-1].append(line.strip())
         else:
             current = None
     return [" ".join(item) for item in numbered], [" ".join(item) for item in bullets]

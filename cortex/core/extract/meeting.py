@@ -122,37 +122,31 @@ def parse_meeting(text: str) -> MeetingMinutes:
     """
     text = text[:MAX_CHARS].removeprefix("\ufeff")
     front = text.find("\n---", 3, 8192) + 1 if text.startswith("---") else 0
-    text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + _BARE_HEADING_RE.sub(
-        "###### ", _BULLET_RE.sub(r"\1- ", text[front:])
-    )
+    body = _BARE_HEADING_RE.sub("###### ", _BULLET_RE.sub(r"\1- ", text[front:]))
+    text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + body
     blocks = list(_iter_blocks(SyntaxTreeNode(_PARSER.parse(text))))
     firsts = (
         block.lines or [item.lines[0] for item in block.items if item.lines] for block in blocks
     )
     fields = [_parse_field(line) for lines in firsts for line, _ in lines]
     title = _find_title(fields, blocks)
-    date = next(
-        (day for key, value in fields if key in _DATE_KEYS and (day := _first_date(value))), ""
-    )
+    dates = (_first_date(value) for key, value in fields if key in _DATE_KEYS)
+    date = next(filter(None, dates), "")
     attendees = _find_attendees(fields, blocks)
-    names = frozenset(
-        part for name in attendees for part in (name.casefold(), *name.casefold().split())
-    )
-    found = list(_find_outcomes(blocks, names))
-    actions = tuple(each for each in found if isinstance(each, ActionItem))
-    decisions = tuple(each for each in found if isinstance(each, DecisionItem))
+    folded = [name.casefold() for name in attendees]
+    names = frozenset(part for name in folded for part in (name, *name.split()))
+    outcomes = list(_find_outcomes(blocks, names))
+    actions = tuple(each for each in outcomes if isinstance(each, ActionItem))
+    decisions = tuple(each for each in outcomes if isinstance(each, DecisionItem))
     return MeetingMinutes(title, date or _first_date(title), attendees, actions, decisions)
 
 
 def _iter_blocks(node: SyntaxTreeNode) -> Iterator[_Block]:
     for child in node.children:
         if child.type in ("heading", "paragraph"):
-            lines = [
-                (line.strip(), number)
-                for number, line in enumerate(
-                    child.children[0].content.split("\n"), (child.map or (0, 0))[0] + 1
-                )
-            ]
+            first = (child.map or (0, 0))[0] + 1
+            texts = child.children[0].content.split("\n")
+            lines = [(line.strip(), number) for number, line in enumerate(texts, first)]
             # A rule drawn under several lines makes no heading of them, though markdown says so.
             plain = child.type == "paragraph" or (child.markup == "-" and len(lines) > 1)
             yield _Block(0 if plain else int(child.tag[1]), lines, [])
@@ -181,15 +175,13 @@ def _find_title(fields: list[tuple[str, str]], blocks: list[_Block]) -> str:
     plain: list[str] = []
     for block in blocks:
         line = block.lines[0][0] if block.lines else block.items[0].text()
-        if _TITLE_PREFIX_RE.match(line) or not (
-            _section_kind(line) or _parse_field(line)[0] in _KIND_BY_HEADING
-        ):
+        is_other = _section_kind(line) or _parse_field(line)[0] in _KIND_BY_HEADING
+        if _TITLE_PREFIX_RE.match(line) or not is_other:
             (heads if 0 < block.level < 6 else plain).append(line)
     if plain and _TITLE_PREFIX_RE.match(plain[0]):
         heads = plain
-    title = next(
-        iter([*(value for key, value in fields if key == "title" and value), *heads, *plain]), ""
-    )
+    named = [value for key, value in fields if key == "title" and value]
+    title = next(iter([*named, *heads, *plain]), "")
     title = tidy_task_text(_TITLE_PREFIX_RE.sub("", CHECKBOX_RE.sub("", title, count=1), count=1))
     return title if len(title) <= 100 else title[:101].rpartition(" ")[0] or title[:100]
 
@@ -199,13 +191,9 @@ def _first_date(text: str) -> str:
     for pattern in _DATE_PATTERNS:
         for match in re.finditer(pattern, text[:500]):
             month = match["m"].lower()
-            number = (
-                _MONTHS.index(month[:3]) + 1
-                if month[:3] in _MONTHS
-                else int(month)
-                if month.isdecimal()
-                else 0
-            )
+            number = int(month) if month.isdecimal() else 0
+            if month[:3] in _MONTHS:
+                number = _MONTHS.index(month[:3]) + 1
             if day := valid_date(f"{match['y']}-{number:02}-{int(match['d']):02}"):
                 return day
     return ""
@@ -215,18 +203,11 @@ def _find_attendees(fields: list[tuple[str, str]], blocks: list[_Block]) -> tupl
     """From `Attendees: ...`, or from the paragraph or list below such a heading."""
     texts = [value for key, value in fields if value and _KIND_BY_HEADING.get(key) == ATTENDEES][:1]
     for block, after in pairwise(blocks):
-        if (
-            not texts
-            and not after.level
-            and block.lines
-            and _section_kind(block.lines[-1][0]) == ATTENDEES
-        ):
+        is_head = block.lines and _section_kind(block.lines[-1][0]) == ATTENDEES
+        if is_head and not texts and not after.level:
             texts = [item.text() for item in after.items] or [line for line, _ in after.lines]
-    names = [
-        re.sub(r"\([^()]{0,80}\)", "", name)
-        for text in texts
-        for name in NAME_SEPARATOR_RE.split(text)
-    ]
+    parts = [part for text in texts for part in NAME_SEPARATOR_RE.split(text)]
+    names = [re.sub(r"\([^()]{0,80}\)", "", part) for part in parts]
     names = [CHECKBOX_RE.sub("", name).strip(" .@*_[]`\"'") for name in names]
     return tuple(dict.fromkeys(name for name in names if 0 < len(name) <= 60))
 
@@ -258,25 +239,20 @@ def _outcomes_of_lines(lines: NumberedLines, names: NameSet) -> Iterator[ActionI
     while at < len(lines):
         text, line = lines[at]
         at += 1
-        if label := LABEL_RE.match(text):
-            parts = [text[label.end() :]]
-            while (
-                at < len(lines) and lines[at][0][:1].islower() and not LABEL_RE.match(lines[at][0])
-            ):
-                parts.append(lines[at][0])
+        if LABEL_RE.match(text):
+            while at < len(lines) and lines[at][0][:1].islower():
+                if LABEL_RE.match(lines[at][0]):
+                    break
+                text = f"{text} {lines[at][0]}"
                 at += 1
-            yield from _outcomes_of_item(
-                _MinutesItem([(label[0] + " ".join(parts), line)], []), "", "", names
-            )
+            yield from _outcomes_of_item(_MinutesItem([(text, line)], []), "", "", names)
 
 
 def _outcomes_of_item(
     item: _MinutesItem, section: str, owner: str, names: NameSet
 ) -> Iterator[ActionItem | DecisionItem]:
-    end = next(
-        (at for at, (line, _) in enumerate(item.lines) if at and LABEL_RE.match(line)),
-        len(item.lines),
-    )
+    labelled = (at for at, (line, _) in enumerate(item.lines) if at and LABEL_RE.match(line))
+    end = next(labelled, len(item.lines))
     text = " ".join(line for line, _ in item.lines[:end])
     box = CHECKBOX_RE.match(text)
     done = bool(box and box[1] != " ")
@@ -284,9 +260,8 @@ def _outcomes_of_item(
     below = [part for each in item.nested for part in _iter_item_texts(each)]
     label = LABEL_RE.match(text)
     nested = item.nested
-    bare = bool(names) or not text.rstrip("*_ ").endswith(
-        ":"
-    )  # a heading for items is `Anna`, or `Anna:`
+    # A heading for items is `Anna`, or `Anna:`.
+    bare = bool(names) or not text.rstrip("*_ ").endswith(":")
     if nested and not box and (kind := _section_kind(text)):
         section = kind
     elif nested and section == ACTION and (group := parse_people(text.rstrip(":*_ "), names, bare)):
@@ -325,6 +300,4 @@ def _parse_decision(text: str, below: list[str], line: int) -> Iterator[Decision
         reasons.append(each[because.end() :] if because else each)
     text = tidy_task_text(text)
     if text and text.casefold() not in NO_TASK_WORDS:
-        yield DecisionItem(
-            text, "; ".join(reason for each in reasons if (reason := tidy_task_text(each))), line
-        )
+        yield DecisionItem(text, "; ".join(filter(None, map(tidy_task_text, reasons))), line)

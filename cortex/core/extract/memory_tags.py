@@ -70,11 +70,8 @@ def _match_bare_tag(read: MaskedText, at: int) -> re.Match[str] | None:
     """A tag without its colon, where it begins a line."""
     before = read.masked[max(0, at - 40) : at].rpartition("\n")
     begins = (before[1] or at <= 40) and _LINE_START_RE.fullmatch(before[2])
-    return (
-        _BARE_TAG_RE.match(read.masked, at)
-        if begins and read.text.startswith(OPENING.upper(), at)
-        else None
-    )
+    is_upper = read.text.startswith(OPENING.upper(), at)
+    return _BARE_TAG_RE.match(read.masked, at) if begins and is_upper else None
 
 
 def _tag_text_end(read: MaskedText, end: int) -> int:
@@ -94,35 +91,22 @@ def _parse_tag(
     """Whether the text stands within the tag, and the find; None for a tag that says nothing."""
     bare = tag.re is _BARE_TAG_RE
     inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
-    behind = read.text[tag.end() : stop]
-    behind = clean_candidate_text(
-        behind[found.end() :] if (found := _AFTER_TAG_RE.match(behind)) else behind
-    )
+    behind = clean_candidate_text(_AFTER_TAG_RE.sub("", read.text[tag.end() : stop], count=1))
     words = [word for word in _WORD_SEPARATOR_RE.split(inside.lower().strip()) if word]
     known = [canonical_type(word) in RECORD_TYPES or word in _PIN_WORDS for word in words]
-    listed = (
-        bool(words)
-        and known[0]
-        and len(words) <= 6
-        and ("," in inside or all(known))
-        and all(map(_TAG_NAME_RE.fullmatch, words))
-    )
+    is_short_list = 0 < len(words) <= 6 and known[0] and ("," in inside or all(known))
+    listed = is_short_list and all(map(_TAG_NAME_RE.fullmatch, words))
     pinned = any(word in _PIN_WORDS for word in words)
-    if bare and (
-        not (listed or not words)
-        or " " not in behind
-        or sum(map(str.isalnum, behind)) < MIN_LETTERS
-    ):
-        return None
-    listed = listed or bare
+    if bare:
+        says_much = " " in behind and sum(map(str.isalnum, behind)) >= MIN_LETTERS
+        if (words and not listed) or not says_much:
+            return None
+        listed = True
     if listed and (behind or len(words) == 1):
-        text, tags = (
-            behind,
-            tuple(word for word, is_known in zip(words, known, strict=True) if not is_known),
-        )
-        type_ = next(
-            (canonical_type(word) for word in words if canonical_type(word) in RECORD_TYPES), ""
-        )
+        text = behind
+        tags = tuple(word for word, is_known in zip(words, known, strict=True) if not is_known)
+        types = map(canonical_type, words)
+        type_ = next((one for one in types if one in RECORD_TYPES), "")
     else:
         text, tags, type_, pinned = clean_candidate_text(inside), (), "", False
     if PLACEHOLDER_RE.fullmatch(text) or (PLACEHOLDER_RE.fullmatch(inside) and not bare):

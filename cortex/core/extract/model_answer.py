@@ -71,25 +71,14 @@ def _parse_candidate(said: object) -> Candidate | None:
     """One element as a candidate; None when it is no memory."""
     if not isinstance(said, dict):
         return None
-    type_, text, reason, confidence = (
-        said.get(key) for key in ("type", "text", "reason", "confidence")
-    )
-    type_ = type_.strip().lower() if isinstance(type_, str) else ""
-    text = one_line(text)[:_MAX_MEMORY_CHARS] if isinstance(text, str) else ""
-    if (
-        not is_record_type(type_)
-        or len(text) < _MIN_MEMORY_CHARS
-        or isinstance(confidence, bool)
-        or not isinstance(confidence, int | float)
-    ):
+    values = (said.get(key) for key in ("type", "text", "reason"))
+    type_, text, reason = (value if isinstance(value, str) else "" for value in values)
+    type_, text = type_.strip().lower(), one_line(text)[:_MAX_MEMORY_CHARS]
+    confidence = said.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         return None
-    if not 0 <= confidence <= 1:  # nor is `NaN`
+    # `NaN` is not between them either.
+    if not is_record_type(type_) or len(text) < _MIN_MEMORY_CHARS or not 0 <= confidence <= 1:
         return None
-    return Candidate(
-        MODEL_LAYER,
-        type_,
-        text,
-        float(confidence),
-        0,
-        one_line(reason)[:_MAX_MEMORY_CHARS] if isinstance(reason, str) else "",
-    )
+    reason = one_line(reason)[:_MAX_MEMORY_CHARS]
+    return Candidate(MODEL_LAYER, type_, text, float(confidence), 0, reason)

@@ -24,20 +24,18 @@ _EXTENSION_WORDS = (
     " svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
 )
 _FILE_EXTENSIONS = frozenset(_EXTENSION_WORDS.split())
-_EXTENSIONLESS_FILES = frozenset(
-    [
-        "dockerfile",
-        "makefile",
-        "justfile",
-        "gemfile",
-        "rakefile",
-        "procfile",
-        ".gitignore",
-        ".gitattributes",
-        ".env",
-        ".npmrc",
-    ]
-)
+_EXTENSIONLESS_FILES = [
+    "dockerfile",
+    "makefile",
+    "justfile",
+    "gemfile",
+    "rakefile",
+    "procfile",
+    ".gitignore",
+    ".gitattributes",
+    ".env",
+    ".npmrc",
+]
 _ERRNO_NAMES = (
     "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO"
     "|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN|ENOTDIR"
@@ -105,26 +103,20 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
     `MAX_ENTITIES`."""
     text = body[:_MAX_TEXT_CHARS]
     prose, code = _split_prose_and_code(text)
-    spans: dict[str, None] = {}
-
-    def kept(found: re.Match[str]) -> str:
-        spans[found[1].strip()] = None
-        return "` `"
-
-    plain = _CODE_SPAN_RE.sub(kept, prose) if "`" in prose else prose
-    found: dict[tuple[str, str], str] = {}
+    spans = dict.fromkeys(one.strip() for one in _CODE_SPAN_RE.findall(prose))
+    plain = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
+    names: dict[tuple[str, str], str] = {}
     for kind, name in _iter_mentions(plain, list(spans), code, scanned):
         if 0 < len(name) <= _MAX_NAME_CHARS:
-            found.setdefault((kind, entity_key(kind, name)), name)
-            if len(found) >= MAX_ENTITIES:
+            names.setdefault((kind, entity_key(kind, name)), name)
+            if len(names) >= MAX_ENTITIES:
                 break
-    placed = [(_first_position(text, name), kind, key, name) for (kind, key), name in found.items()]
-    placed.sort(key=lambda one: one[0])
     entities: list[Entity] = []
     line, before = first_line, 0
-    for at, kind, key, name in placed:
+    placed = [(_first_position(text, name), *kind_and_key) for kind_and_key, name in names.items()]
+    for at, kind, key in sorted(placed, key=lambda one: one[0]):
         line, before = line + text.count("\n", before, at), at
-        entities.append(Entity(kind, name, key, line))
+        entities.append(Entity(kind, names[kind, key], key, line))
     return tuple(entities)
 
 
@@ -134,13 +126,9 @@ def entity_key(kind: str, name: str) -> str:
     if kind == "symbol":
         return name
     key = name.casefold()
-    return (
-        key.removeprefix("v")
-        if kind == "version"
-        else key.replace("\\", "/")
-        if kind == "file"
-        else key
-    )
+    if kind == "version":
+        return key.removeprefix("v")
+    return key.replace("\\", "/") if kind == "file" else key
 
 
 def _split_prose_and_code(text: str) -> tuple[str, list[str]]:
@@ -162,12 +150,9 @@ def _split_prose_and_code(text: str) -> tuple[str, list[str]]:
             code.append(text[start : found.start()])
             fence, start = "", found.end()
     (code if fence else prose).append(text[start:])
-    return "\n".join(prose), [
-        line
-        for part in code
-        for line in part.split("\n")
-        if "import" in line or "require(" in line or " from " in line
-    ]
+    lines = (line for part in code for line in part.split("\n"))
+    signs = ("import", "require(", " from ")
+    return "\n".join(prose), [line for line in lines if any(sign in line for sign in signs)]
 
 
 def _iter_mentions(
@@ -178,11 +163,7 @@ def _iter_mentions(
     for link in scanned.links:
         if link.kind == "markdown" and link.target.startswith(("http://", "https://")):
             yield "url", _clean_url(link.target)
-        elif (
-            link.kind == "wikilink"
-            and "people/" in link.target.casefold()
-            and (name := _person_of_link(link.target))
-        ):
+        elif link.kind == "wikilink" and (name := _person_of_link(link.target)):
             yield "person", name
     if "](" in plain:  # where links lead is no text; addresses among them have been told
         plain = _LINK_TARGET_RE.sub("](", plain)
@@ -205,29 +186,17 @@ def _iter_mentions(
 
 def _find_signed_names(text: str) -> Iterator[tuple[str, str]]:
     """What a sign, a capital or a slash gives away, in prose as in code spans."""
-    if "$" in text:
-        yield from (("env_var", found[1]) for found in _ENV_VAR_RE.finditer(text))
-    if "--" in text:
-        yield from (
-            ("cli_flag", found[0])
-            for found in _CLI_FLAG_RE.finditer(text)
-            if found.start() == 0 or text[found.start() - 1] in " \t\n`[(|"
-        )
-    if "." in text:
-        yield from (
-            ("version", name)
-            for found in _DOTTED_NUMBER_RE.finditer(text)
-            if (name := _version_around_dot(text, found.start()))
-        )
-    if "/" in text:
-        yield from (
-            ("file", name)
-            for found in _SLASH_FILE_RE.finditer(text)
-            if (name := _file_around_slash(text, found))
-        )
+    for found in _ENV_VAR_RE.finditer(text):
+        yield "env_var", found[1]
+    for found in _CLI_FLAG_RE.finditer(text):
+        if found.start() == 0 or text[found.start() - 1] in " \t\n`[(|":
+            yield "cli_flag", found[0]
+    for found in _DOTTED_NUMBER_RE.finditer(text):
+        yield "version", _version_around_dot(text, found.start())
+    for found in _SLASH_FILE_RE.finditer(text):
+        yield "file", _file_around_slash(text, found)
     for found in _ERROR_RE.finditer(text):
-        if name := _error_name(text, found):
-            yield "error", name
+        yield "error", _error_name(text, found)
 
 
 def _classify_code_span(span: str) -> Iterator[tuple[str, str]]:
@@ -265,40 +234,24 @@ def _file_in_span(span: str) -> str:
     if name.casefold() in _EXTENSIONLESS_FILES:
         return name
     stem, dot, ending = name.rpartition(".")
-    plain = dot and stem and ending.lower() in _FILE_EXTENSIONS and _PATH_RE.fullmatch(name)
-    return (
-        name.removeprefix("./")
-        if plain and not _DOMAIN_RE.match(name) and not stem.endswith((".", "/"))
-        else ""
-    )
+    has_ending = dot and stem and ending.lower() in _FILE_EXTENSIONS
+    if not has_ending or not _PATH_RE.fullmatch(name):
+        return ""
+    return "" if _DOMAIN_RE.match(name) or stem.endswith((".", "/")) else name.removeprefix("./")
 
 
 def _file_around_slash(text: str, found: re.Match[str]) -> str:
     """The whole path around a slash and an ending."""
-    start = found.start()
-    begin = start
-    while (
-        begin > 0
-        and begin > start - _MAX_NAME_CHARS
-        and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/")
-    ):
+    begin, least = found.start(), max(0, found.start() - _MAX_NAME_CHARS)
+    while begin > least and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/"):
         begin -= 1
     path = text[begin : found.end()].removeprefix("./")
-    before = text[begin - 1 : begin]
     stem, _, ending = path.rpartition(".")
-    if (
-        before in ("*", "{", "}", "<", ":", "=", "\\", "%", "&", "?", "#")
-        or "//" in path
-        or _DOMAIN_RE.match(path)
-        or stem.endswith((".", "/"))
-    ):
+    is_part = begin > 0 and text[begin - 1] in "*{}<:=\\%&?#"
+    if is_part or "//" in path or _DOMAIN_RE.match(path) or stem.endswith((".", "/")):
         return ""
-    return (
-        path
-        if ending.lower() in _FILE_EXTENSIONS
-        or (ending.islower() and len(ending) < 5 and path.count("/") > 1)
-        else ""
-    )
+    is_deep = path.count("/") > 1 and ending.islower() and len(ending) < 5
+    return path if is_deep or ending.lower() in _FILE_EXTENSIONS else ""
 
 
 def _version_around_dot(text: str, at: int) -> str:
@@ -315,25 +268,21 @@ def _version_around_dot(text: str, at: int) -> str:
         return ""
     name = found[0]
     first, _, last = name.removeprefix("v").split("-")[0].split(".")
-    if (
-        len(first) == 4
-        or (len(last) == 4 and int(last) > 1900)
-        or (len(last) == 2 == len(first) and int(last) > 31)
-    ):
+    is_year_last = (len(last) == 4 and int(last) > 1900) or (
+        len(last) == 2 == len(first) and int(last) > 31
+    )
+    if len(first) == 4 or is_year_last:
         return ""  # a date
-    numbered = name[0] != "v" and not text[text.rfind("\n", 0, begin) + 1 : begin].strip(
-        " \t#*->"
-    )  # the number of a section
-    return "" if numbered and text[found.end() : found.end() + 1] in (" ", "\t") else name
+    line_before = text[text.rfind("\n", 0, begin) + 1 : begin]
+    begins_line = name[0] != "v" and not line_before.strip(" \t#*->")
+    is_section_number = begins_line and text[found.end() : found.end() + 1] in (" ", "\t")
+    return "" if is_section_number else name
 
 
 def _error_name(text: str, found: re.Match[str]) -> str:
     start = found.start()
-    before = (
-        _WORD_BEFORE_RE.search(text, max(0, start - 60), start)
-        if start and (text[start - 1].isalnum() or text[start - 1] == "_")
-        else None
-    )
+    is_inside = start and (text[start - 1].isalnum() or text[start - 1] == "_")
+    before = _WORD_BEFORE_RE.search(text, max(0, start - 60), start) if is_inside else None
     if found[0] in ("Error", "Exception"):
         name = f"{before[0]}{found[0]}" if before else ""
         return name if name[:1].isupper() and "_" not in name and not name.isupper() else ""
@@ -355,30 +304,20 @@ def _person_of_link(target: str) -> str:
 
 def _cut_urls(text: str) -> tuple[str, list[str]]:
     """The text without its addresses, and these."""
-    found: list[str] = []
-
-    def told(one: re.Match[str]) -> str:
-        found.append(_clean_url(one[0]))
-        return " "
-
-    return _URL_RE.sub(told, text), found
+    return _URL_RE.sub(" ", text), [_clean_url(url) for url in _URL_RE.findall(text)]
 
 
 def _clean_url(url: str) -> str:
     """An address without what punctuation, people and passwords leave at it."""
-    url = url.rstrip(".,;:!?*_'\"")
-    while url.endswith((")", "]")) and url.count("(") + url.count("[") < url.count(")") + url.count(
-        "]"
-    ):
-        url = url[:-1].rstrip(".,;:!?*_'\"")
+    punctuation = ".,;:!?*_'\""
+    url = url.rstrip(punctuation)
+    while url.endswith((")", "]")) and sum(map(url.count, "([")) < sum(map(url.count, ")]")):
+        url = url[:-1].rstrip(punctuation)
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     host = host.rpartition("@")[2].casefold()
-    return (
-        f"{scheme.lower()}://{host}{slash}{path}".rstrip("/")
-        if "." in host or host.startswith("localhost")
-        else ""
-    )
+    is_host = "." in host or host.startswith("localhost")
+    return f"{scheme.lower()}://{host}{slash}{path}".rstrip("/") if is_host else ""
 
 
 def _installed_packages(words: str) -> Iterator[str]:

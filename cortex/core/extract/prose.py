@@ -68,11 +68,8 @@ class MaskedText(NamedTuple):
         """Where the paragraph ends of which the line at `at` is a part."""
         end = self._line_end(at)
         for _ in range(_MAX_WRAPPED_LINES):
-            if (
-                end >= len(self.masked)
-                or end - at > MAX_CANDIDATE_CHARS
-                or not self._continues_after(end)
-            ):
+            is_long = end >= len(self.masked) or end - at > MAX_CANDIDATE_CHARS
+            if is_long or not self._continues_after(end):
                 break
             end = self._line_end(end + 1)
         return end
@@ -90,11 +87,7 @@ class MaskedText(NamedTuple):
             if _LIST_ITEM_RE.match(line):
                 return False
             if line.strip() and not line.startswith(("    ", "\t")):
-                blank = (
-                    self.masked[start : self._line_end(start)].strip() == ""
-                    or self.masked[before:start].strip() == ""
-                )
-                return blank or self.masked[start - 1 : start + 1] == "\n\n"
+                return not self.masked[start : self._line_end(start)].strip()
             start = before
         return True
 
@@ -106,20 +99,13 @@ class MaskedText(NamedTuple):
         """Whether a paragraph goes on behind this line end."""
         before = self.masked[self.masked.rfind("\n", 0, newline) + 1 : newline].rstrip()
         after = self.masked[newline + 1 : self._line_end(newline + 1)]
-        if (
-            not before.strip()
-            or not after.strip()
-            or before.lstrip().startswith(("#", "|"))
-            or _BLOCK_START_RE.match(after)
-            or _LABEL_RE.match(after)
-        ):
+        if not before or not after.strip() or before.lstrip().startswith(("#", "|")):
             return False
-        first = self.text[newline + 1 :][:80].lstrip(" \t>")[:1]
-        return (
-            first.islower()
-            or first == "("
-            or (len(before) >= _WRAPPED_LINE_CHARS and not before.endswith(_SENTENCE_ENDS))
-        )
+        if _BLOCK_START_RE.match(after) or _LABEL_RE.match(after):
+            return False
+        first = self.text[newline + 1 : newline + 81].lstrip(" \t>")[:1]
+        is_wrapped = len(before) >= _WRAPPED_LINE_CHARS and not before.endswith(_SENTENCE_ENDS)
+        return is_wrapped or first.islower() or first == "("
 
 
 def mask_code(text: str) -> MaskedText:
@@ -141,9 +127,9 @@ def clean_candidate_text(text: str) -> str:
     if len(line) <= MAX_CANDIDATE_CHARS:
         return line
     cut = line[: MAX_CANDIDATE_CHARS - 1]
-    return (cut[: cut.rfind(" ")] if " " in cut[MAX_CANDIDATE_CHARS // 2 :] else cut).rstrip(
-        " ,;:.-"
-    ) + "…"
+    if " " in cut[MAX_CANDIDATE_CHARS // 2 :]:
+        cut = cut[: cut.rfind(" ")]
+    return f"{cut.rstrip(' ,;:.-')}…"
 
 
 def split_reason(text: str, type_: str) -> tuple[str, str]:
@@ -154,9 +140,9 @@ def split_reason(text: str, type_: str) -> tuple[str, str]:
     if not at or at.start() < MIN_LETTERS or len(text) - at.end() < MIN_LETTERS:
         return text, ""
     reason = text[at.end() :].strip()
-    return text[: at.start()].rstrip(" ,;:(–—-"), reason.removesuffix(".").removesuffix(
-        ")"
-    ) if "(" in at[0] else reason
+    if "(" in at[0]:
+        reason = reason.removesuffix(".").removesuffix(")")
+    return text[: at.start()].rstrip(" ,;:(–—-"), reason
 
 
 def _mask_fences(text: str) -> str:

@@ -77,11 +77,9 @@ def possible_task_texts(texts: list[str]) -> tuple[str, ...]:
     """What a task may say where nobody knows the attendees: nothing but plain names taken for people, and with whatever
     stands before its colon, or in brackets at its end, taken for them. Each with and without the signs of the Tasks plugin that
     may have stood there from the beginning."""
-    open_ = [_CLOSED_MARK_RE.sub(" ", text) for text in texts]
-    return (
-        *_possible_texts(open_),
-        *_possible_texts([_TASKS_PLUGIN_MARK_RE.sub(" ", text) for text in open_]),
-    )
+    marked = [_CLOSED_MARK_RE.sub(" ", text) for text in texts]
+    unmarked = [_TASKS_PLUGIN_MARK_RE.sub(" ", text) for text in marked]
+    return (*_possible_texts(marked), *_possible_texts(unmarked))
 
 
 def strip_tasks_plugin_marks(text: str) -> str:
@@ -95,20 +93,15 @@ def strip_tasks_plugin_marks(text: str) -> str:
 def strip_task_marks(text: str) -> str:
     """The text of a task without label, date and signs."""
     label = LABEL_RE.match(text)
-    return tidy_task_text(
-        _take_due(strip_tasks_plugin_marks(text[label.end() if label else 0 :]))[0]
-    )
+    unlabelled = text[label.end() :] if label else text
+    return tidy_task_text(_take_due(strip_tasks_plugin_marks(unlabelled))[0])
 
 
 def _possible_texts(texts: list[str]) -> tuple[str, str]:
     lead, last = _LEADING_NAME_RE.match(texts[0].strip()), _PARENTHESIS_RE.search(texts[0][-90:])
-    names = (
-        part.strip(" *_[]`@").casefold()
-        for found in (lead, last)
-        if found
-        for part in NAME_SEPARATOR_RE.split(found[1])
-    )
-    return _parse_clean_task(texts, frozenset())[0], _parse_clean_task(texts, frozenset(names))[0]
+    parts = (part for found in (lead, last) if found for part in NAME_SEPARATOR_RE.split(found[1]))
+    names = frozenset(part.strip(" *_[]`@").casefold() for part in parts)
+    return _parse_clean_task(texts, frozenset())[0], _parse_clean_task(texts, names)[0]
 
 
 def valid_date(iso: str) -> str:
@@ -133,11 +126,9 @@ def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
     if field := _OWNER_RE.search(text):
         owner = tidy_task_text(field[1])
         text = f"{text[: field.start()]} {text[field.end() :]}".strip()
-    if (
-        (lead := _LEADING_NAME_RE.match(text))
-        and (person := parse_people(lead[1], names))
-        and owner in ("", person)
-    ):
+    lead = _LEADING_NAME_RE.match(text)
+    person = parse_people(lead[1], names) if lead else ""
+    if lead and person and owner in ("", person):
         return text[lead.end() :], person
     if not owner and (mention := _MENTION_RE.match(text)) and mention[1]:
         return text[mention.end() :], mention[1]
@@ -163,17 +154,11 @@ def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[
         parts = re.split(r"[ ]{0,3}[,;][ ]{0,3}", match[1].strip(" ,;")) if match else []
         days = [part for part in parts if valid_date(part)]
         people = ", ".join(part for part in parts if part not in days)
-        if (
-            not match
-            or len(days) > 1 - bool(due)
-            or (people and (owner or not parse_people(people, names)))
-        ):
+        no_person = people and (owner or not parse_people(people, names))
+        if not match or no_person or len(days) > 1 - bool(due):
             break
-        text, owner, due = (
-            text[: -len(match[0])],
-            owner or parse_people(people, names),
-            due or "".join(days),
-        )
+        text, due = text[: -len(match[0])], due or "".join(days)
+        owner = owner or parse_people(people, names)
     return text, owner, due
 
 
@@ -186,10 +171,10 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
     for part in NAME_SEPARATOR_RE.split(candidate.strip()):
         name = part.strip(" *_[]`")
         mention, name = name.startswith("@"), name.removeprefix("@")
-        looks = name[:1].isupper() and not name.isupper() and name.casefold() not in _NOT_NAMES
-        if name.casefold() not in names and not (
-            _NAME_RE.fullmatch(name) and (mention or (looks and not strict))
-        ):
+        is_capitalized = name[:1].isupper() and not name.isupper()
+        looks = is_capitalized and not strict and name.casefold() not in _NOT_NAMES
+        is_name = _NAME_RE.fullmatch(name) and (mention or looks)
+        if not is_name and name.casefold() not in names:
             return ""
         people.append(name)
     return ", ".join(people)

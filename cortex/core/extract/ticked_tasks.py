@@ -10,9 +10,8 @@ from cortex.core.model.relation import iter_relations, parse_link_target
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, slugify
 
-_RECORD_ID_RE = re.compile(
-    r"(.+)-[a-z2-7]{6}"
-)  # of `core/model/record.py`: the slug of what is to be done, and a hash
+# Of `core/model/record.py`: the slug of what is to be done, and a hash.
+_RECORD_ID_RE = re.compile(r"(.+)-[a-z2-7]{6}")
 _WIKILINK_ONLY_RE = re.compile(r"\[\[[^\[\]]{1,400}\]\]")
 _LIST_MARKER_RE = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _BLOCK_START_RE = re.compile(r"#{1,6}\s|```|~~~|>|\|")
@@ -25,24 +24,21 @@ def done_action_ids(note: Note, scanned: MarkdownScan, *, current: bool = True) 
     tasks with the same words, or the same link, all must be."""
     if not any(task.done for task in scanned.tasks):
         return ()
-    return tuple(
-        dict.fromkeys(
-            (*_done_by_words(note, scanned), *(_done_by_link(scanned) if current else ()))
-        )
-    )
+    by_link = _done_by_link(scanned) if current else []
+    return tuple(dict.fromkeys((*_done_by_words(note, scanned), *by_link)))
 
 
 def _done_by_link(scanned: MarkdownScan) -> list[str]:
     """The notes that tasks are links to; whether they are actions, the catalogue knows."""
-    linked = [(task, task.text) for task in scanned.tasks if "[[" in task.text]
+    linked = [task for task in scanned.tasks if "[[" in task.text]
     if not linked:
         return []
     from cortex.core.extract.task_parser import strip_task_marks  # noqa: PLC0415  as below
 
     marks: dict[str, bool] = {}
-    for task, text in linked:
-        if found := _WIKILINK_ONLY_RE.fullmatch(strip_task_marks(text)):
-            id_ = parse_link_target(found[0]).rpartition("/")[2].removesuffix(".md")
+    for task in linked:
+        if link := _WIKILINK_ONLY_RE.fullmatch(strip_task_marks(task.text)):
+            id_ = parse_link_target(link[0]).rpartition("/")[2].removesuffix(".md")
             marks[id_] = marks.get(id_, True) and task.done
     return [id_ for id_, done in marks.items() if done and id_]
 
@@ -50,22 +46,16 @@ def _done_by_link(scanned: MarkdownScan) -> list[str]:
 def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
     type_ = note.get("type").strip().lower() if scanned.tasks else ""
     if type_ == "action":
-        return (
-            (note.get("id"),) if note.get("id") and all(task.done for task in scanned.tasks) else ()
-        )
-    if type_ != "meeting" or not any(task.done for task in scanned.tasks):
+        is_done = note.get("id") and all(task.done for task in scanned.tasks)
+        return (note.get("id"),) if is_done else ()
+    if type_ != "meeting":
         return ()
     children: dict[str, list[str]] = {}
     for kind, text in iter_relations(note.fields.get("relations")):
         if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
             children.setdefault(head[1], []).append(head[0])
-    return (
-        tuple(
-            id_ for head in _fully_ticked_slugs(note, scanned, children) for id_ in children[head]
-        )
-        if children
-        else ()
-    )
+    heads = _fully_ticked_slugs(note, scanned, children) if children else []
+    return tuple(id_ for head in heads for id_ in children[head])
 
 
 def _fully_ticked_slugs(
@@ -83,15 +73,8 @@ def _fully_ticked_slugs(
         label = LABEL_RE.match(texts[0])
         texts[0] = texts[0][label.end() if label else 0 :]
         texts = [texts[0] + texts[1], *texts[2:]]
-        head = next(
-            (
-                head
-                for text in possible_task_texts(texts)
-                if (head := slugify(one_line(text))) in heads
-            ),
-            "",
-        )
-        if head:
+        slugs = (slugify(one_line(text)) for text in possible_task_texts(texts))
+        if head := next((slug for slug in slugs if slug in heads), ""):
             marks[head] = marks.get(head, True) and task.done
     return [head for head, done in marks.items() if done]
 

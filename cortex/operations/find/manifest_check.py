@@ -1,7 +1,8 @@
 """Which packages that records speak of a project's manifests name, now and at the time of the record.
 
-Only manifests near the top are read, as the work tree has them; what it has not committed counts as a change of now. A package that is in none of them, but has been since the record was written, is
-doubtful; so is one that a record says is not used, that no manifest named then, and that one names now.
+Only manifests near the top are read, as the work tree has them; what it has not committed counts as a change of now. A package that
+is in none of them, but has been since the record was written, is doubtful; so is one that a record says is not used, that no manifest
+named then, and that one names now.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from cortex.core import manifest
 from cortex.core.claims import PackageClaim, RecordClaims
@@ -21,33 +23,21 @@ from cortex.vault.git.file_history import FileCommit
 
 _COMMON_MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
 _END_OF_TIME = "9999"  # later than any time
-_MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS, _MAX_HISTORY_PATHS, _MAX_OLD_VERSIONS = (
-    200,
-    400,
-    60,
-    20,
-    60,
-)
-_SKIPPED_FOLDERS = frozenset(
-    [
-        "node_modules",
-        "vendor",
-        "dist",
-        "build",
-        "target",
-        "venv",
-        "env",
-        "site-packages",
-        "third_party",
-    ]
-)
+_MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS = 200, 400, 60
+_MAX_HISTORY_PATHS, _MAX_OLD_VERSIONS = 20, 60
+_SKIPPED_FOLDERS = [
+    "node_modules",
+    "vendor",
+    "dist",
+    "build",
+    "target",
+    "venv",
+    "env",
+    "site-packages",
+    "third_party",
+]
 # Files that can name a package and are not understood: who stands there in any way is not doubted.
-_UNPARSED_MANIFEST_WORDS = (
-    "setup.py setup.cfg pipfile environment.yml environment.yaml conda.yaml meta.yaml build.gradle build.gradle.kts pom.xml gemfile composer.json"
-    " deno.json deno.jsonc bun.lock mix.exs pnpm-workspace.yaml dockerfile docker-compose.yml docker-compose.yaml compose.yml compose.yaml flake.nix"
-    " pixi.toml import_map.json libs.versions.toml noxfile.py tox.ini justfile makefile build.zig.zon pubspec.yaml package.swift cmakelists.txt"
-)
-_UNPARSED_MANIFESTS = frozenset(_UNPARSED_MANIFEST_WORDS.split())
+_UNPARSED_MANIFESTS = frozenset(["setup.py", "setup.cfg", "pipfile", "environment.yml", "environment.yaml", "conda.yaml", "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml", "gemfile", "composer.json", "deno.json", "deno.jsonc", "bun.lock", "mix.exs", "pnpm-workspace.yaml", "dockerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml", "flake.nix", "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini", "justfile", "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt"])  # fmt: skip
 
 
 class PackageCheck(NamedTuple):
@@ -64,10 +54,9 @@ def compare_with_manifests(
     top: str, below: str, claims: Sequence[RecordClaims], seen: Callable[..., None]
 ) -> PackageCheck:
     """Compare what the claims say with the manifests of the project at `top`; `seen` is told what was read, before."""
-    speaking = [claim for claim in claims if claim.packages]
-    nothing = PackageCheck({}, {}, {}, [])
+    speaking = {claim.id: claim for claim in claims if claim.packages}
     if not speaking:
-        return nothing
+        return PackageCheck({}, {}, {}, [])
     named, others, folders = _list_manifests(top, below)
     seen(top, *(os.path.join(top, path) for path in named))
     now: dict[str, Manifest] = {}
@@ -75,96 +64,83 @@ def compare_with_manifests(
     for path in named[:_MAX_MANIFESTS]:
         _read_manifest(top, path, now, problems, seen)
     if problems:
-        return nothing._replace(problems=tuple(problems))
+        return PackageCheck({}, {}, {}, [], tuple(problems))
     names = frozenset().union(*(one.packages for one in now.values()))
-    suspects: dict[str, list[PackageClaim]] = {}
-    for claim in speaking:
-        for said in claim.packages:
-            if (
-                (not manifest.has_similar_package(said.name, names))
-                if said.is_used
-                else manifest.has_package(said.name, names)
-            ):
-                suspects.setdefault(claim.id, []).append(said)
-    if suspects and others:
+    suspects = {
+        id_: [one for one in claim.packages if _is_contradicted(one, names)]
+        for id_, claim in speaking.items()
+    }
+    if any(suspects.values()):
         seen(*(os.path.join(top, path) for path in others))
         text = manifest.fold_name("\n".join(_read_text(os.path.join(top, path)) for path in others))
-        suspects = {
-            id_: [
-                one for one in said if not one.is_used or manifest.fold_name(one.name) not in text
+        for id_, found in suspects.items():
+            suspects[id_] = [
+                one for one in found if not one.is_used or manifest.fold_name(one.name) not in text
             ]
-            for id_, said in suspects.items()
-        }
-    suspects = {id_: said for id_, said in suspects.items() if said}
+    suspects = {id_: found for id_, found in suspects.items() if found}
     if suspects:
         seen(*(os.path.join(top, folder) for folder in folders))
     usual = [f"{below}/{name}" if below else name for name in _COMMON_MANIFESTS]
     paths = list(dict.fromkeys([*usual, *_COMMON_MANIFESTS, *now]))[:_MAX_HISTORY_PATHS]
-    return PackageCheck(suspects, {claim.id: claim.created for claim in speaking}, now, paths)
+    return PackageCheck(suspects, {id_: one.created for id_, one in speaking.items()}, now, paths)
+
+
+def _is_contradicted(claim: PackageClaim, names: frozenset[str]) -> bool:
+    if claim.is_used:
+        return not manifest.has_similar_package(claim.name, names)
+    return manifest.has_package(claim.name, names)
 
 
 def confirm_with_history(
-    top: str, dependence: PackageCheck, commits: Sequence[FileCommit]
+    top: str, check: PackageCheck, commits: Sequence[FileCommit]
 ) -> Iterator[tuple[str, str]]:
     """The suspects that the history confirms, as ids of claims with reasons. One call of git reads what manifests said."""
-    if not dependence.suspects:
+    if not check.suspects:
         return
-    watched = set(dependence.history_paths)
     past = [
         (commit.at, change.path, change.old_blob)
         for commit in commits
         for change in commit.changes
-        if change.path in watched
+        if change.path in check.history_paths and change.old_blob.strip("0")
     ]
-    past = [one for one in past if one[2].strip("0")]
-    committed = (
-        []
-        if checkout.operation_in_progress(top)
-        else [(_END_OF_TIME, path, f"HEAD:{path}") for path in dependence.history_paths]
-    )
-    blobs = [
-        blob for _, _, blob in (*committed, *past[:_MAX_OLD_VERSIONS], *past[-_MAX_OLD_VERSIONS:])
-    ]
+    head = [(_END_OF_TIME, path, f"HEAD:{path}") for path in check.history_paths]
+    head = [] if checkout.operation_in_progress(top) else head
+    versions = [*head, *past[:_MAX_OLD_VERSIONS], *past[-_MAX_OLD_VERSIONS:]]
+    blobs = [blob for _, _, blob in versions]
     texts = file_history.read_blobs(top, blobs, manifest.MAX_CHARS)
-    read: dict[str, Manifest] = {}
 
+    @cache
     def names_of(path: str, blob: str) -> frozenset[str]:
-        if blob not in read:
-            read[blob] = manifest.parse(path, texts.get(blob, ""))
-        return read[blob].packages
+        return manifest.parse(path, texts.get(blob, "")).packages
 
+    # What is not committed is a change of now.
     past = [
         one
-        for one in committed
+        for one in head
         if one[2] in texts
-        and names_of(*one[1:]) != dependence.manifests.get(one[1], Manifest()).packages
+        and names_of(*one[1:]) != check.manifests.get(one[1], Manifest()).packages
     ] + past
-    for id_, said in dependence.suspects.items():
-        since_then = [
-            (path, blob) for at, path, blob in past if at >= dependence.created_by_record[id_]
-        ]
-        first = dict(since_then)  # newest first, so the oldest stays: what it said at the time
-        for one in said:
-            folded = manifest.fold_name(one.name)
+    for id_, suspects in check.suspects.items():
+        since = [(path, blob) for at, path, blob in past if at >= check.created_by_record[id_]]
+        first = dict(since)  # newest first, so the oldest stays: what it said at the time
+        for one in suspects:
             if one.is_used:
+                folded = manifest.fold_name(one.name)
                 if any(
                     folded in manifest.fold_name(texts.get(blob, ""))
                     and manifest.has_package(one.name, names_of(path, blob))
-                    for path, blob in since_then
+                    for path, blob in since
                 ):
                     yield id_, f"{one.name} is in no manifest any more"
                 continue
             holding = [
                 path
-                for path, held in dependence.manifests.items()
-                if manifest.has_package(one.name, held.packages)
+                for path, now in check.manifests.items()
+                if manifest.has_package(one.name, now.packages)
             ]
             then = [names_of(path, blob) for path, blob in first.items()]
-            if (
-                all(path in first for path in holding)
-                and all(then)
-                and not any(manifest.has_similar_package(one.name, names) for names in then)
-            ):
+            was_used = any(manifest.has_similar_package(one.name, packages) for packages in then)
+            if all(path in first for path in holding) and all(then) and not was_used:
                 yield id_, f"{one.name} is in {holding[0]} now"
 
 
@@ -178,24 +154,18 @@ def _list_manifests(top: str, below: str) -> tuple[list[str], list[str], list[st
         depth = folder.count("/") + 1 if folder else 0
         try:
             with os.scandir(os.path.join(top, folder)) as entries:
-                listed = sorted(
-                    (
-                        entry.name,
-                        entry.is_dir(follow_symlinks=False),
-                        entry.is_file(follow_symlinks=False),
-                    )
-                    for entry in entries
-                )
+                listed = sorted(entries, key=lambda entry: entry.name)
         except OSError:
             continue
-        for name, is_folder, is_file in listed[:_MAX_ENTRIES]:
-            path = f"{folder}/{name}" if folder else name
+        for entry in listed[:_MAX_ENTRIES]:
+            name, path = entry.name, f"{folder}/{entry.name}" if folder else entry.name
+            is_file = entry.is_file(follow_symlinks=False)
             if is_file and manifest.kind_of(name):
                 named.append(path)
             elif is_file and depth < 2 and name.casefold() in _UNPARSED_MANIFESTS:
                 others.append(path)
             elif (
-                is_folder
+                entry.is_dir(follow_symlinks=False)
                 and depth < 2
                 and len(folders) < _MAX_FOLDERS
                 and name not in _SKIPPED_FOLDERS
@@ -214,30 +184,18 @@ def _read_manifest(
     seen: Callable[..., None],
 ) -> None:
     """Read a manifest and, once, those that it includes."""
-    held = manifest.parse(path, _read_text(os.path.join(top, path)))
-    if held.problem:
-        problems.append(
-            Problem(
-                path,
-                f"{held.problem}; what records say of packages was not checked",
-                f"edit {path}",
-            )
-        )
+    parsed = manifest.parse(path, _read_text(os.path.join(top, path)))
+    if parsed.problem:
+        why = f"{parsed.problem}; what records say of packages was not checked"
+        problems.append(Problem(path, why, f"edit {path}"))
         return
-    now[path] = held
-    for more in held.included_files:
-        inner = os.path.normpath(os.path.join(os.path.dirname(path), more)).replace(os.sep, "/")
-        inside = (
-            not os.path.isabs(inner)
-            and not inner.startswith("..")
-            and not os.path.islink(os.path.join(top, inner))
-        )
-        if (
-            inside
-            and inner not in now
-            and len(now) < _MAX_MANIFESTS
-            and re.fullmatch(r"[\w./-]{1,200}", inner)
-        ):
+    now[path] = parsed
+    for included in parsed.included_files:
+        inner = os.path.normpath(os.path.join(os.path.dirname(path), included)).replace(os.sep, "/")
+        is_outside = os.path.isabs(inner) or inner.startswith("..")
+        if is_outside or os.path.islink(os.path.join(top, inner)) or inner in now:
+            continue
+        if len(now) < _MAX_MANIFESTS and re.fullmatch(r"[\w./-]{1,200}", inner):
             seen(os.path.join(top, inner))
             now[inner] = Manifest()  # so that files that include each other end
             _read_manifest(top, inner, now, problems, seen)

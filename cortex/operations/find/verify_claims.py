@@ -29,10 +29,7 @@ from cortex.vault.state import briefing_cache
 MAX_CLAIMS = 200
 _END_OF_TIME = "9999"  # later than any time
 _MAX_MISSING_PATHS = 40  # paths that git is asked for
-_MAX_BRANCH_TIPS, _MAX_FILES_PER_BRANCH = (
-    4,
-    6,
-)  # branches whose work is looked for elsewhere; files of each
+_MAX_BRANCH_TIPS, _MAX_FILES_PER_BRANCH = 4, 6  # whose work is looked for elsewhere
 _MAX_RENAME_ROUNDS = 3  # renamings of a file that is gone under its new name too
 _MAX_REASON_CHARS = 160  # characters of one reason
 _MAX_REASONS = 3
@@ -84,40 +81,32 @@ def find_contradictions(
     missing = {claim.id: files.find_missing(claim.files) for claim in claims}
     packages = manifest_check.compare_with_manifests(top, files.subfolder, claims, seen.add)
     problems = list(packages.problems)
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     edited: dict[str, tuple[str, ...]] = {}
     if repository is None:
-        found = {
-            id_: told
-            for id_, named in missing.items()
-            if (told := files.reasons_without_git(named))
-        }
+        reasons = {id_: files.reasons_without_git(paths) for id_, paths in missing.items()}
     else:
-        asked = _HistoryQuery(
-            claims, missing, _find_gone_branches(repository, claims, seen), packages
-        )
         try:
-            found = _check_history(repository, asked, files, seen)
-            if changed:
-                edited = _edited_files(
-                    repository, [claim for claim in claims if claim.id not in found], files, seen
-                )
-        except CortexError as error:
-            problems.append(
-                Problem("git", f"what records claim was not checked: {error.message}", error.hint)
+            branches = _find_gone_branches(repository, claims, seen)
+            reasons = _check_history(
+                repository, claims, missing, files, branches=branches, packages=packages
             )
-    in_doubt = {id_: Contradiction(_join_reasons(reasons)) for id_, reasons in found.items()}
+            if changed:
+                held = [claim for claim in claims if not reasons[claim.id]]
+                edited = _edited_files(repository, held, files, seen)
+        except CortexError as error:
+            why = f"what records claim was not checked: {error.message}"
+            problems.append(Problem("git", why, error.hint))
+    in_doubt = {id_: Contradiction(_join_reasons(why)) for id_, why in reasons.items() if why}
     return ClaimCheck(in_doubt, tuple(seen.stamps.items()), tuple(problems), edited)
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    told = sorted(
-        dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch ")
-    )  # that a branch is gone says less of what is true
-    more = len(told) - _MAX_REASONS
-    return "; ".join(shorten(reason, _MAX_REASON_CHARS) for reason in told[:_MAX_REASONS]) + (
-        f", and {more} more" if more > 0 else ""
-    )
+    # That a branch is gone says less of what is true.
+    ordered = sorted(dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch "))
+    shown = "; ".join(shorten(reason, _MAX_REASON_CHARS) for reason in ordered[:_MAX_REASONS])
+    more = len(ordered) - _MAX_REASONS
+    return f"{shown}, and {more} more" if more > 0 else shown
 
 
 # Files
@@ -127,23 +116,16 @@ class _ProjectFiles:
     """Which of the paths that claims name are there. Nothing outside the project is looked at."""
 
     def __init__(self, top: str, below: str, seen: FileStamps) -> None:
-        self.top, self.subfolder, self._stamps = (
-            top,
-            "" if below == "." else below.replace(os.sep, "/"),
-            seen,
-        )
+        self.top, self.stamps = top, seen
+        self.subfolder = "" if below == "." else below.replace(os.sep, "/")
         self._top_folder_names: list[str] | None = None
         self._located: dict[str, tuple[bool, list[str]]] = {}
         self._known_folders: dict[str, bool | None] = {}
 
     def find_missing(self, paths: Iterable[str]) -> dict[str, list[str]]:
         """The paths that are not there, each with all the places that it can mean."""
-        told: dict[str, list[str]] = {}
-        for path in paths:
-            there, places = self.locate(path)
-            if not there and places:
-                told[path] = places
-        return told
+        located = {path: self.locate(path) for path in paths}
+        return {path: places for path, (there, places) in located.items() if places and not there}
 
     def locate(self, path: str) -> tuple[bool, list[str]]:
         """Whether the file is there, and where: the place that has it, or all that it can mean."""
@@ -165,14 +147,11 @@ class _ProjectFiles:
         if not inside:
             return inside
         here = f"{self.top}/{folder}" if folder else self.top
-        self._stamps.add(
-            here
-        )  # a folder changes when something in it comes or goes, and not when a file is edited
-        return (
-            self._folder_exists(path.rstrip("/"))
-            if path.endswith("/")
-            else os.path.lexists(f"{here}/{name}")
-        )
+        # A folder changes when something in it comes or goes, and not when a file is edited.
+        self.stamps.add(here)
+        if path.endswith("/"):
+            return self._folder_exists(path.rstrip("/"))
+        return os.path.lexists(f"{here}/{name}")
 
     def _folder_exists(self, folder: str) -> bool | None:
         """Whether there is such a folder; None when a link leads to it."""
@@ -188,27 +167,24 @@ class _ProjectFiles:
                     mode = 0
                 inside = None if stat.S_ISLNK(mode) else stat.S_ISDIR(mode)
                 if not inside:
-                    self._stamps.add(f"{self.top}/{outer}" if outer else self.top)
+                    self.stamps.add(f"{self.top}/{outer}" if outer else self.top)
             self._known_folders[folder] = inside
         return self._known_folders[folder]
 
     def reasons_without_git(self, missing: dict[str, list[str]]) -> list[str]:
         """What can be said without a history: the file is not there, though its folder has others of its kind."""
-        told = []
+        reasons = []
         for path, places in missing.items():
             folder, _, name = path.rpartition("/")
-            ending = name.rpartition(".")[2]
+            ending = f".{name.rpartition('.')[2]}"
+            others = (self._list_folder(place.rpartition("/")[0]) for place in places)
             if (
                 folder
                 and name
-                and any(
-                    other.endswith(f".{ending}")
-                    for place in places
-                    for other in self._list_folder(place.rpartition("/")[0])
-                )
+                and any(other.endswith(ending) for names in others for other in names)
             ):
-                told.append(f"{path} is not there")
-        return told
+                reasons.append(f"{path} is not there")
+        return reasons
 
     def _list_folder(self, folder: str) -> list[str]:
         try:
@@ -231,17 +207,14 @@ class _ProjectFiles:
 
     def _top_folders(self) -> list[str]:
         if self._top_folder_names is None:
-            self._stamps.add(self.top)
+            self.stamps.add(self.top)
             try:
                 with os.scandir(self.top) as entries:
-                    names = [
-                        one.name
-                        for one in entries
-                        if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)
-                    ]
+                    folders = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
             except OSError:
-                names = []
-            self._top_folder_names = sorted(names)[:100]
+                folders = []
+            visible = (name for name in folders if not name.startswith("."))
+            self._top_folder_names = sorted(visible)[:100]
         return self._top_folder_names
 
 
@@ -249,177 +222,126 @@ class _ProjectFiles:
 
 
 class _GoneBranches(NamedTuple):
-    """Branches that are no more: `sure` with the reason, `tips` with the commit where this clone left them, `known` those that
-    it had checked out and did not merge."""
+    """Branches that are no more."""
 
-    reasons: dict[str, str]
-    tips: dict[str, str]
-    unmerged: frozenset[str]
+    reasons: dict[str, str] = {}  # noqa: RUF012  of those that were renamed; nobody writes to it
+    tips: dict[str, str] = {}  # noqa: RUF012  where this clone left those that records were made on
+    unmerged: frozenset[str] = frozenset()  # that this clone had checked out
 
 
 def _find_gone_branches(
     repository: RepositoryRefs, claims: Sequence[RecordClaims], seen: FileStamps
 ) -> _GoneBranches:
     own = {claim.branch for claim in claims}
-    names = {*own, *(name for claim in claims for name in claim.branches)} - {
-        "",
-        repository.current_branch(),
-    }
+    names = {*own, *(name for claim in claims for name in claim.branches)}
+    names -= {"", repository.current_branch()}
     named = sorted(name for name in names if is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name))
     seen.add(os.path.join(repository.git_dir, "HEAD"))
     if not named or repository.uses_reftable():
-        return _GoneBranches({}, {}, frozenset())
-    seen.add(
-        os.path.join(repository.common_dir, "packed-refs"),
-        os.path.join(repository.common_dir, "refs", "remotes"),
-    )
-    seen.add(
-        *(
-            os.path.dirname(os.path.join(repository.common_dir, "refs", "heads", name))
-            for name in named
-        )
-    )
+        return _GoneBranches()
+    refs = os.path.join(repository.common_dir, "refs")
+    seen.add(os.path.join(repository.common_dir, "packed-refs"), os.path.join(refs, "remotes"))
+    seen.add(*(os.path.dirname(os.path.join(refs, "heads", name)) for name in named))
     gone = [name for name in named if not repository.has_branch(name)]
     if not gone:
-        return _GoneBranches({}, {}, frozenset())
+        return _GoneBranches()
     seen.add(*repository.head_logs())
-    renamed, merged, left = (
-        repository.renamed_branches(),
-        repository.merged_branches(),
-        repository.last_head_by_branch(),
-    )
-    sure: dict[str, str] = {}
+    renamed, merged = repository.renamed_branches(), repository.merged_branches()
+    last_heads = repository.last_head_by_branch()
+    reasons: dict[str, str] = {}
     tips: dict[str, str] = {}
-    known: set[str] = set()
+    unmerged: set[str] = set()
     for name in gone:
         last = name
         for _ in range(8):
             if last in renamed and not repository.has_branch(last):
                 last = renamed[last]
         if last != name and repository.has_branch(last) and _SAFE_NAME_RE.fullmatch(last):
-            sure[name] = f"branch {name} is gone (renamed to {last})"
-        elif last in left and not {name, last} & merged:
-            known.add(name)
+            reasons[name] = f"branch {name} is gone (renamed to {last})"
+        elif last in last_heads and not {name, last} & merged:
+            unmerged.add(name)
             if name in own and len(tips) < _MAX_BRANCH_TIPS:
-                tips[name] = left[last]
-    return _GoneBranches(sure, tips, frozenset(known))
+                tips[name] = last_heads[last]
+    return _GoneBranches(reasons, tips, frozenset(unmerged))
 
 
-def _branch_reasons(claim: RecordClaims, left: _GoneBranches) -> list[str]:
+def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
     """What is said of the branches that the claim was made on or names. One that is only known to be gone says so only where it
     is named: the work of the claim's own may live on elsewhere."""
-    told = [
-        left.reasons[name]
-        for name in dict.fromkeys((claim.branch, *claim.branches))
-        if name in left.reasons
-    ]
-    return told + [f"branch {name} is gone" for name in claim.branches if name in left.unmerged]
+    names = dict.fromkeys((claim.branch, *claim.branches))
+    renamed = [gone.reasons[name] for name in names if name in gone.reasons]
+    return renamed + [f"branch {name} is gone" for name in claim.branches if name in gone.unmerged]
 
 
 def _abandoned_contents(
     repository: RepositoryRefs, tips: dict[str, str]
 ) -> dict[str, dict[str, str]]:
     """The branches whose last commit no branch has, each with the last contents of files that it changed."""
-    commits = (
-        {
-            commit.id: commit
-            for commit in file_history.list_unmerged(repository.top, list(tips.values()))
-        }
-        if tips
-        else {}
-    )
-    told: dict[str, dict[str, str]] = {}
+    listed = file_history.list_unmerged(repository.top, list(tips.values())) if tips else []
+    commits = {commit.id: commit for commit in listed}
+    contents: dict[str, dict[str, str]] = {}
     for name, tip in tips.items():
-        waiting, past, held = [tip], set[str](), dict[str, str]()
+        waiting, past, blobs = [tip], set[str](), dict[str, str]()
         while waiting:
             commit = commits.get(waiting.pop())
             if commit and commit.id not in past:
                 past.add(commit.id)
                 waiting += commit.parents
                 for change in commit.changes:
-                    held.setdefault(change.path, change.new_blob)
+                    blobs.setdefault(change.path, change.new_blob)
         if past:
-            told[name] = {
-                path: blob
-                for path, blob in list(held.items())[:_MAX_FILES_PER_BRANCH]
-                if blob.strip("0")
-            }
-    return told
+            first = list(blobs.items())[:_MAX_FILES_PER_BRANCH]
+            contents[name] = {path: blob for path, blob in first if blob.strip("0")}
+    return contents
 
 
 # What git says
 
 
-class _HistoryQuery(NamedTuple):
-    """What has to be looked up in the history: missing files by claim, with the places that each can mean."""
-
-    claims: Sequence[RecordClaims]
-    missing: dict[str, dict[str, list[str]]]
-    gone_branches: _GoneBranches
-    package_check: PackageCheck
-
-
 def _check_history(
-    repository: RepositoryRefs, asked: _HistoryQuery, files: _ProjectFiles, seen: FileStamps
+    repository: RepositoryRefs,
+    claims: Sequence[RecordClaims],
+    missing: dict[str, dict[str, list[str]]],
+    files: _ProjectFiles,
+    *,
+    branches: _GoneBranches,
+    packages: PackageCheck,
 ) -> dict[str, list[str]]:
-    """The reasons for doubt, by claim. git is called once for what is missing (once more for what the index deletes, where no
-    commit did), once for branches that were left and twice for what manifests said, each only when there is such a thing."""
-    found = {
-        claim.id: reasons
-        for claim in asked.claims
-        if (reasons := _branch_reasons(claim, asked.gone_branches))
-    }
-    suspects = asked.package_check.suspects
-    if (
-        not (any(asked.missing.values()) or asked.gone_branches.tips or suspects)
-        or not repository.has_commit()
-    ):
-        return found
-    seen.add(*repository.head_files())
-    abandoned = _abandoned_contents(repository, asked.gone_branches.tips)
-    paths = list(
-        dict.fromkeys(
-            place
-            for named in asked.missing.values()
-            for places in named.values()
-            for place in places
-        )
-    )[:_MAX_MISSING_PATHS]
-    landed = sorted({path for held in abandoned.values() for path in held})
-    watched = asked.package_check.history_paths if suspects else []
-    asking = [
-        claim.created
-        for claim in asked.claims
-        if asked.missing[claim.id] or claim.branch in abandoned or claim.id in suspects
-    ]
-    gone = _deletion_commits(repository, paths, min(asking, default=""), files)
-    edits = (
-        file_history.list_edits(repository.top, [*landed, *watched], min(asking))
-        if landed or watched
-        else []
+    """The reasons for doubt, by claim; `missing` has the places of its missing files. git is called once for what is missing
+    (once more for what the index deletes, where no commit did), once for branches that were left and twice for what manifests said,
+    each only when there is such a thing."""
+    reasons = {claim.id: _branch_reasons(claim, branches) for claim in claims}
+    is_asked = any(missing.values()) or branches.tips or packages.suspects
+    if not is_asked or not repository.has_commit():
+        return reasons
+    files.stamps.add(*repository.head_files())
+    abandoned = _abandoned_contents(repository, branches.tips)
+    places = (place for named in missing.values() for found in named.values() for place in found)
+    paths = list(dict.fromkeys(places))[:_MAX_MISSING_PATHS]
+    oldest = min(
+        (
+            claim.created
+            for claim in claims
+            if missing[claim.id] or claim.branch in abandoned or claim.id in packages.suspects
+        ),
+        default="",
     )
+    deletions = _deletion_commits(repository, paths, oldest, files)
+    edited = sorted({path for blobs in abandoned.values() for path in blobs})
+    edited += packages.history_paths if packages.suspects else []
+    edits = file_history.list_edits(repository.top, edited, oldest) if edited else []
     contents = {(change.path, change.new_blob) for commit in edits for change in commit.changes}
-    told = _missing_file_reasons(
-        repository,
-        asked,
-        _DeletionHistory(files, gone, _uncommitted_deletions(repository, paths, seen)),
-    )
-    for claim in asked.claims:
-        reasons = told[claim.id]
+    uncommitted = _uncommitted_deletions(repository, paths, files.stamps)
+    history = _DeletionHistory(files, deletions, uncommitted)
+    _add_missing_files(repository, claims, missing, history, reasons)
+    for claim in claims:
         # A branch that was squashed lives on in the contents of its files. One that changed none is no loss.
-        if (
-            claim.branch not in claim.branches
-            and abandoned.get(claim.branch)
-            and contents.isdisjoint(abandoned[claim.branch].items())
-        ):
-            reasons.append(f"branch {claim.branch} is gone")
-        if reasons := [reason for reason in reasons if reason]:
-            found.setdefault(claim.id, []).extend(reasons)
-    for id_, reason in manifest_check.confirm_with_history(
-        repository.top, asked.package_check, edits
-    ):
-        found.setdefault(id_, []).append(reason)
-    return found
+        blobs = abandoned.get(claim.branch, {})
+        if blobs and claim.branch not in claim.branches and contents.isdisjoint(blobs.items()):
+            reasons[claim.id].append(f"branch {claim.branch} is gone")
+    for id_, reason in manifest_check.confirm_with_history(repository.top, packages, edits):
+        reasons[id_].append(reason)
+    return reasons
 
 
 def _uncommitted_deletions(
@@ -435,29 +357,31 @@ def _uncommitted_deletions(
     return found
 
 
-def _missing_file_reasons(
-    repository: RepositoryRefs, asked: _HistoryQuery, history: _DeletionHistory
-) -> dict[str, list[str]]:
-    """By claim what is said of each file that is not there; empty where git never had it."""
-
-    def told() -> dict[str, list[str]]:
-        return {
-            claim.id: [
-                history.reason_gone(path, places, claim.created)
-                for path, places in asked.missing[claim.id].items()
-            ]
-            for claim in asked.claims
-        }
-
-    said = told()
-    if all(
-        reason for reasons in said.values() for reason in reasons
-    ) or checkout.operation_in_progress(repository.top):
-        return said
-    history.add_commit(
-        FileCommit("", _END_OF_TIME, (), file_history.list_staged_deletions(repository.top))
-    )  # deleted with `git rm`, and not committed
-    return told()
+def _add_missing_files(
+    repository: RepositoryRefs,
+    claims: Sequence[RecordClaims],
+    missing: dict[str, dict[str, list[str]]],
+    history: _DeletionHistory,
+    reasons: dict[str, list[str]],
+) -> None:
+    """Add what is said of each file that is not there, where git ever had it."""
+    waiting = [
+        (claim, path, places) for claim in claims for path, places in missing[claim.id].items()
+    ]
+    is_settled = bool(checkout.operation_in_progress(repository.top))
+    while waiting:
+        unknown = []
+        for claim, path, places in waiting:
+            if reason := history.reason_gone(path, places, claim.created):
+                reasons[claim.id].append(reason)
+            else:
+                unknown.append((claim, path, places))
+        if is_settled or not unknown:
+            return
+        # Deleted with `git rm`, and not committed.
+        staged = file_history.list_staged_deletions(repository.top)
+        history.add_commit(FileCommit("", _END_OF_TIME, (), staged))
+        waiting, is_settled = unknown, True
 
 
 def _deletion_commits(
@@ -490,9 +414,8 @@ class _DeletionHistory:
         self, files: _ProjectFiles, commits: Sequence[FileCommit], unsaved: frozenset[str]
     ) -> None:
         self._files, self._uncommitted = files, unsaved
-        self._last_deletion: dict[
-            str, tuple[str, str]
-        ] = {}  # path -> when it went for the last time, and where to
+        # path -> when it went for the last time, and where to
+        self._last_deletion: dict[str, tuple[str, str]] = {}
         for commit in commits:
             self.add_commit(commit)
 
@@ -504,37 +427,25 @@ class _DeletionHistory:
     def reason_gone(self, path: str, places: Sequence[str], created: str) -> str:
         """Why the path is in doubt; empty when git knows of no such file or folder since the claim."""
         for place in places:
-            at, to = (
-                self._folder_deletion(place)
-                if place.endswith("/")
-                else self._last_deletion.get(place, ("", ""))
-            )
+            at, to = self._last_deletion.get(place, ("", ""))
+            if place.endswith("/"):
+                at, to = self._folder_deletion(place)
             if at >= created:
                 for _ in range(8):
                     if to and not self._files.exists(to):
                         to = self._last_deletion.get(to, ("", ""))[1]
-                return (
-                    f"{path} is gone (renamed to {to})"
-                    if to and _SAFE_NAME_RE.fullmatch(to)
-                    else f"{path} is gone"
-                )
+                is_named = to and _SAFE_NAME_RE.fullmatch(to)
+                return f"{path} is gone" + (f" (renamed to {to})" if is_named else "")
         return f"{path} is gone" if any(place in self._uncommitted for place in places) else ""
 
     def _folder_deletion(self, folder: str) -> tuple[str, str]:
         """When the last file of a folder went, and to which folder."""
-        at, path, to = max(
-            (
-                (at, path, to)
-                for path, (at, to) in self._last_deletion.items()
-                if path.startswith(folder)
-            ),
-            default=("", "", ""),
-        )
-        rest = path.removeprefix(folder)
-        other = to.removesuffix(rest)
-        return at, other if other.endswith("/") and to != other and self._files.exists(
-            other
-        ) else ""
+        deletions = ((at, path, to) for path, (at, to) in self._last_deletion.items())
+        inside = (one for one in deletions if one[1].startswith(folder))
+        at, path, to = max(inside, default=("", "", ""))
+        other = to.removesuffix(path.removeprefix(folder))
+        is_there = other.endswith("/") and to != other and self._files.exists(other)
+        return at, other if is_there else ""
 
 
 def _edited_files(
@@ -544,35 +455,23 @@ def _edited_files(
     seen: FileStamps,
 ) -> dict[str, tuple[str, ...]]:
     """The files of claims that are there and were edited after them, by claim."""
-    named = {
-        claim.id: [
-            place
-            for path in claim.files
-            if path[-1] != "/"
-            for there, places in [files.locate(path)]
-            if there
-            for place in places
-        ]
-        for claim in claims
-    }
-    paths = list(dict.fromkeys(place for places in named.values() for place in places))[
-        :_MAX_MISSING_PATHS
-    ]
+    named: dict[str, list[str]] = {}
+    for claim in claims:
+        located = [files.locate(path) for path in claim.files if path[-1] != "/"]
+        named[claim.id] = [places[0] for there, places in located if there]
+    every_place = (place for places in named.values() for place in places)
+    paths = list(dict.fromkeys(every_place))[:_MAX_MISSING_PATHS]
     if not paths or not repository.has_commit():
         return {}
     seen.add(*repository.head_files())
     times: dict[str, list[str]] = {}
-    for commit in file_history.list_edits(
-        repository.top, paths, min(claim.created for claim in claims if named[claim.id])
-    ):
+    oldest = min(claim.created for claim in claims if named[claim.id])
+    for commit in file_history.list_edits(repository.top, paths, oldest):
         for change in commit.changes:
             times.setdefault(change.path, []).append(commit.at)
-    told = {
-        claim.id: tuple(
-            place
-            for place in named[claim.id]
-            if any(at > claim.created for at in times.get(place, ()))
-        )
-        for claim in claims
-    }
-    return {id_: places for id_, places in told.items() if places}
+    edited: dict[str, tuple[str, ...]] = {}
+    for claim in claims:
+        later = [one for one in named[claim.id] if max(times.get(one, [""])) > claim.created]
+        if later:
+            edited[claim.id] = tuple(later)
+    return edited

@@ -217,16 +217,7 @@ def test_what_was_done_is_found_with_its_line_and_only_the_plan_is_a_record() ->
     ]
     assert found == [
         ("tag", "decision", "UTC everywhere", True, "- [MEMORY: decision] UTC everywhere"),
-        ("structural", "progress", "changed a/b.py", False, "- a/b.py"),
-        (
-            "structural",
-            "progress",
-            "failed: make test: failed: 2 errors",
-            False,
-            "- `make test` failed: 2 errors",
-        ),
         ("structural", "plan", "[x] one; [ ] two", True, "Plan:"),
-        ("structural", "progress", "done: one", False, "- [x] one"),
     ]
 
 
