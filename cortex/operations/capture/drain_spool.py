@@ -39,7 +39,8 @@ def has_spooled_work(vault: Vault) -> bool:
 def has_unread_transcripts(vault: Vault) -> bool:
     """Whether there is more to do at once."""
     try:
-        return bool(cursors.list_pending(vault))
+        entries = spool.list_entries(vault)
+        return bool(entries.unread_sessions or entries.unsent_events)
     except (CortexError, OSError):  # as above
         return False
 
@@ -59,7 +60,7 @@ def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
     with suppress(
         OSError
     ):  # something waits still; while the folder is not there, nobody looks into it
-        os.rmdir(spool.spool_folder(vault.state_folder()))
+        os.rmdir(spool.spool_folder(vault))
     return problems + work.problems
 
 
@@ -116,13 +117,12 @@ class _SpoolDrain:
 
     def check_transcript(self, key: str) -> None:
         """Capture what a transcript got after the last hook: hosts write it when it suits them, and terminals are closed."""
-        state = self.vault.state_folder()
-        mark = spool.mark_path(state, key, spool.RECENT_SUFFIX)
+        mark = spool.mark_path(self.vault, key, spool.RECENT_SUFFIX)
         try:
             seen = os.stat(mark).st_mtime
-            known = cursors.load_cursor_by_key(self.vault, key)
+            known = cursors.load_cursor(self.vault, key)
             if not known.transcript or not _has_readable_transcript(known):
-                spool.remove_mark(state, key, spool.RECENT_SUFFIX)
+                spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
                 return
             size, quiet = _size_and_idle_seconds(known.transcript, self.now)
             grown = (
@@ -136,7 +136,7 @@ class _SpoolDrain:
             ):
                 return
             if (quiet if size else self.now - seen) > _IDLE_SECONDS:
-                spool.remove_mark(state, key, spool.RECENT_SUFFIX)
+                spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
             elif grown:
                 os.utime(mark, (self.now, self.now))
         except (FileNotFoundError, NotFoundError):
@@ -180,11 +180,10 @@ def _longest_unchecked_first(vault: Vault, keys: tuple[str, ...]) -> list[str]:
     """Those nobody has looked at for long come first, where there are more than one call looks at."""
     if len(keys) <= _MAX_TRANSCRIPTS_CHECKED:
         return list(keys)
-    state = vault.state_folder()
 
     def seen(key: str) -> float:
         try:
-            return os.stat(spool.mark_path(state, key, spool.RECENT_SUFFIX)).st_mtime
+            return os.stat(spool.mark_path(vault, key, spool.RECENT_SUFFIX)).st_mtime
         except OSError:
             return 0.0
 
@@ -192,7 +191,7 @@ def _longest_unchecked_first(vault: Vault, keys: tuple[str, ...]) -> list[str]:
 
 
 def _publish_unsent_event(vault: Vault, id_: str) -> None:
-    folder = spool.spool_folder(vault.state_folder())
+    folder = spool.spool_folder(vault)
     data = files.read(folder, id_ + spool.UNSENT_SUFFIX)
     if not cursors.is_event_captured(vault, id_, elsewhere=False):
         files.create(vault.root, layout.pending_path(id_), data)

@@ -209,7 +209,7 @@ def _captured_until(
     """For `part`: up to which time lines of another session are that one's. All of them where it writes this transcript itself."""
 
     def captured(session: str) -> str:
-        other = cursors.load_cursor(vault, known.host, session)
+        other = cursors.load_cursor(vault, cursors.session_key(known.host, session))
         return _END_OF_TIME if other.transcript and other.transcript == source.path else other.since
 
     return captured
@@ -441,7 +441,7 @@ def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, numbe
     digest, turn, at = (*known.prompt.split(" "), "", "", "")[:3]
     if digest != text_fingerprint(text).digest:
         return False
-    from cortex.vault.state.access_log import epoch_seconds  # noqa: PLC0415  only when a prompt comes again
+    from cortex.core.text.iso_time import epoch_seconds  # noqa: PLC0415  only when a prompt comes again
 
     if number:
         return turn == text_fingerprint(number).digest

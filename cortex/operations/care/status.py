@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import Catalogue, NoteMetadata
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale
@@ -14,7 +15,6 @@ from cortex.operations.sessions.live_sessions import IS_COUNTED_SESSION_SQL, lis
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state.access_log import epoch_seconds
 from cortex.vault.state.spool import list_entries
 
 _MAX_RECENT, _MAX_NOTES, _MAX_KINDS = 5, 5, 12  # notes, things that want a look, kinds of things

@@ -8,6 +8,7 @@ from operator import attrgetter
 from cortex.core.model.caller import Caller
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteMetadata
 from cortex.index.in_degree import in_degree
 from cortex.index.refresh import IndexSession
@@ -75,7 +76,7 @@ def rank_notes(
     branch: str = "",
 ) -> list[tuple[NoteMetadata, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
-    moment, rank = access_log.epoch_seconds(caller.now), importance.rank
+    moment, rank = epoch_seconds(caller.now), importance.rank
     # A rank does not ask when a note was made.
     scored = [
         (-rank(held, moment), -min(one.date, moment), one.path, one)
@@ -114,5 +115,5 @@ def created_timestamp(one: NoteMetadata) -> int:
 def timestamp_of(text: str) -> int:
     """A time as Cortex writes it, or the day with which another form begins, in seconds since the epoch; 0 when it is none."""
     if len(text) == 20 and text.endswith("Z"):
-        return access_log.epoch_seconds(text)
-    return access_log.epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0
+        return epoch_seconds(text)
+    return epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0

@@ -12,6 +12,7 @@ from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE, TIER_TRA
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.index import filters
 from cortex.index.catalogue import CREATED_SECONDS_SQL, NoteMetadata
@@ -173,7 +174,7 @@ def _select_records(
     if asked.query.terms:
         return _select_by_words(now, asked, where, values)
     if asked.scope in ("meetings", "recent") or asked.scope.startswith("meeting:"):
-        latest = f"min(date, {access_log.epoch_seconds(asked.caller.now)}) DESC, path"  # a date that lies in the future counts as now
+        latest = f"min(date, {epoch_seconds(asked.caller.now)}) DESC, path"  # a date that lies in the future counts as now
         order = (
             "(type = 'meeting') DESC, (type = 'decision') DESC, id"
             if asked.scope.startswith("meeting:")
@@ -292,7 +293,7 @@ def _as_of_clause(
 ) -> tuple[str, list[object]]:
     """The condition for what was there at the end of a day and was set aside later, or never. When a note was set aside,
     its frontmatter tells, else its last change; only those are read that changed since."""
-    day, seconds = asked.as_of, access_log.epoch_seconds(asked.as_of)
+    day, seconds = asked.as_of, epoch_seconds(asked.as_of)
     where, values = f"{where} AND {CREATED_SECONDS_SQL} <= ?", [*values, seconds]
     later = []
     for one in now.catalogue.metadata_rows(

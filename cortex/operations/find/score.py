@@ -9,6 +9,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
@@ -16,7 +17,6 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.note_ranks import signals_where
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 
 class NoteScore(NamedTuple):
@@ -57,7 +57,7 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
         ]
 
     row, held = query_index(vault, caller.progress, known)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
     answer = importance.explain_score(held, moment)
     parts = {name: round(value, 6) + 0.0 for name, value in answer.parts.items()}
     last = "" if held.used is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(held.used))

@@ -11,6 +11,7 @@ from cortex.core.notes import edit
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteMetadata
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -20,7 +21,6 @@ from cortex.operations.records import change_record
 from cortex.operations.share.heal import try_heal
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 MAX_RECORDS = 10_000  # records of one pass
 
@@ -79,7 +79,7 @@ def lifecycle(
     """
     check_can_run(vault, number, dry_run=dry_run)
     problems = ensure_fresh(vault, caller)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
 
     def judged(now: IndexSession) -> tuple[list[DueRecord], int]:
         active = [one for one in now.catalogue.metadata_rows("tier = 0") if one.id != one.path]

@@ -10,6 +10,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import shell_quote
 from cortex.index.catalogue import NoteMetadata
 from cortex.index.refresh import IndexSession, query_index
@@ -27,7 +28,6 @@ from cortex.operations.share.heal import try_heal
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 
 class PruneResult(NamedTuple):
@@ -60,7 +60,7 @@ def prune(
     yes = yes and not dry_run
     check_can_run(vault, number, dry_run=not yes)
     problems = ensure_fresh(vault, caller)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
 
     def archived(now: IndexSession) -> tuple[list[NoteMetadata], dict[int, Signals]]:
         held = [

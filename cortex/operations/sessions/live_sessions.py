@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.model import event as events
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.vault.state.access_log import epoch_seconds
 
 ORPHAN_AFTER_SECONDS = (
     24 * 3600

@@ -177,7 +177,10 @@ def wait_until_idle(root: str) -> None:
     if not _read_git_file(root, _STATE_FILE):
         return
     deadline = time.monotonic() + commit.LOCK_WAIT_SECONDS
-    left = {lock.path for lock in git_locks.find_abandoned_if_idle(root)}
+    left = {
+        lock.path
+        for lock in git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
+    }
     before, now = None, _git_dir_stamps(root, left)
     while now != before and time.monotonic() < deadline:
         before = now

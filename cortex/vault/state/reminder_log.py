@@ -35,15 +35,9 @@ def append(vault: Vault, session: str, ids: Iterable[str]) -> None:
     with suppress(OSError, CortexError):
         path = _log_path(vault, session)
         folder = store.ensure_folder(os.path.dirname(path))
-        new = not os.path.lexists(path)
-        fd = store.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        try:
-            if os.fstat(fd).st_size > _MAX_BYTES:
-                os.ftruncate(fd, 0)
-            os.write(fd, f"{line}\n".encode("utf-8", "backslashreplace"))
-        finally:
-            os.close(fd)
-        if new:
+        is_new = not os.path.lexists(path)
+        store.append(path, f"{line}\n".encode("utf-8", "backslashreplace"), _MAX_BYTES)
+        if is_new:
             store.evict(folder, _MAX_SESSIONS)
 
 

@@ -14,6 +14,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.vault import files, user_folders
 
 _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
+_TEMP_SUFFIX = ".new"  # of a file that is being written
 
 
 def open_private(path: str, flags: int = os.O_RDONLY) -> int:
@@ -43,18 +44,39 @@ def read(path: str, most: int, *, end: bool = False) -> bytes:
         os.close(fd)
 
 
-def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = False) -> None:
-    """Put `data` in the place of a file, whole or not at all. After a power cut there is the old file or the new one when `synced`, the
-    new one when `durable`. Raises `OSError`."""
-    new = f"{path}.{os.getpid()}.new"
-    with suppress(FileNotFoundError):  # left by a process that was killed
-        os.unlink(new)
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def append(path: str, data: bytes, most: int = 0) -> int:
+    """Write behind the end of a file of this user, which is made when missing, and return its size then. A file that is
+    larger than `most`, if given, begins anew. Raises `OSError`, `InvalidInputError`."""
+    fd = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        if most and os.fstat(fd).st_size > most:
+            os.ftruncate(fd, 0)
+        os.write(fd, data)
+        return os.fstat(fd).st_size
+    finally:
+        os.close(fd)
+
+
+def is_same_file(path: str, fd: int) -> bool:
+    """True if the open file is what the name stands for now."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def replace(
+    path: str, data: bytes, *, synced: bool = False, durable: bool = False, mode: int = 0o600
+) -> None:
+    """Put `data` in the place of a file, whole or not at all. After a power cut there is the old file or the new one when
+    `synced`, the new one when `durable`. `mode` is that of the new file, less the umask. Raises `OSError`."""
+    # Not named by the process id: two containers, or two threads, may have the same one.
+    new = f"{path}.{os.urandom(8).hex()}{_TEMP_SUFFIX}"
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:
-            files.share_with_group(
-                fd, os.stat(os.path.dirname(path))
-            )  # a git folder may be a group's; what is private never is
+            # A git folder may be a group's; what is private never is.
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
             files.write_all(fd, data)
             if synced or durable:
                 files.full_fsync(fd)
