@@ -256,8 +256,8 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
     (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
     with pytest.raises(ConflictError) as raised:
-        commit.commit(str(kept), ["records/a.md"], "x")
-    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+        commit.commit_changes(str(kept), commit.list_changes(str(kept)))
+    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 

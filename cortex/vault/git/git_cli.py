@@ -215,11 +215,8 @@ def fault_hint(path: str) -> str:
 def list_ignored(root: str) -> frozenset[str]:
     """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
     ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
-    listed = run(
-        root,
-        ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"],
-        timeout=5,
-    )
+    words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    listed = run(root, words, timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
     return frozenset() if "./" in names else names
 
@@ -234,29 +231,39 @@ def check_ref_name(name: str) -> str:
     return name
 
 
+def line(directory: str, arguments: Sequence[str], *, timeout: float = 20.0) -> str:
+    """The first line that git prints, without blanks around it; empty when git fails."""
+    ran = run_unchecked(directory, arguments, timeout=timeout)
+    text = "" if ran.code else ran.stdout.decode("utf-8", "surrogateescape")
+    return text.partition("\n")[0].strip()
+
+
+def find_commit(directory: str, revision: str) -> str:
+    """The full id of the commit that `revision` names; empty when there is none."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    return line(directory, words)
+
+
 def resolve_commit(directory: str, revision: str) -> str:
     """The full id of the commit that a person's `revision` names. `NotFoundError` when there is none."""
-    ran = run_unchecked(
-        directory,
-        ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
-    )
-    found = ran.stdout.decode("ascii", "replace").split()
-    if ran.code or not found:
-        raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
-    return found[-1]
+    if found := find_commit(directory, revision):
+        return found
+    raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
+
+
+def is_ancestor(directory: str, older: str, newer: str) -> bool:
+    """True if a commit is another one, or leads to it."""
+    words = ["merge-base", "--is-ancestor", older, newer]
+    return not run_unchecked(directory, words).code
 
 
 def head_commit(directory: str) -> str:
     """The full id of the commit that `HEAD` names; empty before the first one."""
-    return (
-        run_unchecked(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
-        .stdout.decode("ascii", "replace")
-        .strip()
-    )
+    return line(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
 
 
 def has_commit(directory: str) -> bool:
-    """Whether there is a commit that `HEAD` names."""
+    """True if there is a commit that `HEAD` names."""
     return bool(head_commit(directory))
 
 

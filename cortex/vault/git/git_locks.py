@@ -7,17 +7,25 @@ power stops every later one. Nothing is changed here: `repair` moves aside what 
 from __future__ import annotations
 
 import os
+import random
+import re
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault.files import list_folder
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.checkout import Repository
 
 FIX_COMMAND = "cortex doctor --fix"
+LOCK_WAIT_SECONDS = 30.0  # for another git, or another cortex, to finish
+_LOCKED_RE = re.compile(
+    r"index\.lock|HEAD\.lock|could not lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|"
+    r"is at .{1,100} but expected"
+)
 # Seconds that a lock must be older than the boot. The kernel tells the boot time in whole seconds, and some file systems
 # tell a file's time in steps of two. A larger margin would miss a lock written just before a fast restart.
 BOOT_MARGIN_SECONDS = 2.0
@@ -139,6 +147,50 @@ def wait_hint(root: str) -> str:
     wait = f"wait until {busy or 'it'} has ended, then run the command again"
     remove = " && ".join(map(_rm_command, paths))
     return f"{wait}; when no git is at work here: {remove}" if paths and not busy else wait
+
+
+def run_when_unlocked(
+    directory: str,
+    words: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    timeout: float = 120.0,
+    hooks: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> git_cli.GitResult:
+    """`git_cli.run_unchecked`, repeated while another git holds a lock: see `retry_while_locked`."""
+
+    def attempt() -> git_cli.GitResult:
+        return git_cli.run_unchecked(
+            directory, words, stdin=stdin, timeout=timeout, hooks=hooks, extra=extra
+        )
+
+    return retry_while_locked(directory, attempt)
+
+
+def retry_while_locked(root: str, attempt: Callable[[], git_cli.GitResult]) -> git_cli.GitResult:
+    """What git answered, asked again while another git holds a lock; `ConflictError` when that does not end, and at once when a crash
+    has left the lock. No lock is ever deleted here: its owner may be alive."""
+    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+    pause = 0.02
+    # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
+    while (ran := attempt()).code and (
+        _LOCKED_RE.search(ran.stderr) or (ran.code == 128 and not ran.stderr.strip())
+    ):
+        if git_cli.system_error(ran, root):
+            break
+        check_none_abandoned(root)
+        if time.monotonic() + pause > deadline:
+            raise ConflictError(
+                f"another git is busy in this repository: {ran.reason}", wait_hint(root)
+            )
+        time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
+        pause = min(2 * pause, 0.6)
+    if ran.code == 128 and not git_cli.system_error(
+        ran, root
+    ):  # git may not say that a lock is what stops it
+        check_none_abandoned(root)
+    return ran
 
 
 def find_running_git(repository: Repository) -> str:
