@@ -444,9 +444,8 @@ def test_git_is_not_called_when_all_is_well_and_once_for_files(
     told(shop, "In `src/app/old.py` and src/app/moved.py.")
     assert len(calls) == 2  # the log, and the index
     told(shop, *GONE, branch="feature/abandoned")
-    assert (
-        len(calls) == 1 + 5
-    )  # gone, gone under the new name, work of the branch, manifests, what they said
+    # Gone, gone under the new name, the index, work of the branch, manifests, how large and what they were.
+    assert len(calls) == 2 + 7
 
 
 def test_every_change_that_could_change_the_answer_changes_a_stamp(

@@ -168,10 +168,13 @@ def run_when_unlocked(
     return retry_while_locked(directory, attempt)
 
 
-def retry_while_locked(root: str, attempt: Callable[[], git_cli.GitResult]) -> git_cli.GitResult:
-    """What git answered, asked again while another git holds a lock; `ConflictError` when that does not end, and at once when a crash
-    has left the lock. No lock is ever deleted here: its owner may be alive."""
-    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+def retry_while_locked(
+    root: str, attempt: Callable[[], git_cli.GitResult], *, wait: float | None = None
+) -> git_cli.GitResult:
+    """What git answered, asked again while another git holds a lock. Raises `ConflictError` when that does not end within
+    `wait` seconds, by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. No lock is ever deleted
+    here: its owner may be alive."""
+    deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
     pause = 0.02
     # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
     while (ran := attempt()).code and (
@@ -181,14 +184,12 @@ def retry_while_locked(root: str, attempt: Callable[[], git_cli.GitResult]) -> g
             break
         check_none_abandoned(root)
         if time.monotonic() + pause > deadline:
-            raise ConflictError(
-                f"another git is busy in this repository: {ran.reason}", wait_hint(root)
-            )
+            message = f"another git is busy in this repository: {ran.reason}"
+            raise ConflictError(message, wait_hint(root))
         time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
         pause = min(2 * pause, 0.6)
-    if ran.code == 128 and not git_cli.system_error(
-        ran, root
-    ):  # git may not say that a lock is what stops it
+    # Git may not say that a lock is what stops it.
+    if ran.code == 128 and not git_cli.system_error(ran, root):
         check_none_abandoned(root)
     return ran
 
