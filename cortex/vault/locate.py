@@ -10,7 +10,6 @@ from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.layout import SETTINGS_FILE
-from cortex.vault.state import store
 
 _LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
 _MAX_BYTES = 10_000  # bytes of the file that names the default vault
@@ -21,9 +20,8 @@ class Vault(NamedTuple):
 
     root: str
     is_explicit: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
-    default_root: str | None = (
-        None  # the default vault of whoever asks, when that is not this process; else None
-    )
+    # The default vault of whoever asks, when that is not this process.
+    default_root: str | None = None
 
     def cache_folder(self) -> str:
         """The private folder of what can be rebuilt."""
@@ -36,10 +34,12 @@ class Vault(NamedTuple):
     def locks_folder(self) -> str:
         """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
         folder, made when missing, for the users of the group to keep each other out."""
-        git = checkout.find_repository(self.root) if files.is_group_shared(self.root) else None
-        if git is None or not files.is_group_shared(git[2]):
+        is_shared = files.is_group_shared(self.root)
+        repository = checkout.find_repository(self.root) if is_shared else None
+        if repository is None or not files.is_group_shared(repository.common_dir):
             return self.state_folder()
-        return store.ensure_shared_folder(os.path.join(git[2], _LOCKS_FOLDER))
+        folder = os.path.join(repository.common_dir, _LOCKS_FOLDER)
+        return user_folders.ensure_shared_folder(folder)
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
@@ -47,9 +47,8 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError` when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
-            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
-                is_explicit=True
-            )
+            vault = _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
+            return vault._replace(is_explicit=True)
     for below in ("", "vault"):
         directory = os.path.realpath(cwd)
         while True:
@@ -78,11 +77,8 @@ def default_vault_file() -> str:
 
 def default_vault_root() -> str:
     """The path of the user's default vault; empty when none is set."""
-    return os.fsdecode(
-        files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
-        .partition(b"\n")[0]
-        .strip()
-    )
+    text = files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
+    return os.fsdecode(text.partition(b"\n")[0].strip())
 
 
 def default_vault_fault() -> str:
@@ -94,24 +90,18 @@ def find_personal_vault(vault: Vault) -> Vault | None:
     """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
     and when it cannot be used; `personal_vault_problem` says why. Raises nothing."""
     root = _personal_root(vault)
-    return (
-        Vault(root, default_root=vault.default_root) if root and not _personal_fault(root) else None
-    )
+    if not root or _personal_fault(root):
+        return None
+    return Vault(root, default_root=vault.default_root)
 
 
 def personal_vault_problem(vault: Vault) -> Problem | None:
     """Why the person's own vault cannot be used though they have named one."""
     root = _personal_root(vault)
-    fault = _personal_fault(root) if root else ""
-    return (
-        Problem(
-            root,
-            f"{fault}, though it is named as your own vault",
-            "cortex init DIR --default names another one",
-        )
-        if fault
-        else None
-    )
+    if not root or not (fault := _personal_fault(root)):
+        return None
+    hint = "cortex init DIR --default names another one"
+    return Problem(root, f"{fault}, though it is named as your own vault", hint)
 
 
 def _personal_root(vault: Vault) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import SHA256_MODULE
+from cortex.vault import files
 
+_REMOVE_HINT = "remove it; Cortex makes a private one"
 _XDG_FOLDERS = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "state": ("XDG_STATE_HOME", ".local/state"),
@@ -25,15 +28,13 @@ _MACOS_FOLDERS = {
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache_folder`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
-    home = os.path.expanduser("~")
+    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):
         return os.path.join(named, "cortex")
-    return os.path.join(
-        home, _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home, "cortex"
-    )
+    below_home = _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home
+    return os.path.join(os.path.expanduser("~"), below_home, "cortex")
 
 
 def ensure_vault_folder(kind: str, root: str) -> str:
@@ -47,10 +48,8 @@ def ensure_vault_folder(kind: str, root: str) -> str:
 
 def vault_folder_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
-    return os.path.join(
-        user_folder(kind),
-        f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}",
-    )
+    name = f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}"
+    return os.path.join(user_folder(kind), name)
 
 
 def _sha256(data: bytes) -> str:
@@ -67,12 +66,20 @@ def check_private(path: str) -> None:
     """Raise `InvalidInputError` unless `path` is a real folder of this user that nobody else can write or look into."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise InvalidInputError(
-            f"{path} is not a folder of yours", "remove it; Cortex makes a private one"
-        )
+        raise InvalidInputError(f"{path} is not a folder of yours", _REMOVE_HINT)
     if status.st_mode & 0o022:
-        raise InvalidInputError(
-            f"others may write into {path}", "remove it; Cortex makes a private one"
-        )
+        raise InvalidInputError(f"others may write into {path}", _REMOVE_HINT)
     if status.st_mode & 0o055:
         os.chmod(path, 0o700)
+
+
+def ensure_shared_folder(path: str) -> str:
+    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
+        finally:
+            os.close(fd)
+    return path

@@ -108,18 +108,6 @@ def ensure_folder(path: str) -> str:
     return path
 
 
-def ensure_shared_folder(path: str) -> str:
-    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            files.share_with_group(fd, os.stat(os.path.dirname(path)))
-        finally:
-            os.close(fd)
-    return path
-
-
 def remove(path: str) -> None:
     """Remove what lies there: a folder with all that is in it, or anything else. Raises nothing; `shutil.rmtree` alone waits for a pipe."""
     with suppress(OSError):
