@@ -53,12 +53,8 @@ _REMOTE_COMMAND_FLAGS = {
     "push": ("--progress", "--no-recurse-submodules"),
 }
 SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_TERMINATE_SECONDS = (
-    1.0  # seconds between asking git to end, when it removes its locks, and ending it
-)
-_POLL_SECONDS = (
-    0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
-)
+_TERMINATE_SECONDS = 1.0  # between asking git to end, when it removes its locks, and ending it
+_POLL_SECONDS = 0.05  # between looks whether git has ended though somebody still holds its pipes
 _REASON_RE = re.compile(
     r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
 )
@@ -94,10 +90,8 @@ class GitResult(NamedTuple):
     def reason(self) -> str:
         """The line that says why it failed."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
-        return next(
-            (line for line in lines if _REASON_RE.match(line)),
-            lines[0] if lines else f"exit code {self.code}",
-        )
+        first = lines[0] if lines else f"exit code {self.code}"
+        return next((line for line in lines if _REASON_RE.match(line)), first)
 
 
 class _DeadlineExceeded(Exception):
@@ -127,20 +121,13 @@ def run_unchecked(
     """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
     to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
     try:
+        flags = ("-c", "core.sshCommand=ssh")
         return _run_process(
-            directory,
-            ("-c", "core.sshCommand=ssh"),
-            arguments,
-            timeout,
-            stdin=stdin,
-            hooks=hooks,
-            extra=extra,
+            directory, flags, arguments, timeout, stdin=stdin, hooks=hooks, extra=extra
         )
     except _DeadlineExceeded:
-        raise CortexError(
-            f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended",
-            "run the command again",
-        ) from None
+        message = f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended"
+        raise CortexError(message, "run the command again") from None
 
 
 def run_remote(
@@ -156,15 +143,9 @@ def run_remote(
         silence = float(os.environ.get("CORTEX_GIT_SILENCE", silence))
     verb, *rest = arguments
     ssh = ("-c", f"core.sshCommand={_ssh_command(directory)}")
+    words = [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest]
     try:
-        return _run_process(
-            directory,
-            ssh,
-            [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest],
-            silence,
-            hooks=hooks,
-            renew=True,
-        )
+        return _run_process(directory, ssh, words, silence, hooks=hooks, renew=True)
     except _DeadlineExceeded:
         raise CortexError(
             f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
@@ -193,12 +174,9 @@ def system_error(ran: GitResult, directory: str) -> CortexError | None:
             if fault.search(text):
                 path = _QUOTED_PATH_RE.search(text)
                 where = os.path.dirname(path[1]) if path else directory
-                of_group = what == _PERMISSION_DENIED and files.is_group_shared(directory)
-                advice = (
-                    "cortex doctor says what the group may not use, and what mends that"
-                    if of_group
-                    else hint.format(shell_quote(where))
-                )
+                advice = hint.format(shell_quote(where))
+                if what == _PERMISSION_DENIED and files.is_group_shared(directory):
+                    advice = "cortex doctor says what the group may not use, and what mends that"
                 return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
@@ -224,10 +202,8 @@ def list_ignored(root: str) -> frozenset[str]:
 def check_ref_name(name: str) -> str:
     """The name of a branch or remote, when it is one: never an option, never an expression. `InvalidInputError` otherwise."""
     if not name or _INVALID_REF_RE.search(name):
-        raise InvalidInputError(
-            f"{name!r} is no name of a branch or remote",
-            "git branch --all and git remote show the names",
-        )
+        hint = "git branch --all and git remote show the names"
+        raise InvalidInputError(f"{name!r} is no name of a branch or remote", hint)
     return name
 
 
@@ -279,15 +255,10 @@ def _subcommand(arguments: Sequence[str]) -> str:
 
 def _ssh_command(directory: str) -> str:
     """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
-    asked = _run_process(
-        directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0
-    )
-    fields = [os.fsdecode(field) for field in asked.stdout.split(b"\0")]
-    own = [
-        value
-        for scope, value in zip(fields[::2], fields[1::2], strict=False)
-        if scope in ("system", "global", "command")
-    ]
+    words = ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"]
+    fields = os.fsdecode(_run_process(directory, (), words, 10.0).stdout).split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    own = [value for scope, value in pairs if scope in ("system", "global", "command")]
     return own[-1] if own else "ssh"
 
 
@@ -305,9 +276,8 @@ def _run_process(
     path, why = checkout.find_fault(directory)
     if path:
         raise CortexError(f"{path} {why}", fault_hint(path))
-    environment = {
-        key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES
-    } | _ENVIRONMENT
+    kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
+    environment = kept | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
         arguments, stdin = _mark_literal(arguments, stdin)
@@ -316,12 +286,8 @@ def _run_process(
         flags = (*_NO_HOOKS_FLAGS, *flags)
     if _subcommand(arguments) not in _MAINTENANCE_COMMANDS:
         flags = (*_NO_MAINTENANCE_FLAGS, *flags)
-    process = _spawn(
-        directory,
-        ["git", *_HARDENING_FLAGS, *flags, *arguments],
-        environment | dict(extra or {}),
-        piped=bool(stdin),
-    )
+    command = ["git", *_HARDENING_FLAGS, *flags, *arguments]
+    process = _spawn(directory, command, environment | dict(extra or {}), piped=bool(stdin))
     try:
         output, complaint = _communicate(process, stdin, seconds, renew=renew)
     except BaseException:
@@ -338,10 +304,8 @@ def _run_process(
         for line in complaint.decode("utf-8", "replace").split("\n")
     )
     if process.returncode and (distrusted := _DUBIOUS_OWNERSHIP_RE.search(shown)):
-        raise CortexError(
-            f"{distrusted[1]} belongs to another user, so git refuses it",
-            f"git config --global --add safe.directory {shell_quote(distrusted[1])}",
-        )
+        hint = f"git config --global --add safe.directory {shell_quote(distrusted[1])}"
+        raise CortexError(f"{distrusted[1]} belongs to another user, so git refuses it", hint)
     return GitResult(process.returncode, output, shown)
 
 
@@ -350,9 +314,8 @@ def _mark_literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str]
     if "--pathspec-from-file=-" in arguments:
         if "--pathspec-file-nul" not in arguments:
             raise ValueError("paths are separated by NUL")
-        return arguments, b"".join(
-            b":(literal)" + path + b"\0" for path in stdin.split(b"\0") if path
-        )
+        paths = filter(None, stdin.split(b"\0"))
+        return arguments, b"".join(b":(literal)" + path + b"\0" for path in paths)
     if "--" not in arguments:
         return arguments, stdin
     at = list(arguments).index("--") + 1
@@ -376,20 +339,16 @@ def _spawn(
         )
     except OSError as error:
         if not os.path.isdir(directory):
-            raise NotFoundError(
-                f"there is no folder {directory}", "give a folder that exists"
-            ) from error
+            message = f"there is no folder {directory}"
+            raise NotFoundError(message, "give a folder that exists") from error
         if isinstance(error, FileNotFoundError):
-            raise CortexError(
-                "git is not installed", "install git, then run the command again"
-            ) from error
-        raise CortexError(
-            f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all"
-        ) from error
+            hint = "install git, then run the command again"
+            raise CortexError("git is not installed", hint) from error
+        hint = "git --version shows whether it runs at all"
+        raise CortexError(f"git cannot be run: {error.strerror}", hint) from error
     except ValueError as error:  # a NUL in a name
-        raise InvalidInputError(
-            "a name with a NUL byte is none", "give the name as git shows it"
-        ) from error
+        hint = "give the name as git shows it"
+        raise InvalidInputError("a name with a NUL byte is none", hint) from error
 
 
 def _communicate(
@@ -411,13 +370,11 @@ def _communicate(
             os.set_blocking(process.stdin.fileno(), False)
             waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
         while True:
-            ended = (
-                process.poll() is not None
-            )  # asked before looking: what it wrote is in the pipes by then
+            # Asked before looking: what it wrote is in the pipes by then.
+            ended = process.poll() is not None
             readable = False
-            for key, _ in (
-                waiting.select(0 if ended else _POLL_SECONDS) if waiting.get_map() else ()
-            ):
+            wait = 0 if ended else _POLL_SECONDS
+            for key, _ in waiting.select(wait) if waiting.get_map() else ():
                 if key.fd not in held:
                     assert process.stdin is not None
                     view = _write_some(process.stdin.fileno(), view)
