@@ -1,8 +1,10 @@
-"""The one place that writes files into a vault: durable, never overwriting unasked, never through a link.
+"""The one place that writes files into a vault: durable, never overwriting unasked, never through a
+link.
 
-Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a link planted in
-a vault can redirect neither a read nor a write. What a function has returned from is on disk, its directory entry
-and the entries of new parent folders too. Standard library only: capture is on this path.
+Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a
+link planted in a vault can redirect neither a read nor a write. What a function has returned from
+is on disk, its directory entry and the entries of new parent folders too. Standard library only:
+capture is on this path.
 """
 
 from __future__ import annotations
@@ -46,14 +48,16 @@ class OpenFolder(NamedTuple):
         return self.fds[-1]
 
     def sync(self) -> None:
-        """Make this folder's entries durable, and those of every parent up to the root: another process may have
-        made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
+        """Make this folder's entries durable, and those of every parent up to the root: another
+        process may have made a parent and not yet synced it. A folder with nothing new costs
+        microseconds."""
         for fd in reversed(self.fds):
             full_fsync(fd)
 
 
 def checked_parts(path: str) -> list[str]:
-    """The components of a vault-relative path; `InvalidInputError` when it could leave the vault or reach into `.git`."""
+    """The components of a vault-relative path. Raises `InvalidInputError` for one outside or in
+    `.git`."""
     parts = path.split("/")
     for part in parts:
         folded = (part if part.isascii() else _without_hfs_ignored(part)).casefold().rstrip(". ")
@@ -65,8 +69,8 @@ def checked_parts(path: str) -> list[str]:
 
 @contextmanager
 def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenFolder]:
-    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700, and in a vault that a group shares
-    with the rights of that group."""
+    """Open the folder at `path` (`""` is the root). With `create`, make what is missing: mode 0700,
+    or with the rights of the group that shares the vault."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -93,8 +97,8 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenF
 
 
 def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
-    """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
-    the disk refuses; then nothing of this call is left to see."""
+    """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` and any
+    `OSError` of the disk; then nothing of this call is left to see."""
     parent, name = _split_checked(path)
     with open_folder(root, parent, create=True) as place:
         _write_and_link(place, name, [data] if isinstance(data, bytes) else data)
@@ -108,7 +112,8 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Put `data` in the place of a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
+    """Replace a file that holds `expected`. Raises `ConflictError` when somebody changed it
+    meanwhile."""
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:
@@ -130,8 +135,9 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
 
 
 def move(root: str, source: str, target: str) -> None:
-    """Move a file without ever being without it: link it into its new folder, sync that, then unlink the old name.
-    A crash between leaves both names, and moving again finishes. `ConflictError` when another file has the name."""
+    """Move a file: link it into its new folder, sync that, then unlink the old name. A crash
+    between leaves both names, and moving again finishes. Raises `ConflictError` when another file
+    has the name."""
     source_parent, source_name = _split_checked(source)
     target_parent, target_name = _split_checked(target)
     with (
@@ -160,14 +166,14 @@ def move(root: str, source: str, target: str) -> None:
 
 
 def sync_folder(root: str, path: str) -> None:
-    """Make the entries of a folder durable: an earlier process may have named a file there and died before it did so."""
+    """Make the entries of a folder durable, also those that a killed process has not synced."""
     with open_folder(root, path) as place:
         place.sync()
 
 
 def sync_files(root: str, paths: Iterable[str]) -> None:
-    """Make files durable that another program has written or removed, and the entries of their folders. What is no
-    regular file is left out."""
+    """Make files that another program has written or removed durable, and the entries of their
+    folders. What is no regular file is left out."""
     parents = set()
     for path in paths:
         folder, name = _split_checked(path)
@@ -198,7 +204,8 @@ def remove(root: str, path: str) -> None:
 
 
 def read(root: str, path: str, limit: int | None = None) -> bytes:
-    """The bytes of a regular file, at most `limit` of them. Follows no link and never blocks on a pipe or device."""
+    """At most `limit` bytes of a regular file. Follows no link and never blocks on a pipe or
+    device."""
     parent, name = _split_checked(path)
     try:
         with open_folder(root, parent) as place:
@@ -261,8 +268,8 @@ def _split_checked(path: str) -> tuple[str, str]:
 
 
 def share_with_group(fd: int, above: os.stat_result) -> None:
-    """Give a new file or folder to the group that shares the folder `above`; otherwise it stays its owner's alone. As with
-    git's `core.sharedRepository`, no umask takes the group's rights away; others get none. Raises `OSError`."""
+    """Give a new file or folder to the group that shares the folder `above`, if one does. As with
+    git's `core.sharedRepository`, no umask takes the group's rights away. Raises `OSError`."""
     if above.st_mode & _SHARED_FOLDER_BITS != _SHARED_FOLDER_BITS:
         return
     made = os.fstat(fd)
@@ -289,7 +296,8 @@ def current_umask() -> int:
 
 
 def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> None:
-    """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
+    """Give synced content its name. An unnamed file leaves nothing behind when the process is
+    killed."""
     parent = place.fd
     unnamed = _open_tmpfile(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
@@ -326,7 +334,7 @@ def _create_exclusively(name: str, parent: int) -> int:
 
 
 def _open_tmpfile(parent: int) -> int | None:
-    """A file without a name in the folder, or None where the system or the file system has no such thing."""
+    """A file without a name in the folder; None where the system has no such thing."""
     if _O_TMPFILE is None or not os.path.isdir("/proc/self/fd"):
         return None
     try:
@@ -338,7 +346,7 @@ def _open_tmpfile(parent: int) -> int | None:
 
 
 def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
-    """Write a temporary file that a rename is to publish; the name may be left over from a killed process."""
+    """Write a temporary file for a rename; the name may be left over from a killed process."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)
     fd = _create_exclusively(name, parent)
@@ -351,7 +359,8 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
 
 
 def full_fsync(fd: int) -> None:
-    """Make an open file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
+    """Make an open file or folder durable. On macOS plain fsync leaves the data in the drive's
+    cache."""
     if _F_FULLFSYNC is not None:
         try:
             fcntl.fcntl(fd, _F_FULLFSYNC)
@@ -374,8 +383,9 @@ def write_all(fd: int, data: bytes) -> None:
 def open_regular(
     path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False
 ) -> int:
-    """Open a file and return its descriptor. Raises `InvalidInputError` for a link (unless `follow`), a pipe, a socket, a
-    device or a folder, and never waits for the other end of a pipe. `at` is the folder that `path` is relative to."""
+    """Open a file and return its descriptor. Raises `InvalidInputError` for a link (unless
+    `follow`), a pipe, a socket, a device or a folder, and never waits for the other end of a pipe.
+    `at` is the folder that `path` is relative to."""
     try:
         flags |= (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600, dir_fd=at)
@@ -394,9 +404,10 @@ def open_regular(
 
 
 def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
-    """At most `most` bytes of a file that lies beside or around a vault (git's own files, `.cortex-project`), from its end
-    with `end`. Nothing when there is none, and when it may not be read: see `why_unreadable`. `follow` is for a person's
-    own settings, which may be a link to a file of theirs."""
+    """At most `most` bytes of a file that lies beside or around a vault (git's own files,
+    `.cortex-project`), from its end with `end`. Nothing when there is none, and when it may not be
+    read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link to a
+    file of theirs."""
     try:
         fd = open_regular(path, follow=follow)
     except (OSError, ValueError, InvalidInputError):
@@ -413,7 +424,7 @@ def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = Fals
 
 
 def list_folder(folder: str) -> list[str]:
-    """The names in a folder that lies beside or around a vault, sorted; none when there is no such folder, or a link in its place."""
+    """The names in a folder beside or around a vault, sorted; none when it is missing or a link."""
     try:
         fd = os.open(folder, _OPEN_FOLDER_FLAGS)
     except (OSError, ValueError):
@@ -427,7 +438,7 @@ def list_folder(folder: str) -> list[str]:
 
 
 def why_unreadable(path: str, *, follow: bool = False) -> str:
-    """Why `read_bounded` does not read what lies there; empty when it does, and when nothing does."""
+    """Why `read_bounded` does not read a file; empty when it does, and when there is none."""
     try:
         fd = open_regular(path, follow=follow)
     except (FileNotFoundError, NotADirectoryError):
@@ -443,8 +454,9 @@ def why_unreadable(path: str, *, follow: bool = False) -> str:
 
 
 def _ownership_fault(path: str, status: os.stat_result, *, follow: bool) -> str:
-    """Why an open file is not to be trusted; empty when it is. Where a link may lead to it, another user's is not, and
-    neither is one that a stranger can have put where we look for ours, as in a folder like /tmp."""
+    """Why an open file is not to be trusted; empty when it is. Where a link may lead to it, another
+    user's is not, and neither is one that a stranger can have put where we look for ours, as in a
+    folder like /tmp."""
     if status.st_uid in (os.geteuid(), 0):
         return ""
     if follow:

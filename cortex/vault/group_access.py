@@ -1,8 +1,10 @@
-"""Whether the users of one machine who share a vault through a Unix group can all use it, and what mends that.
+"""Whether the users of one machine who share a vault through a Unix group can all use it, and what
+mends that.
 
-A vault is shared when its folder is writable by its group and has the setgid bit, as `git init --shared=group` makes folders. Cortex
-gives what it makes in there to the group (`files.share`) and runs git so that git does as well. A plain git, an editor and `cp` follow
-each user's umask instead, which is why this looks.
+A vault is shared when its folder is writable by its group and has the setgid bit, as `git init
+--shared=group` makes folders. Cortex gives what it makes in there to the group (`files.share`) and
+runs git so that git does as well. A plain git, an editor and `cp` follow each user's umask instead,
+which is why this looks.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def problems(root: str) -> list[Problem]:
-    """What keeps users of a vault's group from working in it; nothing for a vault that is one user's alone."""
+    """What keeps users of a vault's group from working in it; nothing for one user's own vault."""
     status = os.stat(root)
     repository = checkout.find_repository(root)
     try:
@@ -67,7 +69,7 @@ def problems(root: str) -> list[Problem]:
 
 
 def foreign_owner_problem(root: str) -> Problem | None:
-    """What to do about a vault that is another user's alone; None when this user may write there."""
+    """What to do about a vault of another user; None when this user may write there."""
     status = os.stat(root)
     if status.st_uid == os.geteuid() or os.access(root, os.W_OK):
         return None
@@ -119,7 +121,8 @@ def _required_modes(root: str, common: str) -> Iterator[tuple[str, int]]:
 
 
 def _unreachable_folder(group: int) -> str:
-    """A folder above this Python or this package into which the group may not go; empty when it may go into each."""
+    """A folder above this Python or this package that the group may not enter; empty when it
+    may."""
     for path in (os.path.realpath(sys.executable), _PACKAGE_FOLDER):
         while (parent := os.path.dirname(path)) != path:
             status = os.stat(path := parent)

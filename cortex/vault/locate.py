@@ -32,8 +32,8 @@ class Vault(NamedTuple):
         return user_folders.ensure_vault_folder("state", self.root)
 
     def locks_folder(self) -> str:
-        """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
-        folder, made when missing, for the users of the group to keep each other out."""
+        """The folder of the locks that guard the vault's files: the private one; where a group
+        shares the vault, one in the git folder, made when missing."""
         is_shared = files.is_group_shared(self.root)
         repository = checkout.find_repository(self.root) if is_shared else None
         if repository is None or not files.is_group_shared(repository.common_dir):
@@ -43,8 +43,9 @@ class Vault(NamedTuple):
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
-    """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards, else the nearest
-    `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError` when there is none."""
+    """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards,
+    else the nearest `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError`
+    when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
             vault = _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
@@ -82,13 +83,13 @@ def default_vault_root() -> str:
 
 
 def default_vault_fault() -> str:
-    """Why the file that names the default vault is not read; empty when it is, and when there is none. It may be a link to a file of the user's."""
+    """Why the file that names the default vault is not read; empty when it is or is missing."""
     return files.why_unreadable(default_vault_file(), follow=True)
 
 
 def find_personal_vault(vault: Vault) -> Vault | None:
-    """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
-    and when it cannot be used; `personal_vault_problem` says why. Raises nothing."""
+    """The person's default vault beside `vault`; None when there is none, it is this one, or it
+    cannot be used (`personal_vault_problem`). Raises nothing."""
     root = _personal_root(vault)
     if not root or _personal_fault(root):
         return None
@@ -105,7 +106,7 @@ def personal_vault_problem(vault: Vault) -> Problem | None:
 
 
 def _personal_root(vault: Vault) -> str:
-    """The path of the default vault, without links; empty when none is named or it is `vault` itself."""
+    """The default vault's path without links; empty when none is named or it is `vault` itself."""
     named = default_vault_root() if vault.default_root is None else vault.default_root
     try:
         root = os.path.realpath(named) if os.path.isabs(named) else named
@@ -115,8 +116,8 @@ def _personal_root(vault: Vault) -> str:
 
 
 def _personal_fault(root: str) -> str:
-    """What is wrong with a folder that is to be the person's own vault. A relative path would mean another one in every
-    folder, and perhaps one that came with somebody's repository."""
+    """Why a folder cannot be the person's own vault. A relative path would mean another one in
+    every folder, perhaps one that came with somebody's repository."""
     if not os.path.isabs(root):
         return "is no absolute path"
     return "" if _is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"

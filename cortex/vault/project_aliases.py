@@ -1,5 +1,5 @@
-"""The aliases of merged projects in `cortex.toml`. That is a person's file: one line is put in or taken out, and only where
-reading the result gives just that and nothing else."""
+"""The aliases of merged projects in `cortex.toml`, a person's file: one line is put in or taken
+out, and only where reading the result gives just that change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECTION_HEADER_RE = re.compile(
 
 
 def read_all(root: str) -> dict[str, str]:
-    """The aliases as they are written, one step each. Raises `InvalidInputError` when the settings cannot be read."""
+    """The aliases as written, one step each. Raises `InvalidInputError` for unreadable settings."""
     aliases = _read_settings(root)[1].get("projects", {}).get("aliases", {})
     return {old: new for old, new in aliases.items() if isinstance(new, str)}
 
@@ -59,7 +59,8 @@ def _edit_settings(
     candidates: Callable[[str], Iterator[str]],
     by_hand: str,
 ) -> bool:
-    """Write the first of the candidate texts that reads as the changed table; False when nothing changes."""
+    """Write the first candidate text that reads as the changed table; False when nothing
+    changes."""
     text, table = _read_settings(root)
     wanted = deepcopy(table)
     change(wanted)
@@ -75,7 +76,8 @@ def _edit_settings(
 
 
 def _read_settings(root: str) -> tuple[str, dict[str, Any]]:
-    """The text of the settings and its table, in which `[projects] aliases`, if it is there, is a table."""
+    """The text of the settings and its table, in which `[projects] aliases` is a table if it is
+    there."""
     try:
         text = settings.read_text(root)
         table = toml.parse(text)

@@ -1,4 +1,5 @@
-"""A vault's few settings, from its committed `cortex.toml`. They are data: none names a program or a place outside."""
+"""A vault's few settings, from its committed `cortex.toml`. None names a program or a path
+outside."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class Settings(NamedTuple):
 
 
 def load(root: str) -> Settings:
-    """The settings, with defaults in the place of what cannot be read, and a problem for each of those."""
+    """The settings, with defaults and a problem for each that cannot be read."""
     problems: list[Problem] = []
     try:
         table = toml.parse(read_text(root))
@@ -76,7 +77,8 @@ def load(root: str) -> Settings:
 
 
 def read_text(root: str) -> str:
-    """The text of the settings. Raises `CortexError`, `OSError`, and `ValueError` for a file that is too large or no UTF-8."""
+    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError` (too large, no
+    UTF-8)."""
     data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
@@ -93,7 +95,8 @@ def is_project_name(name: str) -> bool:
 
 
 def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
-    """The pairs below `[projects.aliases]`, each with its last target; those that are none, or lead in a circle, left out."""
+    """The pairs of `[projects.aliases]`, each with its last target; bad and circular ones left
+    out."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
         hint = 'write [projects.aliases] and below it "old" = "new"'

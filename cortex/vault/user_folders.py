@@ -1,6 +1,8 @@
-"""Where Cortex keeps what is not a note: caches, locks and state, one private folder for each vault path.
+"""Where Cortex keeps what is not a note: caches, locks and state, one private folder for each vault
+path.
 
-The XDG and macOS folder rules take fifteen lines; `platformdirs` would take 26 ms of a search's 127 ms of CPU.
+The XDG and macOS folder rules take fifteen lines; `platformdirs` would take 26 ms of a search's 127
+ms of CPU.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _MACOS_FOLDERS = {
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
+    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is
+    ignored."""
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):
@@ -38,8 +41,9 @@ def user_folder(kind: str) -> str:
 
 
 def ensure_vault_folder(kind: str, root: str) -> str:
-    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `InvalidInputError`
-    when it is not ours alone: what lies there (an index full of pickles) is trusted."""
+    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700.
+    `InvalidInputError` when it is not ours alone: what lies there (an index full of pickles) is
+    trusted."""
     path = vault_folder_path(kind, root)
     os.makedirs(path, mode=0o700, exist_ok=True)
     check_private(path)
@@ -53,7 +57,7 @@ def vault_folder_path(kind: str, root: str) -> str:
 
 
 def _sha256(data: bytes) -> str:
-    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not, and a search through the watcher has none to spare."""
+    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not."""
     try:
         return str(__import__(SHA256_MODULE).sha256(data).hexdigest())
     except ImportError:  # another Python
@@ -63,7 +67,7 @@ def _sha256(data: bytes) -> str:
 
 
 def check_private(path: str) -> None:
-    """Raise `InvalidInputError` unless `path` is a real folder of this user that nobody else can write or look into."""
+    """Raise `InvalidInputError` unless `path` is a real folder of this user, closed to others."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise InvalidInputError(f"{path} is not a folder of yours", _REMOVE_HINT)
@@ -74,7 +78,7 @@ def check_private(path: str) -> None:
 
 
 def ensure_shared_folder(path: str) -> str:
-    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
+    """Make a folder for the group that shares the one around it, when missing; its path."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

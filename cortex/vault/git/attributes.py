@@ -1,5 +1,6 @@
-"""Which merge driver git takes for which note. The vault's own `.gitattributes` says it; where something else speaks
-louder (an older file, a nested one, a stranger's), a marked block in the repository's `info/attributes` says it again.
+"""Which merge driver git takes for which note. The vault's own `.gitattributes` says it; where
+something else speaks louder (an older file, a nested one, a stranger's), a marked block in the
+repository's `info/attributes` says it again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def remove_block(root: str, repository: Repository) -> bool:
 
 
 def overridden_paths(root: str) -> list[str]:
-    """The vault-relative paths of our notes, tracked or to come, for which git would not take our driver."""
+    """The vault-relative paths of our notes, tracked or to come, for which git does not take our
+    driver."""
     listed = git_cli.run(root, ["ls-files", "-z", "--", *MERGE_ATTRIBUTES])
     listed += objects.join_nul(_PROBE_PATHS)
     fields = git_cli.run(root, ["check-attr", "-z", "--stdin", "merge"], stdin=listed).split(b"\0")
@@ -100,7 +102,8 @@ def _format_block(root: str, top: str, before: bytes) -> bytes:
 
 
 def _attribute_pattern(prefix: str, below: str) -> str:
-    """A pattern of gitattributes for what lies below a folder of the repository, whatever the folder's name."""
+    """A pattern of gitattributes for what lies below a folder of the repository, whatever its
+    name."""
     folder = "" if prefix == "." else _PATTERN_SPECIAL_RE.sub(r"\\\1", prefix) + "/"
     pattern = f"/{folder}{below}"
     if not re.search(r'[\s"\\\x00-\x1f\x7f]', pattern):
@@ -149,7 +152,7 @@ def _read_attributes(repository: Repository) -> bytes:
 
 
 def _write_if_changed(repository: Repository, before: bytes, after: bytes) -> bool:
-    """Put the file in its place whole, and durable; without content it goes. False when nothing changes."""
+    """Replace the file durably, or delete it when empty. False when nothing changes."""
     path = _attributes_path(repository)
     if after == before:
         return False

@@ -1,4 +1,4 @@
-"""Which branches count as part of another one: default branches, and those that were merged into it."""
+"""Which branches count as part of another one: default branches, and those merged into it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class MergedBranches(NamedTuple):
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether a text can be the name of a branch: then it names no file outside the folder of refs either."""
+    """True if a text can be the name of a branch; then it names no file outside the folder of
+    refs."""
     words = name.replace("-", "").replace("_", "").split("/")
     starts = (part[:1] for part in name.split("/"))
     if all(map(str.isalnum, (*words, *starts))):
@@ -44,7 +45,8 @@ def is_branch_name(name: str) -> bool:
 
 
 def find_defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of branches that everything builds on, the remote's own default among them, and the files that say so."""
+    """The branches that everything builds on, with the remote's own default, and the files that say
+    so."""
     repository = checkout.find_repository(directory)
     if repository is None:
         return DEFAULT_BRANCHES, ()
@@ -68,9 +70,9 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
 
 
 def find_merged(directory: str, branch: str, names: Collection[str]) -> MergedBranches:
-    """Those of the branches `names` whose commits are part of `branch`, or that were renamed to it. One on which nothing
-    was ever committed is none, though git calls it merged from the moment it is made; one that is gone is known by the
-    subject of its merge."""
+    """Those of the branches `names` whose commits are part of `branch`, or that were renamed to it.
+    A branch without a commit of its own is none, though git calls it merged; one that is gone is
+    known by the subject of its merge."""
     repository = checkout.find_repository(directory)
     asked = {name for name in sorted(names)[:_MAX_NAMES] if is_branch_name(name)}
     if repository is None or not asked or not branch:
@@ -114,7 +116,7 @@ def _current_name(name: str, renamed: dict[str, str]) -> str:
 
 
 def _has_commits(log: str) -> bool:
-    """Whether anything happened on a branch after it was made, as far as its log tells; without a log it came from a remote."""
+    """True if a branch's log has more than its creation; without a log it came from a remote."""
     held = files.read_bounded(log, 100_000)
     return held.count(b"\n") > 1 or not os.path.lexists(log)
 

@@ -1,4 +1,4 @@
-"""What a working directory says about itself: project and branch, read from files alone (0.05 ms; no git runs)."""
+"""Project and branch of a working directory, read from files alone (0.05 ms; no git runs)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def branch_of(directory: str) -> str:
 
 
 def read_head(folder: str) -> str:
-    """What HEAD says in a git folder: `ref: REF` or a commit's id. Git once wrote HEAD as a link whose text is the ref; no such link is followed."""
+    """What HEAD says in a git folder: `ref: REF` or a commit's id; also where HEAD is a link whose
+    text is the ref (`core.preferSymlinkRefs`), which is not followed."""
     path = os.path.join(folder, "HEAD")
     if line := read_first_line(path):
         return line
@@ -61,8 +62,8 @@ def read_head(folder: str) -> str:
 
 
 def has_merge_drivers(directory: str) -> bool:
-    """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
-    its text, cheap enough for every command; `drivers` reads it properly."""
+    """True if the repository's configuration has Cortex's merge drivers, or says that somebody took
+    them out. Cheap enough for every command; `drivers` reads it properly."""
     repository = find_repository(directory)
     config = os.path.join(repository.common_dir, "config") if repository else ""
     text = "\n".join(_read_lines(config))
@@ -79,7 +80,7 @@ def has_merge_drivers(directory: str) -> bool:
 
 
 def operation_in_progress(directory: str) -> str:
-    """The operation that git is in the middle of, by the name of its command; empty when there is none."""
+    """The git command that is under way, such as `merge`; empty when there is none."""
     repository = find_repository(directory)
     for name, command in _OPERATION_FILES.items() if repository else ():
         if repository and os.path.lexists(path := os.path.join(repository.git_dir, name)):
@@ -90,9 +91,9 @@ def operation_in_progress(directory: str) -> str:
 
 
 def project_of(directory: str) -> str:
-    """The project's name: what the nearest `.cortex-project` says, else the remote's repository name, else the root
-    folder's name with a short hash of its path. A linked worktree is the project of its main work tree.
-    Never a bare home directory: then empty."""
+    """The project's name: what the nearest `.cortex-project` says, else the remote's repository
+    name, else the root folder's name with a short hash of its path. A linked worktree is the
+    project of its main work tree. Never a bare home directory: then empty."""
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
     for parent in _folder_and_parents(directory):
@@ -112,7 +113,7 @@ def project_of(directory: str) -> str:
 
 
 def read_project_file(path: str) -> str:
-    """The project's name that a `.cortex-project` gives; empty when there is none, or none that may be told: a secret is no name."""
+    """The project's name in a `.cortex-project`; empty when there is none, or it is a secret."""
     named = read_first_line(path)[:_MAX_NAME_CHARS]
     if not named:
         return ""
@@ -122,7 +123,7 @@ def read_project_file(path: str) -> str:
 
 
 def unreadable_project_files(directory: str) -> list[tuple[str, str]]:
-    """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
+    """The `.cortex-project` files around a folder that are not read, and why."""
     found = []
     for parent in _folder_and_parents(os.path.realpath(directory)):
         path = os.path.join(parent, PROJECT_FILE)
@@ -142,7 +143,8 @@ def _folder_and_parents(directory: str) -> list[str]:
 
 
 def find_repository(directory: str) -> Repository | None:
-    """The repository around `directory`. None outside one, and where `.git` is a link: see `find_fault`."""
+    """The repository around `directory`; None outside one, and where `.git` is a link
+    (`find_fault`)."""
     for parent in _folder_and_parents(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
         try:
@@ -163,8 +165,9 @@ def find_repository(directory: str) -> Repository | None:
 
 
 def find_fault(directory: str) -> tuple[str, str]:
-    """A path at which git would wait for ever or leave the repository, and what is wrong with it; two empty texts when
-    there is none. Looks only at files that git opens for nearly every command."""
+    """A path at which git would wait for ever or leave the repository, and what is wrong with it;
+    two empty texts when there is none. Looks only at files that git opens for nearly every
+    command."""
     repository = find_repository(directory)
     if repository is None:
         parents = _folder_and_parents(os.path.realpath(directory))
@@ -196,8 +199,8 @@ def find_fault(directory: str) -> tuple[str, str]:
 
 
 def main_work_tree(repository: Repository) -> str:
-    """The root of the main work tree, asked from a linked one; empty for the main one itself, a submodule (its git folder
-    is its own common one) and a worktree of a bare repository."""
+    """The root of the main work tree of a linked one; else empty, also for a submodule (its git
+    folder is its own common one) and a worktree of a bare repository."""
     _, own, common = repository
     is_linked = common != own and os.path.basename(common) == ".git"
     return os.path.realpath(os.path.dirname(common)) if is_linked else ""

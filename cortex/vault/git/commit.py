@@ -1,7 +1,9 @@
-"""Commits of exactly our paths: what changed in a vault, whether a commit may be made now, and the commit itself.
+"""Commits of exactly our paths: what changed in a vault, whether a commit may be made now, and the
+commit itself.
 
-Ours are the folders that Cortex writes, its three settings files, and a record that a person moved elsewhere in the
-vault. Whatever else is changed or staged stays as it is, and so does every lock of another git.
+Ours are the folders that Cortex writes, its three settings files, and a record that a person moved
+elsewhere in the vault. Whatever else is changed or staged stays as it is, and so does every lock of
+another git.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def list_changes(root: str) -> list[UncommittedChange]:
 
 
 def list_foreign_changes(root: str, mine: Iterable[UncommittedChange] = ()) -> list[str]:
-    """What is changed in the vault and is not ours; a new folder as one entry. Nobody commits it but its owner."""
+    """What is changed in the vault and not ours; a new folder is one entry."""
     known = {one.path for one in mine}
     found: list[str] = []
     for one in _list_status(root, (".",), untracked="normal"):
@@ -95,7 +97,7 @@ def list_foreign_changes(root: str, mine: Iterable[UncommittedChange] = ()) -> l
 
 
 def format_message(paths: Iterable[str]) -> str:
-    """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever in the vault it went."""
+    """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever it went."""
     names: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     for path in paths:
         name = path.rpartition("/")[2]
@@ -123,7 +125,8 @@ def why_blocked(root: str) -> str:
 
 
 def find_blocker(root: str) -> tuple[str, str]:
-    """Why no commit may be made, by files alone, and what to do then; two empty texts when nothing is in the way."""
+    """Why no commit may be made, and the next command; two empty texts when one may. Runs no
+    git."""
     if not checkout.is_in_repository(root):
         return "the vault is in no git repository", "git init && git add . && git commit"
     if what := checkout.operation_in_progress(root):
@@ -138,9 +141,9 @@ def find_blocker(root: str) -> tuple[str, str]:
 def commit_changes(
     root: str, wanted: Sequence[UncommittedChange], message: str = ""
 ) -> CommitResult:
-    """Commit these changes and say what was left out: ignored, gone, links, half a move, notes with conflict markers
-    or unreadable frontmatter. Without a message the commit says what it holds. When git or a person's hook
-    declines, `CortexError` says so, and the index is as it was."""
+    """Commit these changes and say what was left out: ignored, gone, links, half a move, notes with
+    conflict markers or unreadable frontmatter. Without a message the commit says what it holds.
+    When git or a person's hook declines, `CortexError` says so, and the index is as it was."""
     if not wanted:
         return NOTHING_COMMITTED
     _check_unblocked(root)
@@ -155,14 +158,15 @@ def _check_unblocked(root: str) -> None:
 
 
 def commit_during_rebase(root: str) -> CommitResult:
-    """Commit what is ours in the middle of a rebase that Cortex began and holds alone: the watcher, or a search, has
+    """Commit what is ours in the middle of a rebase of Cortex: the watcher, or a search, has
     written a record meanwhile, and git goes on only over a clean tree."""
     return _commit_changes(root, list_changes(root), "")
 
 
 @contextmanager
 def repository_lock(root: str) -> Iterator[None]:
-    """Be the one Cortex that commits to this repository; its linked worktrees are part of it. Waits, then `ConflictError`."""
+    """Be the one Cortex that commits to this repository, its worktrees included. Raises
+    `ConflictError`."""
     place = checkout.find_repository(root)
     if place is None:
         raise ConflictError(*find_blocker(root))
@@ -249,7 +253,8 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
 def _still_differs(
     root: str, paths: list[str], before: Mapping[bytes, objects.StagedChange], prefix: bytes
 ) -> bool:
-    """Whether a path differs from the last commit, by more than line ends; what was only named for a commit no longer is."""
+    """True if a path differs from the last commit by more than line ends. Drops intent-to-add
+    entries."""
     _drop_intent_to_add(root, [path for path in paths if prefix + os.fsencode(path) not in before])
     left = [one for one in list_changes(root) if one.path in set(paths)]
     mine = any(one.kind != "M" or prefix + os.fsencode(one.path) in before for one in left)
@@ -257,7 +262,8 @@ def _still_differs(
 
 
 def _differs_in_line_ends_only(root: str, paths: list[str]) -> bool:
-    """Whether these differ in line ends alone, which git takes off; it calls them changed until it looks again, here."""
+    """True if these differ in line ends alone, which git takes off; adding them makes git see
+    that."""
     if git_cli.run_unchecked(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
     words = ["add", *_PATHS_FROM_STDIN]
@@ -265,7 +271,7 @@ def _differs_in_line_ends_only(root: str, paths: list[str]) -> bool:
 
 
 def _run_commit(root: str, here: list[str], paths: list[str], message: str) -> git_cli.GitResult:
-    """Name what is new to git, then commit. Only named, not added: whoever else commits in between does not take it along."""
+    """Add new paths by intent alone, so that no other commit takes them along, then commit."""
     if here:
         words = ["add", "--intent-to-add", *_PATHS_FROM_STDIN]
         ran = git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(here))
@@ -296,7 +302,7 @@ def _drop_intent_to_add(root: str, paths: list[str]) -> None:
 def _unknown_to_git(
     root: str, missing: list[str], before: Mapping[bytes, objects.StagedChange], prefix: bytes
 ) -> list[str]:
-    """The missing paths that no commit knows: git would refuse to commit anything at all beside them."""
+    """The missing paths that no commit knows: beside them git would refuse the whole commit."""
     if not missing:
         return []
     listed: set[bytes] = set()
@@ -331,8 +337,9 @@ def _is_committable(root: str, path: str, problems: list[Problem]) -> bool:
 
 
 def _why_unfinished(root: str, path: str, data: bytes) -> str:
-    """What shows that a note is not finished: nothing in it, frontmatter that cannot be read, conflict markers that
-    stand neither in its last commit nor in the events it was made from. A text about merging may hold markers."""
+    """What shows that a note is not finished: nothing in it, frontmatter that cannot be read,
+    conflict markers that stand neither in its last commit nor in the events it was made from. A
+    text about merging may hold markers."""
     if not data.strip():
         return "it is empty"
     note = notes.read(data, path)
@@ -367,7 +374,7 @@ class _StatusEntry(NamedTuple):
 
 
 def _list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> list[_StatusEntry]:
-    """What differs between the last commit and the work tree below the vault, seen from the vault."""
+    """What differs between the last commit and the work tree below the vault; vault-relative."""
     flags = ("--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=all")
     arguments = ["status", *flags, f"--untracked-files={untracked}", "--", *paths]
     prefix = objects.prefix(root)
@@ -389,7 +396,7 @@ def _list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> 
 
 
 def _is_own_file(path: str) -> bool:
-    """Not a folder that is a repository of its own, nor what editors and killed processes leave beside a note."""
+    """False for a nested repository's folder, and for what editors and killed processes leave."""
     name = path.rpartition("/")[2]
     return path in OWN_PATHS or bool(
         name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX))
@@ -397,7 +404,7 @@ def _is_own_file(path: str) -> bool:
 
 
 def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict[str, str]:
-    """Where a person moved notes out of our folders, or back into them: old path to new, told by the id that both hold."""
+    """Moves of notes out of our folders, or back into them: old path -> new path, by their id."""
     # An event keeps its name on its way through our folders.
     names = {path.rpartition("/")[2] for path in here}
     gone = {
@@ -420,8 +427,8 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
 
 
 def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
-    """Records that live outside our folders since an earlier commit, and have changed there: Cortex goes on writing them,
-    and uncommitted they would stand in the way of every merge."""
+    """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
+    stand in the way of every merge."""
     entries = [
         one
         for one in _list_status(root, (".",), untracked="no")

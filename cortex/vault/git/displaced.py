@@ -1,8 +1,9 @@
-"""Notes that the merge driver has kept out of another note's file, until the next command brings them back.
+"""Notes that the merge driver has kept out of another note's file, until the next command brings
+them back.
 
-Git gives its driver one path. Where it has taken two notes for one, the driver writes the note whose path that is and puts
-the other one here: a file for each in `cortex-displaced` in the git folder of the work tree. Standard library only: the
-driver is on this path.
+Git gives its driver one path. Where it has taken two notes for one, the driver writes the note
+whose path that is and puts the other one here: a file for each in `cortex-displaced` in the git
+folder of the work tree. Standard library only: the driver is on this path.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class DisplacedNote(NamedTuple):
 
 
 def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> None:
-    """Keep `other`, durably. Raises `CortexError` or `OSError` when that cannot be done: then the merge must not be made.
+    """Keep `other`, durably. Raises `CortexError` or `OSError`; then the merge must not be made.
     `directory` lies in the work tree."""
     import json  # noqa: PLC0415  a driver that has nothing to keep does without
 
@@ -62,7 +63,7 @@ def has_entries(root: str) -> bool:
 
 
 def list_entries(root: str) -> list[DisplacedNote]:
-    """What is kept, by name; entries that cannot be read are left out. One listing of a folder that mostly is not there."""
+    """The entries, by name; unreadable ones are left out."""
     import json  # noqa: PLC0415  as above
 
     folder = _git_dir(root)
@@ -78,8 +79,8 @@ def list_entries(root: str) -> list[DisplacedNote]:
 
 
 def is_aborted(root: str, entry: DisplacedNote) -> bool:
-    """True if the merge, rebase, pick or the like in which a note was displaced has been aborted or reset since. False as
-    well where no reflog tells of it: then the note is brought back."""
+    """True if the merge, rebase or pick in which a note was displaced has been aborted or reset
+    since. False where no reflog tells: then the note is brought back."""
     folder = _git_dir(root)
     if not folder or entry.reflog_offset > _reflog_size(folder):
         return False

@@ -1,7 +1,9 @@
-"""Git's merge drivers for our notes: known to the repository's local configuration, and named by its attributes.
+"""Git's merge drivers for our notes: known to the repository's local configuration, and named by
+its attributes.
 
-A driver is a program, so a clone does not bring one along: it is registered by whoever works in the clone. The
-configuration is shared by all linked worktrees, so no path inside one of them is stored in it.
+A driver is a program, so a clone does not bring one along: it is registered by whoever works in the
+clone. The configuration is shared by all linked worktrees, so no path inside one of them is stored
+in it.
 """
 
 from __future__ import annotations
@@ -55,8 +57,9 @@ class DriverConfig(NamedTuple):
 
 
 def register(root: str, *, again: bool = False) -> bool:
-    """Register what is missing, and put our attributes in force where others are; True when something was changed.
-    A person who has taken the drivers out gets them back only with `again`."""
+    """Register what is missing, and put our attributes in force where others are; True when
+    something was changed. A person who has taken the drivers out gets them back only with
+    `again`."""
     repository = checkout.find_repository(root)
     if repository is None:
         return False
@@ -80,7 +83,8 @@ def register(root: str, *, again: bool = False) -> bool:
 
 
 def unregister(root: str) -> bool:
-    """Take out what was registered, so that it stays out until somebody asks for it; True when something was changed."""
+    """Take out what was registered, for good until somebody asks for it; True when something
+    changed."""
     repository = checkout.find_repository(root)
     if repository is None:
         return False
@@ -115,7 +119,8 @@ def problems(root: str) -> list[Problem]:
 
 
 def config_problems(root: str) -> list[Problem]:
-    """What is wrong with the configuration alone. Runs nothing, so that it can be told of a damaged repository too."""
+    """What is wrong with the configuration alone. Runs nothing, so it works in a damaged
+    repository."""
     repository = checkout.find_repository(root)
     if repository is None:
         return []
@@ -207,12 +212,13 @@ def _driver_command(name: str, repository: Repository) -> str:
 
 
 def _quote_path(path: str) -> str:
-    """A path as a word for git and then for sh: git reads `%` in it, sh what is special between double quotes."""
+    """A path as a word for git, which reads `%` in it, and then for sh."""
     return '"' + re.sub(r'(["\\$`])', r"\\\1", path).replace("%", "%%") + '"'
 
 
 def _python_path(repository: Repository) -> str:
-    """The Python that runs us; never from inside a worktree, which may go, unless the package lies in one as well."""
+    """The Python that runs us; never from inside a worktree, unless the package lies in one as
+    well."""
     if not sys.executable:
         message = "the path of this Python is unknown, so no merge driver can run"
         raise CortexError(message, "run cortex from an installed Python")
@@ -237,7 +243,7 @@ def _is_inside(path: str, folders: list[str]) -> bool:
 
 @contextmanager
 def _config_lock(repository: Repository) -> Iterator[None]:
-    """Hold the right to change our part of a repository's configuration, and make it durable at the end."""
+    """Lock our part of a repository's configuration, and make it durable at the end."""
     common = repository.common_dir
     if not os.access(common, os.W_OK):
         raise CortexError(f"{common} cannot be written", "merges run without Cortex until it can")
@@ -249,8 +255,8 @@ def _config_lock(repository: Repository) -> Iterator[None]:
 
 
 def _write_config(repository: Repository, *words: str) -> None:
-    """Change the configuration through git, and wait while another git does. By the file's name: where a repository
-    is damaged, git would take the one around it."""
+    """Change the configuration through git, and wait while another git does. By the file's name: in
+    a damaged repository git would take the one around it."""
     common = repository.common_dir
     arguments = ["config", "--file", os.path.join(common, "config"), *words]
     ran = git_locks.retry_while_locked(

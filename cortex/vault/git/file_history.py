@@ -1,5 +1,5 @@
-"""Which files commits deleted, renamed or edited since a time. One bounded call of git each; no setting of the repository
-changes the answer."""
+"""Which files commits deleted, renamed or edited since a time. One bounded call of git each; no
+setting of the repository changes the answer."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class FileCommit(NamedTuple):
 
 
 def list_deletions(top: str, paths: Sequence[str], since: str) -> list[FileCommit]:
-    """The commits since a time, newest first, that deleted or renamed one of the paths, with all their deletions and renames.
-    `CortexError` when git fails or takes too long."""
+    """The commits since a time, newest first, that deleted or renamed one of the paths, with all
+    their deletions and renames. Raises `CortexError` when git fails or takes too long."""
     narrowed = paths if len(paths) <= _MAX_PATHS else ()
     return _log(top, *_RENAMES, "--full-diff", f"--since={since}", "HEAD", "--", *narrowed)
 
@@ -50,7 +50,7 @@ def list_edits(top: str, paths: Sequence[str], since: str) -> list[FileCommit]:
 
 
 def list_unmerged(top: str, commits: Sequence[str]) -> list[FileCommit]:
-    """Those of the commits, and of the commits before them, that neither HEAD nor any branch has."""
+    """Those of the commits, and of the commits before them, that no branch and not HEAD has."""
     known = ("--not", "HEAD", "--branches", "--remotes", "--")
     return _log(top, "--ignore-missing", "--no-renames", *commits, *known)
 
@@ -62,7 +62,8 @@ def list_staged_deletions(top: str) -> list[FileChange]:
 
 
 def paths_in_index(top: str, paths: Sequence[str]) -> frozenset[str]:
-    """Those of the paths, files or folders ended with `/`, that the index has, sparse entries excepted."""
+    """Those of the paths (files, or folders ended with `/`) that the index has; no sparse
+    entries."""
     lines = _run(top, "ls-files", "-t", "-z", "--", *paths).split(b"\0")
     names = [os.fsdecode(line[2:]) for line in lines if line.startswith(b"H ")]
     return frozenset(

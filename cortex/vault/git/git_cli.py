@@ -1,7 +1,8 @@
 """The one way to run git: hardened, bounded in time, ended with its children.
 
-A vault may come from a stranger, and git runs programs that a repository's own configuration names. Nothing here
-takes a path, a ref or a pattern as an option, and no configuration of the vault can name a program.
+A vault may come from a stranger, and git runs programs that a repository's own configuration names.
+Nothing here takes a path, a ref or a pattern as an option, and no configuration of the vault can
+name a program.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class _DeadlineExceeded(Exception):
 def run(
     directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
 ) -> bytes:
-    """What `git ARGUMENTS` prints when run in `directory`. `CortexError` when there is no git, it fails, or it takes
-    longer than `timeout` seconds; then it and its children are ended."""
+    """The output of `git ARGUMENTS` run in `directory`. Raises `CortexError` when there is no git,
+    it fails, or it takes longer than `timeout` seconds; then it and its children are ended."""
     ran = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
     if ran.code:
         raise command_error(_subcommand(arguments), ran, directory)
@@ -118,8 +119,9 @@ def run_unchecked(
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> GitResult:
-    """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
-    to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
+    """Run git and return how it ended, whatever its exit code. `hooks` leaves the person's own
+    hooks on; `extra` adds to the environment. Raises `CortexError` without a git or after `timeout`
+    seconds."""
     try:
         flags = ("-c", "core.sshCommand=ssh")
         return _run_process(
@@ -137,8 +139,8 @@ def run_remote(
     silence: float = SILENCE_SECONDS,
     hooks: bool = False,
 ) -> GitResult:
-    """Run a command that talks to a remote (fetch, push, ls-remote). It may take as long as it likes while something
-    arrives; after `silence` seconds of nothing it is ended, with its children, and a `CortexError` says so."""
+    """Run a command that talks to a remote (fetch, push, ls-remote). It may go on while something
+    arrives; after `silence` seconds of nothing it is ended. Raises `CortexError`."""
     with suppress(ValueError):
         silence = float(os.environ.get("CORTEX_GIT_SILENCE", silence))
     verb, *rest = arguments
@@ -160,13 +162,14 @@ def command_error(
     directory: str,
     hint: str = "git status shows the state of the repository",
 ) -> CortexError:
-    """The error for a git that failed: what the disk or its permissions refused, or else what git says, with `hint`."""
+    """The error for a git that failed: what the system refused, or else what git says, with
+    `hint`."""
     return system_error(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
 
 
 def system_error(ran: GitResult, directory: str) -> CortexError | None:
-    """The error for a git that the operating system refused something: no room, a quota, a read-only file system, no permission.
-    None when something else was in the way. What a remote says of its own disk does not count."""
+    """The error for a git that the operating system refused something (room, quota, permission);
+    None otherwise. What a remote says of its own disk does not count."""
     for text in ran.stderr.splitlines() if ran.code else ():
         if not _LOCAL_ERROR_RE.match(text):
             continue
@@ -191,8 +194,8 @@ def fault_hint(path: str) -> str:
 
 
 def list_ignored(root: str) -> frozenset[str]:
-    """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
-    ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
+    """The vault-relative files and folders (ended with `/`) that git ignores. Empty when the whole
+    vault is: its owner keeps it out of the repository around it, not out of search."""
     words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     listed = run(root, words, timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
@@ -200,7 +203,7 @@ def list_ignored(root: str) -> frozenset[str]:
 
 
 def check_ref_name(name: str) -> str:
-    """The name of a branch or remote, when it is one: never an option, never an expression. `InvalidInputError` otherwise."""
+    """The name of a branch or remote. Raises `InvalidInputError` for an option or an expression."""
     if not name or _INVALID_REF_RE.search(name):
         hint = "git branch --all and git remote show the names"
         raise InvalidInputError(f"{name!r} is no name of a branch or remote", hint)
@@ -221,7 +224,7 @@ def find_commit(directory: str, revision: str) -> str:
 
 
 def resolve_commit(directory: str, revision: str) -> str:
-    """The full id of the commit that a person's `revision` names. `NotFoundError` when there is none."""
+    """The full id of the commit that a person's `revision` names. Raises `NotFoundError`."""
     if found := find_commit(directory, revision):
         return found
     raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
@@ -254,7 +257,7 @@ def _subcommand(arguments: Sequence[str]) -> str:
 
 
 def _ssh_command(directory: str) -> str:
-    """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
+    """The ssh that the person, not the repository, has chosen; `GIT_SSH_COMMAND` overrides it."""
     words = ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"]
     fields = os.fsdecode(_run_process(directory, (), words, 10.0).stdout).split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
@@ -354,9 +357,9 @@ def _spawn(
 def _communicate(
     process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
 ) -> tuple[bytes, bytes]:
-    """Feed and read git until it has ended; raise `_DeadlineExceeded` when that takes longer than `seconds`, counted from the
-    last byte that came when `renew` is set. A grandchild that keeps a pipe open is not waited for: it may be a
-    person's ssh connection that is kept for the next command."""
+    """Feed and read git until it has ended. Raises `_DeadlineExceeded` after `seconds`, with
+    `renew` counted from the last byte. A grandchild that keeps a pipe open is not waited for: it
+    may be a person's ssh connection that is kept for the next command."""
     assert process.stdout is not None
     assert process.stderr is not None
     held: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
@@ -413,8 +416,8 @@ def _write_some(fd: int, view: memoryview) -> memoryview:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End git and all its children. First politely, so that it takes its locks away. It is reaped last: until then
-    nobody else can have its number, and the second signal cannot reach a stranger."""
+    """End git and all its children; first politely, so that it removes its locks. It is reaped
+    last, so that the second signal cannot reach a stranger with its number."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGTERM)

@@ -1,7 +1,9 @@
-"""Git's lock files: which there are, whether a process can still hold one, and which of them a crash has left.
+"""Git's lock files: which there are, whether a process can still hold one, and which of them a
+crash has left.
 
-Git creates `X.lock` before it changes X and refuses to write while that file exists, so a git that is killed or loses
-power stops every later one. Nothing is changed here: `repair` moves aside what `abandoned` returns.
+Git creates `X.lock` before it changes X and refuses to write while that file exists, so a git that
+is killed or loses power stops every later one. Nothing is changed here: `repair` moves aside what
+`abandoned` returns.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _LOCK_TREES = ("refs", "logs")
 
 
 class Clock(NamedTuple):
-    """Seconds since the epoch: now, and when the machine was started (0 where the system does not say)."""
+    """Seconds since the epoch: now, and when the machine was started (0 when unknown)."""
 
     now: float
     booted: float
@@ -55,7 +57,8 @@ class GitLock(NamedTuple):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody can hold it. No process outlives a boot, so that needs no look at other users' processes."""
+        """True if nobody can hold it: no process outlives a boot, else all processes must be
+        visible."""
         return bool(self.crash_evidence) and (
             not self.visibility_doubt or self.crash_evidence == _BEFORE_BOOT
         )
@@ -66,8 +69,8 @@ _OLDER_THAN_A_DAY = "older than a day"
 
 
 def read_clock() -> Clock:
-    """The system's clock and boot time. The boot time is that of the host in a container, and moves with the clock when that
-    is set: a lock of a living process can look older than the boot then, so processes are looked at as well."""
+    """The system's clock and boot time. In a container it is the host's, and it moves when the
+    clock is set: a living process's lock can look older, so processes are looked at as well."""
     booted = 0.0
     with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
         booted = next((float(line.split()[1]) for line in file if line.startswith("btime ")), 0.0)
@@ -75,7 +78,7 @@ def read_clock() -> Clock:
 
 
 def list_lock_files(repository: Repository) -> list[str]:
-    """The paths of git's lock files in this repository, its other worktrees included. No link is followed."""
+    """The paths of git's lock files in this repository and its worktrees. Follows no link."""
     found: set[str] = set()
     for folder in {repository.git_dir, repository.common_dir, *_worktree_folders(repository)}:
         inside = [os.path.join(folder, name) if name else folder for name in _LOCK_FOLDERS]
@@ -96,8 +99,9 @@ def list_lock_files(repository: Repository) -> list[str]:
 def find_abandoned(
     repository: Repository | None, at: Clock | None = None, *, idle_only: bool = False
 ) -> list[GitLock]:
-    """The lock files that a crash has left and that nobody can hold: older than the boot or than a day, open in no
-    process. With `idle_only` none while a git is at work here: it may hold a lock that it has closed."""
+    """The lock files that a crash has left and that nobody can hold: older than the boot or than a
+    day, open in no process. With `idle_only` none while a git is at work here: it may hold a lock
+    that it has closed."""
     if repository is None:
         return []
     locks = [lock for lock in _inspect_locks(repository, at or read_clock()) if lock.is_abandoned]
@@ -106,7 +110,7 @@ def find_abandoned(
 
 
 def problems(root: str, at: Clock | None = None) -> list[Problem]:
-    """The lock files around the vault that stop git and that no process is seen to hold, each with the command that ends that."""
+    """The lock files that stop git and that no process is seen to hold, with the next command."""
     repository = checkout.find_repository(root)
     locks = _inspect_locks(repository, at or read_clock()) if repository else []
     old = [lock for lock in locks if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS]
@@ -130,7 +134,8 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
 
 
 def check_none_abandoned(root: str, at: Clock | None = None) -> None:
-    """Raise `ConflictError` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
+    """Raise `ConflictError` when a lock file that a crash has left stops git: waiting is in
+    vain."""
     if locks := find_abandoned(checkout.find_repository(root), at, idle_only=True):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
         raise ConflictError(
@@ -158,7 +163,8 @@ def run_when_unlocked(
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> git_cli.GitResult:
-    """`git_cli.run_unchecked`, repeated while another git holds a lock: see `retry_while_locked`."""
+    """`git_cli.run_unchecked`, repeated while another git holds a lock; see
+    `retry_while_locked`."""
 
     def attempt() -> git_cli.GitResult:
         return git_cli.run_unchecked(
@@ -171,9 +177,9 @@ def run_when_unlocked(
 def retry_while_locked(
     root: str, attempt: Callable[[], git_cli.GitResult], *, wait: float | None = None
 ) -> git_cli.GitResult:
-    """What git answered, asked again while another git holds a lock. Raises `ConflictError` when that does not end within
-    `wait` seconds, by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. No lock is ever deleted
-    here: its owner may be alive."""
+    """Run `attempt` until no other git holds a lock. Raises `ConflictError` after `wait` seconds,
+    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock: its
+    owner may be alive."""
     deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
     pause = 0.02
     # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
@@ -195,7 +201,7 @@ def retry_while_locked(
 
 
 def find_running_git(repository: Repository) -> str:
-    """A process named git that has its working directory in this repository, as `git (process 123)`; empty when none is
+    """A process named git that works in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
     pointers = [
         checkout.read_first_line(os.path.join(folder, "gitdir"))

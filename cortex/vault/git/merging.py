@@ -1,7 +1,9 @@
-"""A merge or rebase that Cortex began: whose it is, what it waits for, what it had to set aside, and its end.
+"""A merge or rebase that Cortex began: whose it is, what it waits for, what it had to set aside,
+and its end.
 
-The notes about it lie in the git folder of the worktree, beside git's own: `cortex-sync` says what was begun,
-`cortex-staged` what a person had staged, which a merge does not allow and which comes back as it was.
+The notes about it lie in the git folder of the worktree, beside git's own: `cortex-sync` says what
+was begun, `cortex-staged` what a person had staged, which a merge does not allow and which comes
+back as it was.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class MergeState(NamedTuple):
 
 
 def load_in_progress(root: str) -> MergeState | None:
-    """The operation under way, when it is ours. Git syncs none of its notes about it: after a power cut they may be empty."""
+    """The operation under way, when it is ours. After a power cut git's notes of it may be
+    empty."""
     mine = load_state(root)
     if mine is None or mine.how not in ("merge", "rebase"):
         return None
@@ -67,7 +70,7 @@ def load_in_progress(root: str) -> MergeState | None:
 
 
 def load_state(root: str) -> MergeState | None:
-    """The operation that was remembered last and not forgotten, whether it is still under way or not."""
+    """The operation that was saved last, whether it is still under way or not."""
     try:
         stored = json.loads(_read_git_file(root, _STATE_FILE))
         waiting = {
@@ -81,8 +84,8 @@ def load_state(root: str) -> MergeState | None:
 
 
 def is_interrupted(root: str) -> bool:
-    """Whether git was killed, or lost power, in the middle of a merge or rebase of ours: it can neither go on nor back, or would go on
-    without what it was just merging."""
+    """True if git was killed, or lost power, in the middle of a merge or rebase of ours: it can
+    neither go on nor back, or would go on without what it was just merging."""
     if not os.path.lexists(_git_dir_path(root, "rebase-merge")):
         mine = load_state(root)
         if mine and mine.waiting:  # a person may have chosen our side everywhere
@@ -105,13 +108,14 @@ def is_interrupted(root: str) -> bool:
 
 
 def _has_merged_nothing(root: str) -> bool:
-    """Whether nothing was merged yet though git says that a merge is under way: where it cannot write the index, it leaves MERGE_HEAD, and a
-    commit would then record that nothing of the other side was wanted."""
+    """True if nothing was merged yet: where git cannot write the index it leaves MERGE_HEAD, and a
+    commit would then drop the other side."""
     return not objects.list_unmerged_stages(root) and not objects.list_staged(root)
 
 
 def quit_interrupted(root: str) -> None:
-    """End a torn merge or rebase of ours where it stands, on its branch; what it has not done the next one does."""
+    """End a torn merge or rebase of ours where it stands, on its branch; the next one does the
+    rest."""
     mine = load_state(root)
     name = _read_git_text(root, "rebase-merge/head-name")
 
@@ -131,7 +135,7 @@ def quit_interrupted(root: str) -> None:
 
 
 def wait_until_idle(root: str) -> None:
-    """Wait until nothing moves in the git folder: when a sync is killed, the git that it started goes on by itself."""
+    """Wait until nothing moves in the git folder: the git of a killed sync goes on by itself."""
     if not _read_git_file(root, _STATE_FILE):
         return
     deadline = time.monotonic() + git_locks.LOCK_WAIT_SECONDS
@@ -147,7 +151,8 @@ def wait_until_idle(root: str) -> None:
 
 
 def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
-    """When the files that a merge or rebase writes were written last; a lock changes with every look, but for those that a crash has left."""
+    """When the files of a merge or rebase were written last; a living lock changes with every
+    look."""
     found = []
     folder = _git_dir_path(root, "")
     for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD"):
@@ -161,7 +166,8 @@ def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
 
 
 def save_state(root: str, what: MergeState) -> None:
-    """Write down what is begun; durable before git begins, so that it can never look like a person's."""
+    """Write down what is begun; durable before git begins, so that it never looks like a
+    person's."""
     before = None if what.branch else load_state(root)
     if before and before.theirs == what.theirs:
         what = what._replace(ours=before.ours, branch=before.branch)
@@ -179,15 +185,15 @@ def clear_state(root: str) -> None:
 
 
 def is_unfinished(root: str) -> bool:
-    """Whether a merge or rebase of ours was never finished: it runs at this moment, or it was ended by a crash. One that waits for a
-    person does not count: all that git wrote in it is durable."""
+    """True if a merge or rebase of ours runs now, or was ended by a crash; not when it waits for a
+    person: all that git wrote in it is durable then."""
     mine = load_state(root)
     return mine is not None and bool(mine.theirs) and not mine.waiting
 
 
 def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
-    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before anything is committed, which would record it
-    as deleted."""
+    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before a
+    commit, which would record it as deleted."""
     found = work_tree.restore(root, mine.ours, mine.theirs)
     top = objects.toplevel(root)
     what = "was cut off by a crash, and is as git has it again"
@@ -195,7 +201,8 @@ def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
 
 
 def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
-    """Take what a person staged out of the index, written down first. Their files are not touched."""
+    """Take what a person staged out of the index, written down first. Touches none of their
+    files."""
     if entries:
         lines = objects.format_index_info({one.path: one.index_entry for one in entries})
         _write_git_file(root, _STAGED_FILE, lines)
@@ -203,7 +210,8 @@ def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
 
 
 def restage(root: str) -> bool:
-    """Stage again what was set aside, exactly; True when there was something. What a person has staged since stays."""
+    """Stage again what was set aside; True when there was something. What was staged since
+    stays."""
     lines = _read_git_file(root, _STAGED_FILE)
     if not lines:
         return False
@@ -273,8 +281,9 @@ def mark_resolved(root: str, paths: Iterable[str]) -> None:
 
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
-    """The commits that an operation under way merges; None where git does not say, as in `git am`. `how` is what
-    `checkout.operation_in_progress` answers, or `stash` for the application of the last stash."""
+    """The commits that an operation under way merges; None where git does not say, as in `git am`.
+    `how` is what `checkout.operation_in_progress` answers, or `stash` for the application of the
+    last stash."""
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
@@ -308,7 +317,7 @@ def _git_dir_path(root: str, name: str) -> str:
 
 
 def _read_git_text(root: str, name: str) -> str:
-    """The text of a file of the git folder; empty for what a power cut leaves: nothing, or zeros."""
+    """The text of a file of the git folder; empty for what a power cut leaves (nothing, zeros)."""
     return os.fsdecode(_read_git_file(root, name).strip(b"\0\n "))
 
 

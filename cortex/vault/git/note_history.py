@@ -97,8 +97,8 @@ def follow_renames(
 
 
 def _find_renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) -> list[str]:
-    """The names that the note had before or after these commits. By its id where it has one, since that is what a
-    note is; by what git takes for a rename where it has none."""
+    """The names that the note had before or after these commits. By its id where it has one, since
+    that is what a note is; by what git takes for a rename where it has none."""
     how = "--no-renames" if id_ else "--find-renames"
     words = ["diff-tree", "--stdin", "--root", "-r", how, *objects.RAW, "--relative"]
     lines = "".join(f"{commit}\n" for commit in commits).encode()
@@ -140,8 +140,8 @@ def _read_blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
 
 
 def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
-    """The commits that touched these paths, newest first. Merges stay where both sides did; parents are the next
-    older commits of this list."""
+    """The commits that touched these paths, newest first, with the merges where both sides did;
+    parents are the next older commits of this list."""
     words = [
         "log", *objects.RAW, "--full-history", "--simplify-merges", "--parents", "--no-renames", "--date-order", "--diff-merges=first-parent", "--relative",
         "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%x01%H%x01%P%x01%ad%x01%an%x01%s", "--end-of-options", "HEAD", "--", *names,

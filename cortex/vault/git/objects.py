@@ -1,4 +1,4 @@
-"""Read git's objects, index and diffs. Paths are bytes from the top of the work tree, as git writes them."""
+"""Read git's objects, index and diffs. Paths are bytes from the top of the work tree, as git's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def join_nul(paths: Iterable[str]) -> bytes:
 
 
 def parse_raw(output: bytes) -> Iterator[RawChange | bytes]:
-    """The changes in an output made with `RAW`; any other field (a commit's header) is yielded as it is."""
+    """The changes in an output made with `RAW`; other fields (headers of commits) as they are."""
     fields = iter(output.split(b"\0"))
     for field in fields:
         meta = field.lstrip(b"\n")
@@ -80,7 +80,7 @@ def list_raw(output: bytes) -> list[RawChange]:
 
 
 def changes_between(root: str, old: str, new: str, *paths: str) -> list[RawChange]:
-    """The files that differ between two commits or trees, without renames; the whole repository, or below `paths`."""
+    """The files that differ between two commits or trees (below `paths`), without renames."""
     words = ["diff-tree", "-r", *RAW, "--no-renames", "--end-of-options", old, new, "--", *paths]
     return list_raw(git_cli.run(toplevel(root), words, timeout=120.0))
 
@@ -104,7 +104,8 @@ def empty_tree(root: str) -> str:
 
 
 def format_index_info(entries: Mapping[bytes, bytes]) -> bytes:
-    """The lines by which `git update-index --index-info` puts `mode blob` for each path; mode 000000 takes it out."""
+    """Input of `git update-index --index-info`: `mode blob` for each path; mode 000000 removes
+    it."""
     return b"".join(entry + b"\t" + path + b"\0" for path, entry in entries.items())
 
 
@@ -122,8 +123,8 @@ def list_unmerged_stages(root: str) -> list[UnmergedStage]:
 def read_blobs(
     root: str, names: Iterable[str], max_bytes: int | None = None, *, timeout: float = 120.0
 ) -> dict[str, bytes]:
-    """The content of blobs by id, or by another name such as `HEAD:path`; what is no blob, or larger than `max_bytes`, is
-    left out."""
+    """The content of blobs by id, or by another name such as `HEAD:path`; what is no blob, or
+    larger than `max_bytes`, is left out."""
     wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
 
     def cat_file(words: str) -> bytes:
@@ -149,7 +150,7 @@ def read_blobs(
 
 
 def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes, str]:
-    """The regular files of a commit with their blobs, below the paths (from the top) or all of them."""
+    """The regular files of a commit with their blobs, below the paths (from the top) or all."""
     found: dict[bytes, str] = {}
     for some in split_batches(paths) if paths else [()]:
         words = ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some]
@@ -165,8 +166,7 @@ def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[byte
 
 
 def read_committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[str, bytes]:
-    """What a commit has for the vault's paths; what is no regular file there is left out. Nothing before the first
-    commit."""
+    """The regular files that a commit has for the vault's paths. Empty before the first commit."""
     if not paths or not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return {}
     before = prefix(root)
@@ -191,8 +191,8 @@ def read_at_revision(root: str, revision: str, path: str) -> bytes | None:
 
 
 def read_first_version(root: str, path: str) -> bytes | None:
-    """The text with which a vault path first came into the repository, on any branch or in the reflog; None when it
-    never did."""
+    """The text with which a vault path first came into the repository, on any branch or in the
+    reflog; None when it never did."""
     words = ["log", "--all", "--reflog", "--format=", *RAW, "--no-renames", "--diff-filter=A", "-m"]
     output = git_cli.run_unchecked(root, [*words, "--", path], timeout=60.0).stdout
     added = [one.new_blob for one in list_raw(output)][-1:]  # git lists the newest first
@@ -200,8 +200,8 @@ def read_first_version(root: str, path: str) -> bytes | None:
 
 
 def list_blob_changes(root: str, path: str) -> list[tuple[str, str]]:
-    """(old blob, new blob) of a vault path in the commits leading to HEAD, the newest first, empty where there was no
-    file; a merge gives one for each parent that differs."""
+    """(old blob, new blob) of a vault path in the commits leading to HEAD, the newest first, empty
+    where there was no file; a merge gives one for each parent that differs."""
     if not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return []
     words = ["log", "--format=", *RAW, "--no-renames", "-m", "HEAD", "--", path]

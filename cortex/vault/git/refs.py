@@ -1,6 +1,8 @@
-"""Which branches a repository has and what became of others, read from its files alone: no git runs.
+"""Which branches a repository has and what became of others, read from its files alone: no git
+runs.
 
-Where git keeps its refs in another way than as files (reftable), nothing is known of them, and nothing is said.
+Where git keeps its refs in another way than as files (reftable), nothing is known of them, and
+nothing is said.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class RepositoryRefs(NamedTuple):
         return [os.path.join(self.git_dir, "HEAD"), *shared]
 
     def current_branch(self) -> str:
-        """The branch that is checked out, whether it has a commit or not; empty on a detached HEAD."""
+        """The branch that is checked out, even before its first commit; empty on a detached
+        HEAD."""
         head = checkout.read_head(self.git_dir)
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 

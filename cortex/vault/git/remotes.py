@@ -1,4 +1,4 @@
-"""The remote of a branch as the person's git is configured: which, how to take from it, how to give to it."""
+"""The remote of a branch as the person's git is configured: which, how to fetch, how to push."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PushResult(NamedTuple):
 
 
 def find_upstream(root: str) -> Upstream:
-    """The upstream of the branch that is checked out. `CortexError` when it cannot be told which that is."""
+    """The upstream of the branch that is checked out. Raises `CortexError` when it is unknown."""
     branch = checkout.branch_of(root)
     settings = _read_config(root)
     own = f"branch.{branch}."
@@ -74,8 +74,8 @@ def find_upstream(root: str) -> Upstream:
 
 
 def fetch(root: str, up: Upstream) -> str:
-    """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
-    when it is not there, refuses or says nothing."""
+    """Fetch the remote's branch: the id of its last commit, empty when it has none yet. Raises
+    `CortexError` when the remote is not there, refuses or says nothing."""
     words = ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
     ran = git_locks.retry_while_locked(root, lambda: git_cli.run_remote(root, words))
     if not ran.code:
@@ -89,7 +89,7 @@ def fetch(root: str, up: Upstream) -> str:
 
 
 def push(root: str, up: Upstream) -> PushResult:
-    """Give the branch to the remote; never by force. The first push makes the branch there and remembers it."""
+    """Push the branch, never by force. The first push makes it there and sets the upstream."""
     home = up.push_remote == up.remote
     first = ["--set-upstream"] if home and not up.is_tracked else []
     refs = f"refs/heads/{up.branch}:refs/heads/{up.remote_branch if home else up.branch}"
@@ -102,7 +102,7 @@ def push(root: str, up: Upstream) -> PushResult:
 
 
 def failure_message(ran: git_cli.GitResult) -> str:
-    """What git, or the remote through it, says of a failure, in a line; no password of an address."""
+    """What git, or the remote, says of a failure, in a line; no password of an address."""
     lines = [line.strip() for line in ran.stderr.splitlines()]
     telling = [line for line in lines if _MESSAGE_LINE_RE.match(line)]
     message = "; ".join(dict.fromkeys(telling[:4] or [ran.reason]))
@@ -110,7 +110,7 @@ def failure_message(ran: git_cli.GitResult) -> str:
 
 
 def _read_config(root: str) -> dict[str, str]:
-    """The person's configuration of branches and remotes, as git merges it from all its files; the last value wins."""
+    """The person's configuration of branches and remotes from all files; the last value wins."""
     words = ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."]
     ran = git_cli.run_unchecked(root, words)
     found: dict[str, str] = {}

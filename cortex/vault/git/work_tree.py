@@ -1,7 +1,8 @@
 """Make what git writes into the work tree durable, and put back what a power cut has taken of it.
 
-Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the index and the branch may
-name notes that are empty or missing, and the next commit would record these as deleted.
+Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the
+index and the branch may name notes that are empty or missing, and the next commit would record
+these as deleted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one
 
 
 def sync_merged_files(root: str, ours: str, theirs: str) -> None:
-    """Sync every file, and its folder, that a merge or rebase of the commits `ours` and `theirs` may have written."""
+    """Sync every file, and its folder, that a merge or rebase of two commits may have written."""
     top = objects.toplevel(root)
     words = ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"]
     with suppress(CortexError, OSError):
@@ -34,9 +35,10 @@ def sync_merged_files(root: str, ours: str, theirs: str) -> None:
 
 
 def restore(root: str, ours: str, theirs: str) -> list[str]:
-    """Make the work tree what the index says wherever git alone has written there: files that are missing, cut off or not yet
-    in the index. `ours` (empty before the first commit) and `theirs` are the commits that were being merged. What a person has
-    written since stays. Returns the paths from the top of the work tree that were changed; all are durable."""
+    """Make the work tree what the index says wherever git alone has written: files that are
+    missing, cut off or not yet in the index. `ours` (empty before the first commit) and `theirs`
+    are the commits that were merged. What a person has written since stays. Returns the changed
+    paths, from the top; all are durable."""
     top = objects.toplevel(root)
     versions = _changed_blobs(top, ours, theirs)
     wrong: list[str] = []
@@ -61,8 +63,8 @@ def restore(root: str, ours: str, theirs: str) -> list[str]:
 def _iter_compared(
     top: str, versions: Mapping[bytes, Collection[str]], index: Mapping[bytes, str]
 ) -> Iterator[tuple[str, bytes | None, list[bytes], bytes | None]]:
-    """Each path with its bytes in the work tree (None when it is missing), the bytes of its known versions and those of the
-    index (None when it is not there). Unmerged paths, links and files that are too large are left out."""
+    """Each path with its bytes in the work tree, of its known versions, and in the index (None for
+    missing). Unmerged paths, links and files that are too large are left out."""
     paths = [path for path in sorted(versions) if index.get(path) != ""]
     for some in objects.split_batches([os.fsdecode(path) for path in paths], _BATCH_PATHS):
         names = [os.fsencode(path) for path in some]
@@ -82,8 +84,8 @@ def _iter_compared(
 
 
 def _is_written_by_git(data: bytes, versions: Collection[bytes]) -> bool:
-    """Whether a file holds one of these versions, or what a power cut has left of one: its beginning up to the end of a sector, perhaps
-    with zeros behind it. An edit by hand hardly ever looks like that."""
+    """True if a file holds one of these versions, or what a power cut has left of one: its
+    beginning up to the end of a sector, perhaps with zeros behind it."""
     if data in versions:
         return True
     written = data.rstrip(b"\0")
@@ -99,7 +101,7 @@ def _read_or_none(top: str, path: str) -> bytes | None:
 
 
 def _changed_blobs(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
-    """The regular files that differ between the commits or their merge base, with the blobs that they have there."""
+    """The regular files that differ between the commits or their merge base, with their blobs."""
     base = git_cli.line(top, ["merge-base", ours, theirs]) if ours else ""
     found: dict[bytes, set[str]] = {}
     for revision in filter(None, (ours, theirs)):

@@ -1,7 +1,7 @@
 """Find what a crash has damaged in a repository; nothing is changed.
 
-A plain git syncs little of what it writes, so a power cut may leave empty files where objects, the index or a branch
-were. The notes are files that Cortex has synced; they are never in question here.
+A plain git syncs little of what it writes, so a power cut may leave empty files where objects, the
+index or a branch were. The notes are files that Cortex has synced; they are never in question here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _REFLOG_ENTRY_RE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", 
 
 
 def is_vault_only(root: str, repository: Repository) -> bool:
-    """True if the repository holds the vault and nothing else, with refs in files: then all of it is ours to mend."""
+    """True if the repository holds the vault alone, with refs in files: all of it is ours to
+    mend."""
     return (
         os.path.realpath(root) == repository.top
         and repository.git_dir == os.path.join(repository.top, ".git")
@@ -36,7 +37,8 @@ def is_vault_only(root: str, repository: Repository) -> bool:
 def run_in_repository(
     repository: Repository, words: list[str], *, timeout: float = 120.0
 ) -> git_cli.GitResult:
-    """Run git in exactly this repository: where its HEAD is broken, git would take the one around it."""
+    """Run git in exactly this repository: where HEAD is broken, git would take the one around
+    it."""
     # A stranger's repository stays behind git's own question of trust.
     is_own = os.stat(repository.git_dir).st_uid == os.geteuid()
     extra = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": repository.top} if is_own else {}
@@ -44,7 +46,8 @@ def run_in_repository(
 
 
 def find_problems(root: str) -> list[Problem]:
-    """What is broken in the repository around the vault; nothing outside one. Runs a few short gits."""
+    """What is broken in the repository around the vault; nothing outside one. Runs a few short
+    gits."""
     pointer = os.path.join(root, ".git")
     if os.path.isfile(pointer) and not checkout.read_first_line(pointer).startswith("gitdir:"):
         hint = "in the main worktree: git worktree repair; or write `gitdir: PATH` into it"
@@ -71,8 +74,9 @@ def find_problems(root: str) -> list[Problem]:
 
 
 def find_damage(root: str, repository: Repository) -> list[Problem]:
-    """The damage, with the next command: `doctor --fix` for index, HEAD, configuration and missing folders (in a
-    repository with more than the vault for the index alone), commands of git for branches and objects."""
+    """The damage, each with the next command: `doctor --fix` for index, HEAD, configuration and
+    missing folders (for the index alone where there is more than the vault), else commands of
+    git."""
     problems: list[Problem] = []
 
     def add(path: str, message: str, hint: str) -> None:
@@ -132,7 +136,8 @@ def is_config_readable(repository: Repository) -> bool:
 
 
 def head_fault(repository: Repository) -> str:
-    """Why the commit that is checked out cannot be used; empty when it can, or when nothing was ever committed."""
+    """Why the commit that is checked out cannot be used; empty when it can, or before the first
+    one."""
     target = read_head_target(repository)
     if run_in_repository(repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
         is_lost = any(_read_log(repository, name) for name in ("HEAD", target))
@@ -187,8 +192,9 @@ def list_empty_objects(repository: Repository) -> list[str]:
 
 
 def _recovery(repository: Repository, ref: str, empty: list[str]) -> str:
-    """The command after which a branch can be read again: by its newest commit that is whole, from the reflog, or from
-    a remote; where there is neither, how to look for one or to begin anew. It costs no note."""
+    """The command after which a branch can be read again: by its newest whole commit in the reflog,
+    or from a remote; where there is neither, how to look for one or begin anew. It costs no
+    note."""
     path = os.path.join(repository.common_dir, ref)
     words = []
     if empty:
@@ -233,7 +239,7 @@ def _rev_parse(repository: Repository, ref: str) -> str:
 
 
 def _read_log(repository: Repository, name: str) -> list[str]:
-    """The commits that a reflog names, the oldest first; a cut may have left zeros among its lines."""
+    """The commits that a reflog names, oldest first; a cut may have left zeros among its lines."""
     folder = repository.git_dir if name == "HEAD" else repository.common_dir
     path = os.path.join(folder, "logs", *name.split("/"))
     log = files.read_bounded(path, _MAX_LOG_BYTES, end=True)

@@ -1,5 +1,8 @@
-"""Mend a repository's index, HEAD, configuration and locks. Nothing is deleted and no file of the work tree is touched:
-what is broken moves to `cortex-damaged` in the git folder. For the rest `diagnose` names the commands."""
+"""Mend a repository's index, HEAD, configuration and locks; `diagnose` names commands for the rest.
+
+Nothing is deleted and no file of the work tree is touched: what is broken moves to `cortex-damaged`
+in the git folder.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ _PLAIN_CONFIG = (
 
 
 def repair(root: str, at: Clock | None = None) -> list[str]:
-    """Mend the repository around the vault and return what was done; nothing when nothing was broken. Lock files of a
-    crash are moved aside. In a repository with more than the vault only the index is mended beside them.
+    """Mend the repository around the vault and return what was done. Lock files of a crash are
+    moved aside; in a repository with more than the vault only the index is mended beside them.
     Raises `CortexError` when something else stands in the way."""
     repository = checkout.find_repository(root)
     if repository is None:
@@ -75,14 +78,15 @@ class _RepositoryRepair:
         self.done: list[str] = []
 
     def move_special_files(self) -> None:
-        """Move aside what holds up or misleads every git: a pipe, a socket, a device, a link in the place of a ref."""
+        """Move aside what holds up every git: a pipe, a socket, a device, a link in the place of a
+        ref."""
         git_dir = self.repository.git_dir
         while (path := checkout.find_fault(self.root)[0]).startswith(git_dir + os.sep):
             name = os.path.relpath(path, git_dir)
             self._move_aside(path, f"{name}, which was no file of git's")
 
     def move_locks(self, locks: Iterable[GitLock]) -> None:
-        """Move aside what a crash has left. Looked at once more just before: a git may have taken the lock meanwhile."""
+        """Move aside what a crash has left, unless a git has taken the lock meanwhile."""
         for left in locks:
             with suppress(FileNotFoundError):
                 status = os.lstat(left.path)

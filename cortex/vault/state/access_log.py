@@ -1,7 +1,9 @@
-"""Count which notes somebody looked at, and when: a log in the user's state folder, never in the vault.
+"""Count which notes somebody looked at, and when: a log in the user's state folder, never in the
+vault.
 
-Each call appends one line, so several processes may write at once. A log over `_MAX_LOG_BYTES` is compacted: a new file,
-with the counts in its first line, replaces it in one step. Only ids of notes are stored, no word of a query.
+Each call appends one line, so several processes may write at once. A log over `_MAX_LOG_BYTES` is
+compacted: a new file, with the counts in its first line, replaces it in one step. Only ids of notes
+are stored, no word of a query.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
 
 
 def read_counts(vault: Vault) -> dict[str, AccessCount]:
-    """How often each note was used, and when last. What was shown unasked (source `hook`, verbs `brief` and `remind`) does
-    not count. Unreadable lines are left out; raises nothing."""
+    """How often each note was used, and when last. What was shown unasked (source `hook`, verbs
+    `brief` and `remind`) does not count. Raises nothing."""
     try:
         path = os.path.join(vault.state_folder(), LOG_FILE)
         with suppress(OSError, CortexError):
@@ -63,8 +65,7 @@ def read_counts(vault: Vault) -> dict[str, AccessCount]:
 
 
 def _append_line(path: str, words: Iterable[str]) -> int:
-    """Append one line and return the log's size without its counts. A log that is replaced meanwhile is left for the new
-    one."""
+    """Append one line to the log of that name and return its size without its counts."""
     # A line begins with its line end and closes with a tab: one that was cut off by a full disk spoils no other.
     data = ("\n" + "\t".join((*words, ""))).encode("utf-8", "backslashreplace")
     while True:
@@ -81,7 +82,8 @@ def _append_line(path: str, words: Iterable[str]) -> int:
 
 
 def _compact(path: str) -> None:
-    """Replace the log by its counts, unless somebody else has, and take in what earlier versions have left."""
+    """Replace the log by its counts, unless somebody else has, with what earlier versions have
+    left."""
     fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
@@ -100,8 +102,8 @@ def _compact(path: str) -> None:
 
 
 def _read_old_files(folder: str) -> tuple[str, list[str]]:
-    """What the files of earlier versions hold, as text that follows the log, and their paths: a summary (a line each of the
-    logs that it counts, of ids, counts and times), and the logs beside it."""
+    """What files of earlier versions hold, as text that follows the log, and their paths: a summary
+    (a line each of counted logs, ids, counts, times), and the logs beside it."""
     summary = os.path.join(folder, _OLD_SUMMARY)
     lines = [line.split("\t") for line in _read_text(summary).split("\n")]
     counted: list[str] = []

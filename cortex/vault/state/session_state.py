@@ -1,7 +1,9 @@
-"""How far the hooks have come in each session of an agent: one small file per session in the user's state folder.
+"""How far the hooks have come in each session of an agent: one small file per session in the user's
+state folder.
 
-A hook holds the session's lock while it works. Before it publishes an event it writes down which one and how things stand
-after it, so that whoever comes after a killed hook captures nothing twice. Standard library only: hooks are on this path.
+A hook holds the session's lock while it works. Before it publishes an event it writes down which
+one and how things stand after it, so that whoever comes after a killed hook captures nothing twice.
+Standard library only: hooks are on this path.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _MAX_SESSIONS = 2_000  # sessions; of more the oldest are forgotten
 
 
 class TextFingerprint(NamedTuple):
-    """A text that was captured, as far as it takes to know it again: letters without white space, and their digest."""
+    """By which a text is known again: its letters without white space, and their digest."""
 
     size: int
     digest: str
@@ -101,8 +103,8 @@ class LockedSession:
         self.cursor = cursor._replace(vault=self._vault_identity) if cursor.host else cursor
 
     def begin_publish(self, attempt: PublishAttempt) -> None:
-        """Write down what is about to be published. From here on `drain_spool` looks after the session if nobody else does.
-        Raises `StateUnavailable`."""
+        """Write down what is about to be published. From here on `drain_spool` looks after the
+        session if nobody else does. Raises `StateUnavailable`."""
         after = attempt.after._replace(vault=self._vault_identity)
         try:
             self.mark_unread()
@@ -139,9 +141,8 @@ def session_key(host: str, session: str, agent: str = "") -> str:
 
 @contextmanager
 def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSession]:
-    """Hold a session; `ConflictError` when another process does for longer than `wait` seconds, `StateUnavailable` when there is no state.
-
-    Never hold two: both may wait for the same lock."""
+    """Hold a session. Raises `ConflictError` when another process does for `wait` seconds, and
+    `StateUnavailable`. Never hold two: both may wait for the same lock."""
     begun = False  # an ExitStack would load `inspect` from Python 3.15 on: 10 ms
     try:
         folder = store.ensure_folder(os.path.join(vault.state_folder(), STATE_FOLDER))
@@ -157,8 +158,8 @@ def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSe
 
 
 def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
-    """Leave a session that another hook is at work on to the next verb that reads, with what is known of it, for it may be
-    new. Raises `OSError`, `CortexError`."""
+    """Leave a session that another hook holds to the next verb that reads, with what is known of
+    it. Raises `OSError`, `CortexError`."""
     spool.add_mark(vault, key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
 
 
@@ -177,7 +178,8 @@ def load_cursor(vault: Vault, key: str) -> SessionCursor:
 
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
-    """Whether an event was captured: it waits, is normalized, has failed, or, `elsewhere`, lies where there was room."""
+    """True if an event waits, is normalized, has failed, or, with `elsewhere`, lies in the
+    spool."""
     from cortex.core.model.event import event_path  # noqa: PLC0415  only after somebody was killed
 
     paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
@@ -211,7 +213,7 @@ def _state_path(vault: Vault, key: str) -> str:
 def _write_state(
     vault: Vault, key: str, cursor: SessionCursor, attempt: PublishAttempt | None
 ) -> None:
-    """Replace the file; with an attempt durably: a power cut must not forget what was about to happen."""
+    """Replace the file; with an attempt durably: a power cut must not forget it."""
     stored = attempt and {"id": attempt.id, "after": attempt.after._asdict()}
     data = dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
     store.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
@@ -232,12 +234,13 @@ def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt |
 def _after_attempt(
     vault: Vault, cursor: SessionCursor, attempt: PublishAttempt | None
 ) -> SessionCursor:
-    """The cursor after an attempt whose process was killed, if the event is there; else the one before it."""
+    """The cursor after an attempt whose process was killed, if its event is there; else before
+    it."""
     return attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
 
 
 def _parse_cursor(table: dict[str, object]) -> SessionCursor:
-    """A cursor from what was read; a field of another version is passed over, one of another type taken for none."""
+    """A cursor from what was read; unknown fields and those of another type are left out."""
     fields: dict[str, Any] = {}
     for key, default in SessionCursor()._asdict().items():
         value = table.get(key)

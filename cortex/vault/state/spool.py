@@ -1,7 +1,8 @@
-"""The spool: work that a hook could not finish and leaves to the next command, as files in one folder of the user's state.
+"""The spool: work that a hook could not finish and leaves to the next command, as files in one
+folder of the user's state.
 
-The folder exists only while there are entries. Creating and deleting a file is atomic, so no lock is needed. Standard
-library only: hooks are on this path.
+The folder exists only while there are entries. Creating and deleting a file is atomic, so no lock
+is needed. Standard library only: hooks are on this path.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class SpoolEntries(NamedTuple):
 
 
 def list_entries(vault: Vault) -> SpoolEntries:
-    """Read the spool with one directory listing. Raises `CortexError` if the state folder is not this user's alone."""
+    """Read the spool with one directory listing. Raises `CortexError` if the state folder is not
+    ours."""
     names = files.list_folder(spool_folder(vault))
 
     def keys(suffix: str) -> tuple[str, ...]:
@@ -57,7 +59,7 @@ def mark_path(vault: Vault, key: str, suffix: str) -> str:
 
 
 def add_mark(vault: Vault, key: str, suffix: str, text: str = "") -> None:
-    """Leave a mark of a session, with `text` in the place of what an earlier one said. Raises `OSError`,
+    """Leave a mark of a session, whose text is `text` now. Raises `OSError`,
     `InvalidInputError`."""
     path = mark_path(vault, key, suffix)
     for attempt in range(_MAX_ATTEMPTS):
@@ -86,7 +88,8 @@ def read_mark(vault: Vault, key: str, suffix: str) -> bytes:
 
 
 def add_event(vault: Vault, id_: str, data: bytes, most: int) -> bool:
-    """Keep an event for which the vault has no room; False when `most` wait already. Raises `OSError`, `CortexError`."""
+    """Keep an event for which the vault has no room; False when `most` wait already. Raises
+    `OSError`."""
     folder = store.ensure_folder(spool_folder(vault))
     if len(list_entries(vault).unsent_events) >= most:
         return False
