@@ -20,18 +20,14 @@ _MAX_BYTES = 10_000  # bytes of it
 
 def briefings_are_stale(vault: Vault) -> bool:
     """True if git has run since `mark_briefings_built`, or nothing is marked."""
-    now = git_stamp(vault)
-    return (
-        store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
-        != (now or _NO_REPOSITORY).encode()
-    )
+    marked = store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
+    return marked != (git_stamp(vault) or _NO_REPOSITORY).encode()
 
 
 def mark_briefings_built(vault: Vault, seen: str) -> None:
     """Record that the briefings were built while `git_stamp` returned `seen`."""
-    store.replace(
-        os.path.join(vault.state_folder(), _MARKER_FILE), (seen or _NO_REPOSITORY).encode()
-    )
+    path = os.path.join(vault.state_folder(), _MARKER_FILE)
+    store.replace(path, (seen or _NO_REPOSITORY).encode())
 
 
 def mark_briefings_stale(vault: Vault) -> None:
@@ -42,10 +38,10 @@ def mark_briefings_stale(vault: Vault) -> None:
 
 def git_stamp(vault: Vault) -> str:
     """The stamps of index, HEAD and its reflog as they are now; empty outside a repository."""
-    around = checkout.find_repository(vault.root)
+    repository = checkout.find_repository(vault.root)
     found = []
-    for name in ("index", "HEAD", "logs/HEAD") if around else ():
+    for name in ("index", "HEAD", "logs/HEAD") if repository else ():
         with suppress(OSError):  # a repository without a commit has no index yet
-            status = os.lstat(os.path.join(around[1] if around else "", name))
+            status = os.lstat(os.path.join(repository.git_dir if repository else "", name))
             found.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
     return "\n".join(found)

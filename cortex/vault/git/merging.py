@@ -33,7 +33,6 @@ MERGE_CONFIG_FLAGS = (
     "-c", "diff.renames=true",
     "-c", "rerere.enabled=false",
 )  # fmt: skip
-_REBASE_ONTO = "rebase-merge/onto"
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
@@ -62,11 +61,12 @@ def load_in_progress(root: str) -> MergeState | None:
     mine = load_state(root)
     if mine is None or mine.how not in ("merge", "rebase"):
         return None
-    begun, named = ("MERGE_HEAD",) * 2 if mine.how == "merge" else ("rebase-merge", _REBASE_ONTO)
-    if not os.path.lexists(_git_dir_path(root, begun)):
+    is_merge = mine.how == "merge"
+    if not os.path.lexists(_git_dir_path(root, "MERGE_HEAD" if is_merge else "rebase-merge")):
         return None
-    is_ours = _read_git_text(root, named) in (mine.theirs, "")
-    return mine if is_ours or (mine.how == "rebase" and is_interrupted(root)) else None
+    theirs = _read_git_text(root, "MERGE_HEAD" if is_merge else "rebase-merge/onto")
+    is_ours = theirs in (mine.theirs, "") or (not is_merge and is_interrupted(root))
+    return mine if is_ours else None
 
 
 def load_state(root: str) -> MergeState | None:

@@ -18,7 +18,7 @@ from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
 
 REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
-_MAX_COMMITS_TRIED = 200  # for one branch
+_MAX_COMMITS_TRIED = 50  # for one branch
 _MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
 _OBJECT_ID_RE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_ENTRY_RE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", re.MULTILINE)
