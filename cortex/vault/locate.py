@@ -61,14 +61,10 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     if default := default_vault_root():
         return _vault_at(default, f"the default in {default_vault_file()}")
     if fault := default_vault_fault():
-        raise InvalidInputError(
-            f"{default_vault_file()}, which names your default vault, {fault}",
-            "cortex init DIR --default writes it anew",
-        )
-    raise NotFoundError(
-        f"there is no vault in {cwd} or above it",
-        "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere",
-    )
+        message = f"{default_vault_file()}, which names your default vault, {fault}"
+        raise InvalidInputError(message, "cortex init DIR --default writes it anew")
+    hint = "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere"
+    raise NotFoundError(f"there is no vault in {cwd} or above it", hint)
 
 
 def default_vault_file() -> str:
@@ -132,12 +128,9 @@ def _vault_at(directory: str, source: str) -> Vault:
         settings = os.path.join(directory, SETTINGS_FILE)
         if os.path.lexists(settings):
             fault = files.why_unreadable(settings) or "is a link that leads nowhere"
-            raise InvalidInputError(
-                f"{settings} (from {source}) {fault}",
-                f"restore the file, or remove it and run: cortex init {directory}",
-            )
+            hint = f"restore the file, or remove it and run: cortex init {directory}"
+            raise InvalidInputError(f"{settings} (from {source}) {fault}", hint)
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
-        raise NotFoundError(
-            f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one"
-        )
+        hint = f"cortex init {directory} makes it one"
+        raise NotFoundError(f"{directory} (from {source}) {what}", hint)
     return Vault(os.path.realpath(directory))

@@ -17,17 +17,9 @@ from cortex.vault.state import store
 
 # folder -> what `git check-attr merge` says of a note in it
 MERGE_ATTRIBUTES = {
-    "briefings": "cortex-briefing",
-    "records": "cortex-record",
-    "sessions": "cortex-record",
-    "events": "unset",
-}
-_PROBE_PATHS = (
-    "briefings/x.md",
-    "records/decision/x.md",
-    "sessions/2026/11/x.md",
-    "events/2026/11/x.md",
-)
+    "briefings": "cortex-briefing", "records": "cortex-record", "sessions": "cortex-record", "events": "unset",
+}  # fmt: skip
+_PROBE_PATHS = ("briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md")  # fmt: skip
 _BLOCK_END = b"# cortex: end"
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
