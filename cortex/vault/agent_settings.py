@@ -1,4 +1,4 @@
-"""Settings and instructions of agents that lie at the top of a vault: whoever wrote the vault wrote them. Cortex installs none."""
+"""Settings and instructions of agents at the top of a vault, written by whoever wrote the vault."""
 
 from __future__ import annotations
 

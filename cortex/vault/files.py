@@ -1,8 +1,10 @@
-"""The one place that writes files into a vault: durable, never overwriting unasked, never through a link.
+"""The one place that writes files into a vault: durable, never overwriting unasked, never through a
+link.
 
-Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a link planted in
-a vault can redirect neither a read nor a write. What a function has returned from is on disk, its directory entry
-and the entries of new parent folders too. Standard library only: capture is on this path.
+Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a
+link planted in a vault can redirect neither a read nor a write. What a function has returned from
+is on disk, its directory entry and the entries of new parent folders too. Standard library only:
+capture is on this path.
 """
 
 from __future__ import annotations
@@ -23,34 +25,22 @@ _HFS_IGNORED_CHARS = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _F_FULLFSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _O_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
-_SHARED_FOLDER_BITS = (
-    stat.S_ISGID | stat.S_IWGRP
-)  # of a folder that a group shares, as `git init --shared=group` makes them
-# What opening something that is no regular file says: through `O_NOFOLLOW` a link, a socket or a pipe for writing, a folder for writing; the
-# last is a socket on macOS.
+# Of a folder that a group shares, as `git init --shared=group` makes them.
+_SHARED_FOLDER_BITS = stat.S_ISGID | stat.S_IWGRP
+# What opening something that is no regular file says; the last is a socket on macOS.
 _NOT_REGULAR_ERRNOS = {
-    errno.ELOOP: "a link",
-    errno.ENXIO: "a socket or a pipe",
-    errno.EISDIR: "a folder",
-    errno.EMLINK: "a link",
-    errno.EOPNOTSUPP: "a socket",
-}
+    errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link", errno.EOPNOTSUPP: "a socket",
+}  # fmt: skip
+_NOT_REGULAR_HINT = "put a regular file there, or remove it"
 # How a file system says that it has no unnamed files. Anything else is a real error.
 _TMPFILE_UNSUPPORTED_ERRNOS = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS}
 # The same for the full flush of macOS, which network drives and FUSE mounts lack.
-_FULL_SYNC_UNSUPPORTED_ERRNOS = {
-    errno.ENOTSUP,
-    errno.EOPNOTSUPP,
-    errno.EINVAL,
-    errno.ENOSYS,
-    errno.ENOTTY,
-}
+_FULL_SYNC_UNSUPPORTED_ERRNOS = {*_TMPFILE_UNSUPPORTED_ERRNOS, errno.ENOTSUP, errno.ENOTTY}
 
 
 class OpenFolder(NamedTuple):
     """An open folder of the vault with the way to it: the root's descriptor first, its own last."""
 
-    path: str
     fds: tuple[int, ...]
 
     @property
@@ -58,29 +48,29 @@ class OpenFolder(NamedTuple):
         return self.fds[-1]
 
     def sync(self) -> None:
-        """Make this folder's entries durable, and those of every parent up to the root: another process may have
-        made a parent a moment ago and not yet synced it. A folder with nothing new costs microseconds."""
+        """Make this folder's entries durable, and those of every parent up to the root: another
+        process may have made a parent and not yet synced it. A folder with nothing new costs
+        microseconds."""
         for fd in reversed(self.fds):
             full_fsync(fd)
 
 
 def checked_parts(path: str) -> list[str]:
-    """The components of a vault-relative path; `InvalidInputError` when it could leave the vault or reach into `.git`."""
+    """The components of a vault-relative path. Raises `InvalidInputError` for one outside or in
+    `.git`."""
     parts = path.split("/")
     for part in parts:
         folded = (part if part.isascii() else _without_hfs_ignored(part)).casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
-            raise InvalidInputError(
-                f"{path!r} is not a path inside the vault",
-                "give a path as `cortex search` shows it",
-            )
+            hint = "give a path as `cortex search` shows it"
+            raise InvalidInputError(f"{path!r} is not a path inside the vault", hint)
     return parts
 
 
 @contextmanager
 def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenFolder]:
-    """Open the folder at `path` (`""` is the root). With `create`, make what is missing, mode 0700, and in a vault that a group shares
-    with the rights of that group."""
+    """Open the folder at `path` (`""` is the root). With `create`, make what is missing: mode 0700,
+    or with the rights of the group that shares the vault."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -96,20 +86,19 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenF
                     share_with_group(chain[-1], os.fstat(chain[0]))
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                    raise InvalidInputError(
-                        f"{path}: {part} is a link or a file, not a folder; nothing is read or written through it",
-                        f"replace {part} by a real folder",
-                    ) from error
+                    why = "is a link or a file, not a folder; nothing is read or written through it"
+                    hint = f"replace {part} by a real folder"
+                    raise InvalidInputError(f"{path}: {part} {why}", hint) from error
                 raise
-        yield OpenFolder(path, tuple(chain))
+        yield OpenFolder(tuple(chain))
     finally:
         for fd in reversed(chain):
             _close_quietly(fd)
 
 
 def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
-    """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` when the name is taken, any `OSError` when
-    the disk refuses; then nothing of this call is left to see."""
+    """Write a new file, whole or in pieces, and make it durable. Raises `FileExistsError` and any
+    `OSError` of the disk; then nothing of this call is left to see."""
     parent, name = _split_checked(path)
     with open_folder(root, parent, create=True) as place:
         _write_and_link(place, name, [data] if isinstance(data, bytes) else data)
@@ -123,7 +112,8 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Put `data` in the place of a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
+    """Replace a file that holds `expected`. Raises `ConflictError` when somebody changed it
+    meanwhile."""
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:
@@ -132,13 +122,10 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
             _write_temp_file(place.fd, temp, data, mode)
             # Looked at as late as can be: writing and syncing took milliseconds in which an editor may have saved.
             before = _file_identity(place.fd, name)
-            if (
-                _read_at(place.fd, name, None) != expected
-                or _file_identity(place.fd, name) != before
-            ):
-                raise ConflictError(
-                    f"{path} was changed by somebody else just now", "run the command again"
-                )
+            data_there = _read_at(place.fd, name, None)
+            if data_there != expected or _file_identity(place.fd, name) != before:
+                message = f"{path} was changed by somebody else just now"
+                raise ConflictError(message, "run the command again")
             os.rename(temp, name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
         except (OSError, ConflictError):
             with suppress(OSError):
@@ -148,8 +135,9 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
 
 
 def move(root: str, source: str, target: str) -> None:
-    """Move a file without ever being without it: link it into its new folder, sync that, then unlink the old name.
-    A crash between leaves both names, and moving again finishes. `ConflictError` when another file has the name."""
+    """Move a file: link it into its new folder, sync that, then unlink the old name. A crash
+    between leaves both names, and moving again finishes. Raises `ConflictError` when another file
+    has the name."""
     source_parent, source_name = _split_checked(source)
     target_parent, target_name = _split_checked(target)
     with (
@@ -158,20 +146,14 @@ def move(root: str, source: str, target: str) -> None:
     ):
         linked = True
         try:
-            os.link(
-                source_name,
-                target_name,
-                src_dir_fd=here.fd,
-                dst_dir_fd=there.fd,
-                follow_symlinks=False,
-            )
+            folders = {"src_dir_fd": here.fd, "dst_dir_fd": there.fd}
+            os.link(source_name, target_name, **folders, follow_symlinks=False)
         except FileExistsError:
             linked = False
             if not _has_same_bytes(here.fd, source_name, there.fd, target_name):
-                raise ConflictError(
-                    f"{target} exists and differs from {source}",
-                    "compare the two files, then remove one",
-                ) from None
+                message = f"{target} exists and differs from {source}"
+                hint = "compare the two files, then remove one"
+                raise ConflictError(message, hint) from None
         try:
             there.sync()
         except OSError:
@@ -184,25 +166,24 @@ def move(root: str, source: str, target: str) -> None:
 
 
 def sync_folder(root: str, path: str) -> None:
-    """Make the entries of a folder durable: an earlier process may have named a file there and died before it did so."""
+    """Make the entries of a folder durable, also those that a killed process has not synced."""
     with open_folder(root, path) as place:
         place.sync()
 
 
 def sync_files(root: str, paths: Iterable[str]) -> None:
-    """Make files durable that another program has written or removed, and the entries of their folders. What is no
-    regular file is left out."""
+    """Make files that another program has written or removed durable, and the entries of their
+    folders. What is no regular file is left out."""
     parents = set()
     for path in paths:
-        parent, name = _split_checked(path)
-        while parent and not os.path.isdir(
-            os.path.join(root, parent)
-        ):  # removed with its last file
-            parent = parent.rpartition("/")[0]
+        folder, name = _split_checked(path)
+        parent = folder
+        while parent and not os.path.isdir(os.path.join(root, parent)):
+            parent = parent.rpartition("/")[0]  # the folder was removed with its last file
         parents.add(parent)
         with (
             suppress(FileNotFoundError, NotADirectoryError, InvalidInputError),
-            open_folder(root, _split_checked(path)[0]) as place,
+            open_folder(root, folder) as place,
         ):
             fd = open_regular(name, at=place.fd)
             try:
@@ -223,15 +204,15 @@ def remove(root: str, path: str) -> None:
 
 
 def read(root: str, path: str, limit: int | None = None) -> bytes:
-    """The bytes of a regular file, at most `limit` of them. Follows no link and never blocks on a pipe or device."""
+    """At most `limit` bytes of a regular file. Follows no link and never blocks on a pipe or
+    device."""
     parent, name = _split_checked(path)
     try:
         with open_folder(root, parent) as place:
             return _read_at(place.fd, name, limit)
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(
-            f"there is no {path} in the vault", "cortex search finds notes by their words"
-        ) from None
+        hint = "cortex search finds notes by their words"
+        raise NotFoundError(f"there is no {path} in the vault", hint) from None
 
 
 def iter_chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
@@ -270,9 +251,8 @@ def list_names(root: str, path: str) -> list[str]:
 
 def list_notes(root: str, path: str) -> list[str]:
     """The names of the notes in a folder, sorted; hidden files are none."""
-    return [
-        name for name in list_names(root, path) if name.endswith(".md") and not name.startswith(".")
-    ]
+    names = list_names(root, path)
+    return [name for name in names if name.endswith(".md") and not name.startswith(".")]
 
 
 def _without_hfs_ignored(part: str) -> str:
@@ -288,19 +268,16 @@ def _split_checked(path: str) -> tuple[str, str]:
 
 
 def share_with_group(fd: int, above: os.stat_result) -> None:
-    """Give a new file or folder to the group that shares the folder `above`; otherwise it stays its owner's alone. As with git's
-    `core.sharedRepository`, no umask takes the group's rights away; others get none. Raises `OSError`."""
+    """Give a new file or folder to the group that shares the folder `above`, if one does. As with
+    git's `core.sharedRepository`, no umask takes the group's rights away. Raises `OSError`."""
     if above.st_mode & _SHARED_FOLDER_BITS != _SHARED_FOLDER_BITS:
         return
     made = os.fstat(fd)
     if made.st_gid != above.st_gid:  # its own folder has lost the setgid bit
         with suppress(PermissionError):
             os.fchown(fd, -1, above.st_gid)
-    os.fchmod(
-        fd,
-        stat.S_IMODE(made.st_mode)
-        | above.st_mode & (stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060),
-    )
+    group_bits = stat.S_ISGID | stat.S_IRWXG if stat.S_ISDIR(made.st_mode) else 0o060
+    os.fchmod(fd, stat.S_IMODE(made.st_mode) | above.st_mode & group_bits)
 
 
 def is_group_shared(path: str) -> bool:
@@ -319,16 +296,13 @@ def current_umask() -> int:
 
 
 def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> None:
-    """Give synced content its name. An unnamed file leaves nothing behind when the process is killed half-way."""
+    """Give synced content its name. An unnamed file leaves nothing behind when the process is
+    killed."""
     parent = place.fd
     unnamed = _open_tmpfile(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
     temp = f".{os.urandom(8).hex()}{TEMP_SUFFIX}" if unnamed is None else ""
-    fd = (
-        os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
-        if unnamed is None
-        else unnamed
-    )
+    fd = _create_exclusively(temp, parent) if unnamed is None else unnamed
     linked = False
     try:
         try:
@@ -354,8 +328,13 @@ def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> No
                 os.unlink(temp, dir_fd=parent)
 
 
+def _create_exclusively(name: str, parent: int) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.open(name, flags, 0o600, dir_fd=parent)
+
+
 def _open_tmpfile(parent: int) -> int | None:
-    """A file without a name in the folder, or None where the system or the file system has no such thing."""
+    """A file without a name in the folder; None where the system has no such thing."""
     if _O_TMPFILE is None or not os.path.isdir("/proc/self/fd"):
         return None
     try:
@@ -367,10 +346,10 @@ def _open_tmpfile(parent: int) -> int | None:
 
 
 def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
-    """Write a temporary file that a rename is to publish; the name may be left over from a killed process."""
+    """Write a temporary file for a rename; the name may be left over from a killed process."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
+    fd = _create_exclusively(name, parent)
     try:
         write_all(fd, data)
         os.fchmod(fd, mode)
@@ -380,7 +359,8 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
 
 
 def full_fsync(fd: int) -> None:
-    """Make an open file or folder durable. On macOS fsync leaves the data in the drive's own cache."""
+    """Make an open file or folder durable. On macOS plain fsync leaves the data in the drive's
+    cache."""
     if _F_FULLFSYNC is not None:
         try:
             fcntl.fcntl(fd, _F_FULLFSYNC)
@@ -403,27 +383,20 @@ def write_all(fd: int, data: bytes) -> None:
 def open_regular(
     path: str, flags: int = os.O_RDONLY, *, at: int | None = None, follow: bool = False
 ) -> int:
-    """Open a file and return its descriptor. Raises `InvalidInputError` for a link (unless `follow`), a pipe, a socket, a device or a
-    folder, and never waits for the other end of a pipe. `at` is the folder that `path` is relative to."""
+    """Open a file and return its descriptor. Raises `InvalidInputError` for a link (unless
+    `follow`), a pipe, a socket, a device or a folder, and never waits for the other end of a pipe.
+    `at` is the folder that `path` is relative to."""
     try:
-        fd = os.open(
-            path,
-            flags | (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC,
-            0o600,
-            dir_fd=at,
-        )
+        flags |= (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600, dir_fd=at)
     except OSError as error:
         if error.errno in _NOT_REGULAR_ERRNOS:
-            raise InvalidInputError(
-                f"{path} is {_NOT_REGULAR_ERRNOS[error.errno]}, not a regular file",
-                "put a regular file there, or remove it",
-            ) from error
+            message = f"{path} is {_NOT_REGULAR_ERRNOS[error.errno]}, not a regular file"
+            raise InvalidInputError(message, _NOT_REGULAR_HINT) from error
         raise
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise InvalidInputError(
-                f"{path} is not a regular file", "put a regular file there, or remove it"
-            )
+            raise InvalidInputError(f"{path} is not a regular file", _NOT_REGULAR_HINT)
     except (OSError, InvalidInputError):
         _close_quietly(fd)
         raise
@@ -431,9 +404,10 @@ def open_regular(
 
 
 def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
-    """At most `most` bytes of a file that lies beside or around a vault (git's own files, `.cortex-project`), from its end with `end`.
-    Nothing when there is none, and when it may not be read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link
-    to a file of theirs."""
+    """At most `most` bytes of a file that lies beside or around a vault (git's own files,
+    `.cortex-project`), from its end with `end`. Nothing when there is none, and when it may not be
+    read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link to a
+    file of theirs."""
     try:
         fd = open_regular(path, follow=follow)
     except (OSError, ValueError, InvalidInputError):
@@ -450,7 +424,7 @@ def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = Fals
 
 
 def list_folder(folder: str) -> list[str]:
-    """The names in a folder that lies beside or around a vault, sorted; none when there is no such folder, or a link in its place."""
+    """The names in a folder beside or around a vault, sorted; none when it is missing or a link."""
     try:
         fd = os.open(folder, _OPEN_FOLDER_FLAGS)
     except (OSError, ValueError):
@@ -464,7 +438,7 @@ def list_folder(folder: str) -> list[str]:
 
 
 def why_unreadable(path: str, *, follow: bool = False) -> str:
-    """Why `read_bounded` does not read what lies there; empty when it does, and when nothing does."""
+    """Why `read_bounded` does not read a file; empty when it does, and when there is none."""
     try:
         fd = open_regular(path, follow=follow)
     except (FileNotFoundError, NotADirectoryError):
@@ -480,8 +454,9 @@ def why_unreadable(path: str, *, follow: bool = False) -> str:
 
 
 def _ownership_fault(path: str, status: os.stat_result, *, follow: bool) -> str:
-    """Why an open file is not to be trusted: where a link may lead to it, another user's is not, and neither is one that a stranger can have
-    put where we look for ours, as everybody can in a folder like /tmp."""
+    """Why an open file is not to be trusted; empty when it is. Where a link may lead to it, another
+    user's is not, and neither is one that a stranger can have put where we look for ours, as in a
+    folder like /tmp."""
     if status.st_uid in (os.geteuid(), 0):
         return ""
     if follow:
@@ -494,12 +469,12 @@ def _ownership_fault(path: str, status: os.stat_result, *, follow: bool) -> str:
 
 def read_fd(fd: int, most: int, start: int = 0) -> bytes:
     """The bytes of an open file from `start` on, at most `most` of them."""
-    held: list[bytes] = []
+    chunks: list[bytes] = []
     while most > 0 and (chunk := os.pread(fd, most, start)):
-        held.append(chunk)
+        chunks.append(chunk)
         most -= len(chunk)
         start += len(chunk)
-    return b"".join(held)
+    return b"".join(chunks)
 
 
 def _close_quietly(fd: int) -> None:
@@ -525,8 +500,8 @@ def _has_same_bytes(here: int, source: str, there: int, target: str) -> bool:
     """Whether two names hold the same bytes: two links to one file, or two equal copies."""
     one = os.stat(source, dir_fd=here, follow_symlinks=False)
     two = os.stat(target, dir_fd=there, follow_symlinks=False)
-    if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino):
+    if os.path.samestat(one, two):
         return True
-    return one.st_size == two.st_size and _read_at(here, source, None) == _read_at(
-        there, target, None
-    )
+    if one.st_size != two.st_size:
+        return False
+    return _read_at(here, source, None) == _read_at(there, target, None)

@@ -10,7 +10,6 @@ from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.layout import SETTINGS_FILE
-from cortex.vault.state import store
 
 _LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
 _MAX_BYTES = 10_000  # bytes of the file that names the default vault
@@ -21,9 +20,8 @@ class Vault(NamedTuple):
 
     root: str
     is_explicit: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
-    default_root: str | None = (
-        None  # the default vault of whoever asks, when that is not this process; else None
-    )
+    # The default vault of whoever asks, when that is not this process.
+    default_root: str | None = None
 
     def cache_folder(self) -> str:
         """The private folder of what can be rebuilt."""
@@ -34,22 +32,24 @@ class Vault(NamedTuple):
         return user_folders.ensure_vault_folder("state", self.root)
 
     def locks_folder(self) -> str:
-        """The folder of the locks that guard the vault's files: the private one, and where a group shares the vault one in the git
-        folder, made when missing, for the users of the group to keep each other out."""
-        git = checkout.find_repository(self.root) if files.is_group_shared(self.root) else None
-        if git is None or not files.is_group_shared(git[2]):
+        """The folder of the locks that guard the vault's files: the private one; where a group
+        shares the vault, one in the git folder, made when missing."""
+        is_shared = files.is_group_shared(self.root)
+        repository = checkout.find_repository(self.root) if is_shared else None
+        if repository is None or not files.is_group_shared(repository.common_dir):
             return self.state_folder()
-        return store.ensure_shared_folder(os.path.join(git[2], _LOCKS_FOLDER))
+        folder = os.path.join(repository.common_dir, _LOCKS_FOLDER)
+        return user_folders.ensure_shared_folder(folder)
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
-    """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards, else the nearest
-    `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError` when there is none."""
+    """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards,
+    else the nearest `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError`
+    when there is none."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
-            return _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)._replace(
-                is_explicit=True
-            )
+            vault = _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
+            return vault._replace(is_explicit=True)
     for below in ("", "vault"):
         directory = os.path.realpath(cwd)
         while True:
@@ -61,14 +61,10 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     if default := default_vault_root():
         return _vault_at(default, f"the default in {default_vault_file()}")
     if fault := default_vault_fault():
-        raise InvalidInputError(
-            f"{default_vault_file()}, which names your default vault, {fault}",
-            "cortex init DIR --default writes it anew",
-        )
-    raise NotFoundError(
-        f"there is no vault in {cwd} or above it",
-        "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere",
-    )
+        message = f"{default_vault_file()}, which names your default vault, {fault}"
+        raise InvalidInputError(message, "cortex init DIR --default writes it anew")
+    hint = "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere"
+    raise NotFoundError(f"there is no vault in {cwd} or above it", hint)
 
 
 def default_vault_file() -> str:
@@ -78,44 +74,35 @@ def default_vault_file() -> str:
 
 def default_vault_root() -> str:
     """The path of the user's default vault; empty when none is set."""
-    return os.fsdecode(
-        files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
-        .partition(b"\n")[0]
-        .strip()
-    )
+    text = files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
+    return os.fsdecode(text.partition(b"\n")[0].strip())
 
 
 def default_vault_fault() -> str:
-    """Why the file that names the default vault is not read; empty when it is, and when there is none. It may be a link to a file of the user's."""
+    """Why the file that names the default vault is not read; empty when it is or is missing."""
     return files.why_unreadable(default_vault_file(), follow=True)
 
 
 def find_personal_vault(vault: Vault) -> Vault | None:
-    """The person's own vault beside `vault`: their default one. None when they have none, when that is this very vault,
-    and when it cannot be used; `personal_vault_problem` says why. Raises nothing."""
+    """The person's default vault beside `vault`; None when there is none, it is this one, or it
+    cannot be used (`personal_vault_problem`). Raises nothing."""
     root = _personal_root(vault)
-    return (
-        Vault(root, default_root=vault.default_root) if root and not _personal_fault(root) else None
-    )
+    if not root or _personal_fault(root):
+        return None
+    return Vault(root, default_root=vault.default_root)
 
 
 def personal_vault_problem(vault: Vault) -> Problem | None:
     """Why the person's own vault cannot be used though they have named one."""
     root = _personal_root(vault)
-    fault = _personal_fault(root) if root else ""
-    return (
-        Problem(
-            root,
-            f"{fault}, though it is named as your own vault",
-            "cortex init DIR --default names another one",
-        )
-        if fault
-        else None
-    )
+    if not root or not (fault := _personal_fault(root)):
+        return None
+    hint = "cortex init DIR --default names another one"
+    return Problem(root, f"{fault}, though it is named as your own vault", hint)
 
 
 def _personal_root(vault: Vault) -> str:
-    """The path of the default vault, without links; empty when none is named or it is `vault` itself."""
+    """The default vault's path without links; empty when none is named or it is `vault` itself."""
     named = default_vault_root() if vault.default_root is None else vault.default_root
     try:
         root = os.path.realpath(named) if os.path.isabs(named) else named
@@ -125,8 +112,8 @@ def _personal_root(vault: Vault) -> str:
 
 
 def _personal_fault(root: str) -> str:
-    """What is wrong with a folder that is to be the person's own vault. A relative path would mean another one in every
-    folder, and perhaps one that came with somebody's repository."""
+    """Why a folder cannot be the person's own vault. A relative path would mean another one in
+    every folder, perhaps one that came with somebody's repository."""
     if not os.path.isabs(root):
         return "is no absolute path"
     return "" if _is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"
@@ -141,12 +128,9 @@ def _vault_at(directory: str, source: str) -> Vault:
         settings = os.path.join(directory, SETTINGS_FILE)
         if os.path.lexists(settings):
             fault = files.why_unreadable(settings) or "is a link that leads nowhere"
-            raise InvalidInputError(
-                f"{settings} (from {source}) {fault}",
-                f"restore the file, or remove it and run: cortex init {directory}",
-            )
+            hint = f"restore the file, or remove it and run: cortex init {directory}"
+            raise InvalidInputError(f"{settings} (from {source}) {fault}", hint)
         what = "is no vault" if os.path.isdir(directory) else "is no folder"
-        raise NotFoundError(
-            f"{directory} (from {source}) {what}", f"cortex init {directory} makes it one"
-        )
+        hint = f"cortex init {directory} makes it one"
+        raise NotFoundError(f"{directory} (from {source}) {what}", hint)
     return Vault(os.path.realpath(directory))

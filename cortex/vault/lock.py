@@ -1,4 +1,4 @@
-"""One holder at a time, across processes. The kernel frees a lock when its process ends, however it ends."""
+"""One holder at a time, across processes. The kernel frees a lock when its process ends."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from cortex.vault import files
 
 @contextmanager
 def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> Iterator[None]:
-    """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait` seconds, then
-    raises `ConflictError`; `InvalidInputError` when something else than a file lies there. The file stays behind on purpose: deleting it would let two holders in."""
+    """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait`
+    seconds, then raises `ConflictError`; `InvalidInputError` for what is no file. The file stays:
+    deleting it would let two holders in."""
     fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         if os.fstat(fd).st_uid == os.geteuid():

@@ -1,4 +1,5 @@
-"""A vault's few settings, from its committed `cortex.toml`. They are data: none names a program or a place outside."""
+"""A vault's few settings, from its committed `cortex.toml`. None names a program or a path
+outside."""
 
 from __future__ import annotations
 
@@ -22,18 +23,15 @@ class Settings(NamedTuple):
 
     exclude: tuple[str, ...] = ()  # path patterns of notes that are not indexed: `private/*`
     problems: tuple[Problem, ...] = ()
-    autocommit: bool | None = (
-        None  # whether the watcher commits; None: where the vault is a repository of its own
-    )
-    push: bool | None = None  # whether `cortex sync` pushes; None: the same
-    aliases: tuple[
-        tuple[str, str], ...
-    ] = ()  # projects that were merged, each with the one that it is part of now
+    # Whether the watcher commits, and `cortex sync` pushes; None: where the vault is a repository of its own.
+    autocommit: bool | None = None
+    push: bool | None = None
+    # Projects that were merged, each with the one that it is part of now.
+    aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
     captures_prompts: bool = False  # whether they keep what the user asks
-    phrases: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ] = ()  # record type -> words at the beginning of a line that say so, the team's own
+    # Record type -> words at the beginning of a line that say so, the team's own.
+    phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def resolve_project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
@@ -41,55 +39,54 @@ class Settings(NamedTuple):
 
 
 def load(root: str) -> Settings:
-    """The settings, with defaults in the place of what cannot be read, and a problem for each of those."""
+    """The settings, with defaults and a problem for each that cannot be read."""
+    problems: list[Problem] = []
     try:
-        table = toml.parse(files.read(root, SETTINGS_FILE, _MAX_BYTES).decode())
+        table = toml.parse(read_text(root))
     except (CortexError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        return Settings(
-            problems=(
-                Problem(
-                    SETTINGS_FILE,
-                    f"cannot be read: {reason}",
-                    "mend it; defaults are used meanwhile",
-                ),
-            )
-        )
-    problems = []
+        message = f"cannot be read: {str(error).splitlines()[0]}"
+        _add(problems, message, "mend it; defaults are used meanwhile")
+        return Settings(problems=tuple(problems))
     if table.get("format", FORMAT_VERSION) != FORMAT_VERSION:
-        problems.append(
-            Problem(
-                SETTINGS_FILE,
-                f"format {table['format']!r} is not the format {FORMAT_VERSION} that this program knows",
-                "update cortex",
-            )
+        message = (
+            f"format {table['format']!r} is not the format {FORMAT_VERSION} that this program knows"
         )
+        _add(problems, message, "update cortex")
     index = table.get("index", {})
     exclude = index.get("exclude", []) if isinstance(index, dict) else None
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
-        problems.append(
-            Problem(
-                SETTINGS_FILE,
-                "[index] exclude is not a list of patterns",
-                'write exclude = ["private/*"]',
-            )
-        )
+        hint = 'write exclude = ["private/*"]'
+        _add(problems, "[index] exclude is not a list of patterns", hint)
         exclude = []
-    switches = {key: _parse_switch(table, "sync", key, problems) for key in ("autocommit", "push")}
+    commits, pushes, hooks, prompts = (
+        _parse_switch(table, section, key, problems)
+        for section, key in (("sync", "autocommit"), ("sync", "push"), ("hooks", "enabled"), ("hooks", "prompts"))
+    )  # fmt: skip
     aliases = _parse_aliases(table.get("projects", {}), problems)
-    hooks, prompts = (
-        _parse_switch(table, "hooks", key, problems) for key in ("enabled", "prompts")
-    )
     phrases = _parse_phrases(table.get("extract", {}), problems)
     return Settings(
         tuple(exclude),
         tuple(problems),
-        **switches,
+        autocommit=commits,
+        push=pushes,
         aliases=aliases,
         hooks_enabled=hooks is not False,
         captures_prompts=bool(prompts),
         phrases=phrases,
     )
+
+
+def read_text(root: str) -> str:
+    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError` (too large, no
+    UTF-8)."""
+    data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
+    return data.decode()
+
+
+def _add(problems: list[Problem], message: str, hint: str) -> None:
+    problems.append(Problem(SETTINGS_FILE, message, hint))
 
 
 def is_project_name(name: str) -> bool:
@@ -98,16 +95,12 @@ def is_project_name(name: str) -> bool:
 
 
 def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
-    """The pairs below `[projects.aliases]`, each with its last target; those that are none, or lead in a circle, left out."""
+    """The pairs of `[projects.aliases]`, each with its last target; bad and circular ones left
+    out."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
-        problems.append(
-            Problem(
-                SETTINGS_FILE,
-                "[projects] aliases is no table of names",
-                'write [projects.aliases] and below it "old" = "new"',
-            )
-        )
+        hint = 'write [projects.aliases] and below it "old" = "new"'
+        _add(problems, "[projects] aliases is no table of names", hint)
         return ()
     good = {
         old: new
@@ -123,7 +116,7 @@ def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str,
         if not new or new in good:
             why = "leads back to itself" if new else "is no other project"
             hint = 'write "old" = "new" with a project of [a-z0-9._-], or take the line out'
-            problems.append(Problem(SETTINGS_FILE, f"the alias of {old[:100]!r} {why}", hint))
+            _add(problems, f"the alias of {old[:100]!r} {why}", hint)
         else:
             found.append((old, new))
     return tuple(found)
@@ -134,25 +127,17 @@ def _parse_phrases(
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The pairs of `[extract]`: a record type and the words that say it."""
     if not isinstance(table, dict):
-        problems.append(
-            Problem(
-                SETTINGS_FILE,
-                "[extract] is no table",
-                'write [extract] and below it decision = ["we agreed to"]',
-            )
-        )
+        hint = 'write [extract] and below it decision = ["we agreed to"]'
+        _add(problems, "[extract] is no table", hint)
         return ()
     found = []
     for type_, words in table.items():
-        listed = (
-            [word.strip() for word in words if isinstance(word, str)]
-            if isinstance(words, list)
-            else []
-        )
+        listed = words if isinstance(words, list) else []
+        listed = [word.strip() for word in listed if isinstance(word, str)]
         good = tuple(word for word in listed if 0 < len(word) <= _MAX_PHRASE_CHARS)[:_MAX_PHRASES]
         if not is_project_name(type_) or not isinstance(words, list) or len(good) < len(words):
             why = f"[extract] {type_[:40]} is no list of at most {_MAX_PHRASES} phrases of at most {_MAX_PHRASE_CHARS} characters"
-            problems.append(Problem(SETTINGS_FILE, why, 'write decision = ["we agreed to"]'))
+            _add(problems, why, 'write decision = ["we agreed to"]')
         if is_project_name(type_) and good:
             found.append((type_, good))
     return tuple(found)
@@ -162,16 +147,11 @@ def _parse_switch(
     table: dict[str, object], section: str, key: str, problems: list[Problem]
 ) -> bool | None:
     """What a section says of `key`: true, false, or nothing."""
-    held = table.get(section, {})
-    value = held.get(key) if isinstance(held, dict) else None
+    switches = table.get(section, {})
+    value = switches.get(key) if isinstance(switches, dict) else None
     if isinstance(value, bool):
         return value
-    if value is not None or not isinstance(held, dict):
-        problems.append(
-            Problem(
-                SETTINGS_FILE,
-                f"[{section}] {key} is neither true nor false",
-                f"write {key} = true, {key} = false, or neither",
-            )
-        )
+    if value is not None or not isinstance(switches, dict):
+        hint = f"write {key} = true, {key} = false, or neither"
+        _add(problems, f"[{section}] {key} is neither true nor false", hint)
     return None

@@ -1,6 +1,8 @@
-"""Where Cortex keeps what is not a note: caches, locks and state, one private folder for each vault path.
+"""Where Cortex keeps what is not a note: caches, locks and state, one private folder for each vault
+path.
 
-The XDG and macOS folder rules take fifteen lines; `platformdirs` would take 26 ms of a search's 127 ms of CPU.
+The XDG and macOS folder rules take fifteen lines; `platformdirs` would take 26 ms of a search's 127
+ms of CPU.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import SHA256_MODULE
+from cortex.vault import files
 
+_REMOVE_HINT = "remove it; Cortex makes a private one"
 _XDG_FOLDERS = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "state": ("XDG_STATE_HOME", ".local/state"),
@@ -25,20 +30,20 @@ _MACOS_FOLDERS = {
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache_folder`, `state` or `config` folder for Cortex. A relative XDG value is ignored, as XDG asks."""
-    home = os.path.expanduser("~")
+    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is
+    ignored."""
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):
         return os.path.join(named, "cortex")
-    return os.path.join(
-        home, _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home, "cortex"
-    )
+    below_home = _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home
+    return os.path.join(os.path.expanduser("~"), below_home, "cortex")
 
 
 def ensure_vault_folder(kind: str, root: str) -> str:
-    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700. `InvalidInputError`
-    when it is not ours alone: what lies there (an index full of pickles) is trusted."""
+    """The folder of one vault below the user's cache or state folder; made when missing, mode 0700.
+    `InvalidInputError` when it is not ours alone: what lies there (an index full of pickles) is
+    trusted."""
     path = vault_folder_path(kind, root)
     os.makedirs(path, mode=0o700, exist_ok=True)
     check_private(path)
@@ -47,14 +52,12 @@ def ensure_vault_folder(kind: str, root: str) -> str:
 
 def vault_folder_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
-    return os.path.join(
-        user_folder(kind),
-        f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}",
-    )
+    name = f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}"
+    return os.path.join(user_folder(kind), name)
 
 
 def _sha256(data: bytes) -> str:
-    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not, and a search through the watcher has none to spare."""
+    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not."""
     try:
         return str(__import__(SHA256_MODULE).sha256(data).hexdigest())
     except ImportError:  # another Python
@@ -64,15 +67,23 @@ def _sha256(data: bytes) -> str:
 
 
 def check_private(path: str) -> None:
-    """Raise `InvalidInputError` unless `path` is a real folder of this user that nobody else can write or look into."""
+    """Raise `InvalidInputError` unless `path` is a real folder of this user, closed to others."""
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise InvalidInputError(
-            f"{path} is not a folder of yours", "remove it; Cortex makes a private one"
-        )
+        raise InvalidInputError(f"{path} is not a folder of yours", _REMOVE_HINT)
     if status.st_mode & 0o022:
-        raise InvalidInputError(
-            f"others may write into {path}", "remove it; Cortex makes a private one"
-        )
+        raise InvalidInputError(f"others may write into {path}", _REMOVE_HINT)
     if status.st_mode & 0o055:
         os.chmod(path, 0o700)
+
+
+def ensure_shared_folder(path: str) -> str:
+    """Make a folder for the group that shares the one around it, when missing; its path."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
+        finally:
+            os.close(fd)
+    return path

@@ -15,7 +15,7 @@ import pytest
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
-from cortex.vault.git import commit, merging
+from cortex.vault.git import git_locks, merging
 from cortex.vault.git.merging import MergeState
 from tests.conftest import make_lock
 from tests.operations.test_sync import SOAK, Clone, git
@@ -390,7 +390,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(
 ) -> None:
     b, ours, theirs = cut
     back(b, ours, theirs)
-    monkeypatch.setattr(commit, "LOCK_WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(git_locks, "LOCK_WAIT_SECONDS", 0.3)
     make_lock(Path(b.root, ".git/index.lock"))
     assert f"rm {b.root}/.git/index.lock" in b.sync().hint
     assert not Path(b.root, ".git/MERGE_HEAD").exists()

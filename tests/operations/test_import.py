@@ -24,6 +24,7 @@ from cortex.core.notes import note as notes
 from cortex.hosts import segmenter
 from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
+from cortex.operations.capture.drain_spool import has_unread_transcripts
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
 from cortex.operations.capture.import_ import _as_in_earlier_ids, import_
 from cortex.vault.locate import Vault
@@ -507,14 +508,14 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
 ) -> None:
     path = write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Cache"}])
     assert import_(vault, here, ["claude"]).sessions[0].title == "Cache"
-    cursor = cursors.load_cursor(vault, "claude", SESSION)
+    cursor = cursors.load_cursor(vault, cursors.session_key("claude", SESSION))
     assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
         path.stat().st_size,
         str(path),
         True,
         False,
     )
-    assert cursors.list_pending(vault) == []
+    assert not has_unread_transcripts(vault)
     write(turns(repo, 2, begin=2))
     ahead = cursors.add_expected_texts(
         cursor, cursors.text_fingerprint("Decision: use SQLite for option 3")
@@ -524,7 +525,7 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     import_(vault, here, ["claude"])
     assert "option 2" in texts(vault)
     assert "option 3" not in texts(vault)
-    assert cursors.load_cursor(vault, "claude", SESSION).ahead == ()
+    assert cursors.load_cursor(vault, cursors.session_key("claude", SESSION)).ahead == ()
 
 
 def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_is_not(

@@ -14,6 +14,7 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations import VERBS
@@ -24,7 +25,6 @@ from cortex.operations.find.show import show
 from cortex.operations.records.lifecycle import lifecycle
 from cortex.operations.records.prune import prune
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
@@ -403,7 +403,7 @@ def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(
 
 
 def written(vault: Vault, id_: str, *, days_ago: int) -> None:
-    moment = access_log.epoch_seconds("2026-11-20T16:45:12Z") - days_ago * 86400
+    moment = epoch_seconds("2026-11-20T16:45:12Z") - days_ago * 86400
     os.utime(Path(vault.root, f"records/gotcha/{id_}.md"), (moment, moment))
 
 
@@ -567,7 +567,7 @@ def test_the_verbs_read_no_whoosh() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.strip() == "[]"
-    assert access_log.epoch_seconds("1970-01-01T00:00:01Z") == 1
+    assert epoch_seconds("1970-01-01T00:00:01Z") == 1
 
 
 @pytest.mark.parametrize(

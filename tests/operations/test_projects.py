@@ -412,7 +412,7 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
     except InvalidInputError as error:
         assert "yourself" in error.hint
         assert file.read_bytes() == text.encode()
-        assert text == "[projects]\naliases.x = 'y'\n"
+        assert "aliases = {" in text or "aliases.x" in text
         return
     now = file.read_bytes().decode()
     assert project_aliases.read_all(vault.root) == before | {"a.b-c": "d"}

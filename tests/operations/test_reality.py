@@ -382,7 +382,7 @@ def test_a_git_that_fails_or_hangs_is_a_problem(
     assert found.contradictions == {}
     assert "broken" in found.problems[0].message
     false.write_text("#!/bin/sh\nsleep 20\n")
-    monkeypatch.setattr(verify_claims.file_history, "_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(verify_claims.file_history, "TIMEOUT_SECONDS", 0.2)
     assert "longer than" in find_contradictions(str(shop), [claim]).problems[0].message
 
 
@@ -442,11 +442,10 @@ def test_git_is_not_called_when_all_is_well_and_once_for_files(
     told(shop, "In `src/app/kept.py`, we use httpx.", branch="feature/old-name")
     assert calls == []
     told(shop, "In `src/app/old.py` and src/app/moved.py.")
-    assert len(calls) == 1
+    assert len(calls) == 2  # the log, and the index
     told(shop, *GONE, branch="feature/abandoned")
-    assert (
-        len(calls) == 1 + 5
-    )  # gone, gone under the new name, work of the branch, manifests, what they said
+    # Gone, gone under the new name, the index, work of the branch, manifests, how large and what they were.
+    assert len(calls) == 2 + 7
 
 
 def test_every_change_that_could_change_the_answer_changes_a_stamp(

@@ -142,7 +142,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
         assert f"\nproject: {sessions[session]}\n" in note
         assert set(re.findall(r"(s\d) did", note)) == {session}
     assert len(notes(vault, "session_end")) == 5
-    assert session_state.list_pending(vault) == []
+    assert not drain_spool.has_unread_transcripts(vault)
 
 
 def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
@@ -502,9 +502,7 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
     path.write_text(line("In the middle of a turn."))
     mark = Path(
-        spool.mark_path(
-            vault.state_folder(), session_state.session_key("claude", "s"), spool.RECENT_SUFFIX
-        )
+        spool.mark_path(vault, session_state.session_key("claude", "s"), spool.RECENT_SUFFIX)
     )
     now = time.time()
     os.utime(path, (now, now))
@@ -556,7 +554,7 @@ def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(
     caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     event = "20261120t164512z-k3f7q2abcd"
     assert spool.add_event(vault, event, b"---\nid: x\n---\n", 5)
-    (Path(spool.spool_folder(vault.state_folder())) / ".DS_Store").touch()
+    (Path(spool.spool_folder(vault)) / ".DS_Store").touch()
     seen = spool.list_entries(vault).unsent_events
     assert (
         drain_spool.publish_unsent_events(vault, seen)
@@ -675,3 +673,14 @@ def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
         for name in loaded
         if any(name == one or name.startswith(f"{one}.") for one in (*FORBIDDEN, *NOT_OURS))
     }
+
+
+def test_what_is_left_of_a_session_twice_is_what_was_left_last(vault: Vault) -> None:
+    key = session_state.session_key("claude", "s")
+    for cwd in ("/a/long/way/to/the/folder", "/a"):
+        session_state.defer_session(
+            vault, key, session_state.SessionCursor(host="claude", session="s", cwd=cwd)
+        )
+    left = session_state.read_deferred(vault, key)
+    assert (left.host, left.cwd) == ("claude", "/a")
+    assert spool.list_entries(vault).unread_sessions == (key,)

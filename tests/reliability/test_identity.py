@@ -315,7 +315,7 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     a, b = two
     rebase_without_drivers(a, b, conflict=True)
     b.fix()
-    assert drivers.are_active(str(b.root))
+    assert not drivers.config_problems(str(b.root))
     b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
     b.git("add", "-A")
     b.git("rebase", "--continue")

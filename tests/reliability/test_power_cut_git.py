@@ -1,7 +1,7 @@
 """Real power cuts around commits: through our git, and as a control through git as it comes.
 
-A note is on the disk before git hears of it, so a cut may cost a commit, never a note; and `repair` makes a working
-repository of what is left. A disk that lies about its flush is not covered.
+A note is on the disk before git hears of it, so a cut may cost a commit, never a note. What our git leaves works again
+after `repair`; what plain git leaves may have lost objects, and is named. A disk that lies about its flush is not covered.
 """
 
 from __future__ import annotations
@@ -118,9 +118,13 @@ def cuts(disk, how: str, cycles: int) -> tuple[int, int, int]:
         fix.repair(
             str(root), Clock(time.time() + 60, time.time() + 30)
         )  # the machine was not really started anew
+        assert {path: path.read_bytes() for path in root.rglob("*.md")} == before, where
+        if how == "plain":
+            assert not fault(root) or diagnose.find_problems(str(root)), where
+            subprocess.run(["rm", "-rf", root], check=True, timeout=60)
+            continue
         assert fault(root) == "", where
         assert diagnose.find_problems(str(root)) == [], where
-        assert {path: path.read_bytes() for path in root.rglob("*.md")} == before, where
         listed = (
             bounded.run(str(root), ["ls-tree", "-r", "-z", "--name-only", "HEAD"])
             .decode()
@@ -143,10 +147,8 @@ def test_no_note_is_lost_around_a_commit_and_git_works_again(disk, homes, soak):
     )
 
 
-def test_git_as_it_comes_is_damaged_by_the_same_cuts_and_mended(disk, homes, soak):
+def test_git_as_it_comes_is_damaged_by_the_same_cuts_and_the_damage_is_named(disk, homes, soak):
     cycles = 50 if soak else 5
-    damaged, notes, gone = cuts(disk, "plain", cycles)
-    print(
-        f"\ncontrol: {cycles} power cuts, {notes} notes, 0 lost; {damaged} repositories damaged and mended, {gone} commits gone"
-    )
+    damaged, notes, _ = cuts(disk, "plain", cycles)
+    print(f"\ncontrol: {cycles} power cuts, {notes} notes, 0 lost; {damaged} repositories damaged")
     assert damaged

@@ -457,3 +457,19 @@ def test_a_private_file_is_replaced_whole_and_never_through_a_link(tmp_path) -> 
     with pytest.raises(CortexError, match="is a link"):
         (tmp_path / "log").symlink_to(target)
         store.open_private(str(tmp_path / "log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def test_two_that_replace_one_file_at_once_leave_one_of_them_whole(tmp_path, monkeypatch) -> None:
+    """Two containers may have processes of one number, and share a state folder."""
+    path = str(tmp_path / "file")
+    full_fsync = store.files.full_fsync
+
+    def other_replaces(fd: int) -> None:
+        monkeypatch.setattr(store.files, "full_fsync", full_fsync)
+        store.replace(path, b"other")
+        full_fsync(fd)
+
+    monkeypatch.setattr(store.files, "full_fsync", other_replaces)
+    store.replace(path, b"one", synced=True)
+    assert Path(path).read_text() == "one"
+    assert os.listdir(tmp_path) == ["file"]

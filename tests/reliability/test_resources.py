@@ -16,7 +16,7 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.vault.git import commit, git_cli as git_of
+from cortex.vault.git import commit, git_cli as git_of, git_locks
 from cortex.vault.locate import Vault
 
 
@@ -311,7 +311,7 @@ def says_at_once(vault: Vault, caller, *texts: str) -> bool:
     try:
         commit.commit_changes(vault.root, commit.list_changes(vault.root))
     except CortexError as error:
-        assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+        assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
         assert any(text in error.message for text in texts), error.message
         assert "another git" not in error.message
         assert error.hint
@@ -367,7 +367,7 @@ def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
     (disk / "ballast").write_bytes(b"x" * ((os.statvfs(disk).f_bavail) * os.statvfs(disk).f_frsize))
     begun = time.monotonic()
     done = cortex("sync", cwd=vault.root)
-    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 2
+    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 2
     assert done.returncode in (1, 2)
     assert (
         "the disk is full" in done.stdout + done.stderr
@@ -396,7 +396,7 @@ def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tm
     with pytest.raises((OSError, CortexError)) as refusal:
         commit.commit_changes(str(at), commit.list_changes(str(at)))
     assert "ead-only file system" in str(refusal.value)
-    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
 
 
 def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_path, as_user):
@@ -414,10 +414,10 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
     def attempt() -> list[str]:
         os.environ.update(safe)
         begun = time.monotonic()
-        ran = commit.retry_while_locked(
+        ran = git_locks.retry_while_locked(
             vault.root, lambda: git_of.run_unchecked(vault.root, ["add", "."])
         )
-        assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+        assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
         error = git_of.command_error("add", ran, vault.root)
         return [error.message, error.hint]
 
@@ -462,5 +462,5 @@ def test_what_the_system_refuses_git_is_told_for_what_it_is(
     begun = time.monotonic()
     with pytest.raises(CortexError) as raised:
         commit.commit_changes(vault.root, changed)
-    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 2
+    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 2
     assert raised.value.message.startswith(says)

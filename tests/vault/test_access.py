@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.caller import Caller
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 from cortex.vault.state.access_log import AccessCount
@@ -75,14 +76,14 @@ def test_any_id_comes_back(vault: Vault, caller: Caller, id_: str) -> None:
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31)))
 def test_seconds_are_those_of_the_calendar(when: datetime) -> None:
     when = when.replace(microsecond=0)
-    assert access_log.epoch_seconds(f"{when.isoformat()}Z") == int(
+    assert epoch_seconds(f"{when.isoformat()}Z") == int(
         (when - datetime(1970, 1, 1)).total_seconds()
     )
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-11-20", "2026-1-2T3:4:5Z"])
 def test_what_is_no_time_is_none(text: str) -> None:
-    assert access_log.epoch_seconds(text) == 0
+    assert epoch_seconds(text) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,12 +108,36 @@ def test_garbage_in_the_log_counts_nothing_and_spoils_no_other_line(
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\n", b"\0" * 999, b"a\tb\nc\td\n1\nx\ty", b"\n\n\n\n\n", b"s\na\n1\nNaN"]
-)
-def test_garbage_in_the_summary_counts_nothing(vault: Vault, caller: Caller, data: bytes) -> None:
-    Path(vault.state_folder(), access_log.SUMMARY_FILE).write_bytes(data)
+    "data",
+    [b"", b"\n", b"\0" * 999, b"=", b"=\t9", b"=\tx\ta\t1\t2\t", b"=\t9\ta\t1\t", b"=\t9\ta\t1\tNaN\t"],
+)  # fmt: skip
+def test_garbage_in_the_counts_spoils_no_other_line(
+    vault: Vault, caller: Caller, log: Path, data: bytes
+) -> None:
+    log.write_bytes(data)
+    access_log.append(vault, caller, "show", ["good"])
+    assert access_log.read_counts(vault)["good"] == AccessCount(1, THEN)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 999, b"a\tb\nc\td\n1\nx\ty", b"s\na\n1\nNaN"])
+def test_garbage_in_the_summary_of_an_earlier_version_counts_nothing(
+    vault: Vault, caller: Caller, log: Path, data: bytes
+) -> None:
+    log.with_name("access.sum").write_bytes(data)
     access_log.append(vault, caller, "show", ["good"])
     assert access_log.read_counts(vault) == {"good": AccessCount(1, THEN)}
+
+
+def test_the_files_of_an_earlier_version_are_taken_in_once(
+    vault: Vault, caller: Caller, log: Path
+) -> None:
+    log.with_name("access.sum").write_text("access.part-1\na%25\tb\n3\t4\n50\t60")
+    log.with_name("access.part-1").write_text("\n70\tshow\tcli\tb\t")  # counted in the summary
+    log.with_name("access.part-2").write_text("\n80\tshow\tcli\tb\t")
+    access_log.append(vault, caller, "show", ["a%"])
+    wanted = {"a%": AccessCount(4, THEN), "b": AccessCount(5, 80)}
+    assert access_log.read_counts(vault) == access_log.read_counts(vault) == wanted
+    assert [path.name for path in log.parent.glob("access.*")] == ["access.log"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
@@ -139,7 +164,7 @@ def test_a_state_folder_that_takes_no_mark_stops_nobody(
     assert access_log.read_counts(vault) == {}
 
 
-def test_a_large_log_is_folded_and_counts_the_same(
+def test_a_large_log_is_compacted_and_counts_the_same(
     vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access_log, "_MAX_LOG_BYTES", 2000)
@@ -151,16 +176,16 @@ def test_a_large_log_is_folded_and_counts_the_same(
             wanted[id_] = wanted.get(id_, 0) + 1
         if number % 50 == 0:
             assert {id_: one.count for id_, one in access_log.read_counts(vault).items()} == wanted
-    assert log.stat().st_size < 4000
+    assert log.stat().st_size < 3000
     assert {id_: one.count for id_, one in access_log.read_counts(vault).items()} == wanted
     state = Path(vault.state_folder())
-    assert stat.S_IMODE((state / access_log.SUMMARY_FILE).stat().st_mode) == 0o600
-    assert not list(state.glob(f"{access_log._SEGMENT_PREFIX}*"))
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert [path.name for path in state.glob("access*")] == ["access.log"]
 
 
-@pytest.mark.parametrize("stage", ["rename", "summary", "unlink"])
-def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
-    vault: Vault, caller: Caller, monkeypatch, stage: str
+@pytest.mark.parametrize("stage", ["before the new log", "after it"])
+def test_a_compaction_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
+    vault: Vault, caller: Caller, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     for _ in range(100):
         access_log.append(vault, caller, "show", ["a"])
@@ -168,47 +193,40 @@ def test_a_fold_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
     class Killed(BaseException):
         pass
 
-    def die(*_: object, **__: object) -> None:
+    replace = access_log.store.replace
+
+    def die(*words: object, **more: object) -> None:
+        if stage == "after it":
+            replace(*words, **more)  # type: ignore[arg-type]
         raise Killed
 
     monkeypatch.setattr(access_log, "_MAX_LOG_BYTES", 100)
     with monkeypatch.context() as broken:
-        if stage == "rename":
-            broken.setattr(access_log, "_list_segments", die)
-        elif stage == "summary":
-            broken.setattr(access_log.store, "replace", die)
-        else:
-            broken.setattr(
-                access_log.os,
-                "unlink",
-                lambda path: die() if access_log._SEGMENT_PREFIX in str(path) else os.remove(path),
-            )
+        broken.setattr(access_log.store, "replace", die)
         with pytest.raises(Killed):
             access_log.append(vault, caller, "show", ["a"])
     assert access_log.read_counts(vault)["a"].count == 101
     for number in range(102, 140):
         access_log.append(vault, caller, "show", ["a"])
         assert access_log.read_counts(vault)["a"].count == number
-    assert not list(Path(vault.state_folder()).glob(f"{access_log._SEGMENT_PREFIX}*"))
 
 
-def test_who_marks_waits_while_the_log_gets_another_name_and_then_takes_the_new_one(
+def test_who_marks_waits_for_a_compaction_and_then_takes_the_new_log(
     vault: Vault, caller: Caller, log: Path
 ) -> None:
     access_log.append(vault, caller, "show", ["a"])
     with log.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)  # as a fold does
+        fcntl.flock(held, fcntl.LOCK_EX)  # as a compaction does
         other = Thread(target=access_log.append, args=(vault, caller, "show", ["a"]))
         other.start()
         time.sleep(0.2)
         assert other.is_alive()
-        log.rename(log.with_name(f"{access_log._SEGMENT_PREFIX}0"))
+        access_log.store.replace(str(log), f"=\t5\ta\t5\t{THEN}\t".encode())
     other.join()
-    assert log.read_text().count("show") == 1
-    assert access_log.read_counts(vault)["a"].count == 2
+    assert access_log.read_counts(vault)["a"].count == 6
 
 
-def test_a_fold_waits_for_who_is_writing(
+def test_a_compaction_waits_for_who_is_writing(
     vault: Vault, caller: Caller, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     access_log.append(vault, caller, "show", ["a"])
@@ -221,7 +239,7 @@ def test_a_fold_waits_for_who_is_writing(
         assert other.is_alive()
         writing.write(f"\n{THEN}\tshow\tcli\ta\t".encode())
     other.join()
-    assert not log.exists()
+    assert log.read_text() == f"=\t15\ta\t3\t{THEN}\t"
     assert access_log.read_counts(vault)["a"].count == 3
 
 
@@ -246,7 +264,7 @@ def marker(vault: Vault, name: str, number: int) -> subprocess.Popen:
     )
 
 
-def test_many_processes_mark_at_once_while_the_log_is_folded(vault: Vault) -> None:
+def test_many_processes_mark_at_once_while_the_log_is_compacted(vault: Vault) -> None:
     many = [marker(vault, f"p{number}", 2000) for number in range(4)]
     seen = 0
     while any(one.poll() is None for one in many):
@@ -276,7 +294,7 @@ def test_a_process_that_is_killed_leaves_what_it_marked(vault: Vault) -> None:
 
 
 def test_marking_needs_the_standard_library_alone() -> None:
-    code = "import sys; import cortex.vault.state.access_log; print([m for m in sys.modules if m in ('json', 'datetime', 'hashlib', 'sqlite3', 'yaml')])"
+    code = "import sys; import cortex.vault.state.access_log; print([m for m in sys.modules if m in ('hashlib', 'sqlite3', 'yaml', 'subprocess')])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from cortex.vault.git import checkout
+from cortex.vault.git.refs import RepositoryRefs
 
 
 @pytest.fixture
@@ -81,3 +82,16 @@ def test_without_a_worktree_no_further_file_is_read(main, monkeypatch) -> None:
     assert [path for path in opened if path.startswith(str(main))] == [
         str(main / name) for name in (".cortex-project", ".git/config")
     ]
+
+
+def test_a_head_that_is_a_link_names_the_branch_everywhere(main, git) -> None:
+    """As git writes it with `core.preferSymlinkRefs`."""
+    git(main, "config", "core.preferSymlinkRefs", "true")
+    git(main, "checkout", "-qb", "topic")
+    if not (main / ".git/HEAD").is_symlink():
+        pytest.skip("not run: this git writes no such link")
+    repository = checkout.find_repository(str(main))
+    assert repository
+    refs = RepositoryRefs(*repository)
+    assert (checkout.branch_of(str(main)), refs.current_branch()) == ("topic", "topic")
+    assert refs.has_commit()

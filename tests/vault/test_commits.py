@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, CortexError
-from cortex.vault.git import commit
+from cortex.vault.git import commit, git_locks
 from cortex.vault.git.commit import UncommittedChange
 from tests.conftest import make_lock
 
@@ -50,6 +50,12 @@ def kept(vault, message: str = "") -> commit.CommitResult:
     return commit.commit_changes(vault.root, commit.list_changes(vault.root), message)
 
 
+def commit_paths(root: str, paths: list[str], message: str) -> str:
+    """Commit these paths alone; the commit's id, empty when nothing differs."""
+    wanted = [one for one in commit.list_changes(root) if one.path in paths]
+    return commit.commit_changes(root, wanted, message).id
+
+
 def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
     root = repository.root
     record(repository, "new-aaaaaa")
@@ -76,7 +82,7 @@ def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git
     git(repository.root, "add", "mine")
     git(repository.root, "rm", "-q", "--cached", "cortex.toml")
     before = git(repository.root, "diff", "--cached", "--raw", "--", "mine", "cortex.toml")
-    done = commit.commit(repository.root, [path], "cortex: 1 record")
+    done = commit_paths(repository.root, [path], "cortex: 1 record")
     assert done == git(repository.root, "rev-parse", "HEAD").strip()
     assert committed(repository, git) == [path]
     assert git(repository.root, "diff", "--cached", "--raw") == before
@@ -85,8 +91,8 @@ def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git
 
 def test_nothing_to_commit_is_no_commit(repository, git) -> None:
     head = git(repository.root, "rev-parse", "HEAD")
-    assert commit.commit(repository.root, ["cortex.toml"], "x") == ""
-    assert commit.commit(repository.root, [], "x") == ""
+    assert commit_paths(repository.root, ["cortex.toml"], "x") == ""
+    assert commit_paths(repository.root, [], "x") == ""
     assert git(repository.root, "rev-parse", "HEAD") == head
 
 
@@ -120,12 +126,12 @@ def test_names_are_names(repository, git, name) -> None:
         out.write(RECORD.format(id="x", body="x"))
     record(repository, "beside-aaaaaa", folder="records")
     assert commit.list_changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
-    assert commit.commit(repository.root, [path], "one")
+    assert commit_paths(repository.root, [path], "one")
     assert [one.path for one in commit.list_changes(repository.root)] == [
         "records/beside-aaaaaa.md"
     ]
     os.remove(os.fsencode(file))
-    assert commit.commit(repository.root, [path], "gone")
+    assert commit_paths(repository.root, [path], "gone")
     assert not Path(repository.root, "PWN").exists()
 
 
@@ -212,7 +218,7 @@ def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -
         UncommittedChange(new, "A", old),
         UncommittedChange(old, "D", new),
     ]
-    assert commit.commit(root, [old], "one half") == ""
+    assert commit_paths(root, [old], "one half") == ""
     assert commit.list_foreign_changes(root, commit.list_changes(root)) == ["mine/other.md"]
     assert set(kept(repository).paths) == {old, new}
     assert git(root, "status", "--short", "-uall") == "?? mine/other.md\n"
@@ -278,10 +284,10 @@ def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> No
     git(repository.root, "add", "mine/note.md")
     before = git(repository.root, "status", "--porcelain")
     with pytest.raises(CortexError, match="no notes on Fridays"):
-        commit.commit(repository.root, [path], "x")
+        commit_paths(repository.root, [path], "x")
     assert git(repository.root, "status", "--porcelain") == before
     hook.write_text("#!/bin/sh\ngit diff --cached --name-only -- '*.md' > seen\n")
-    assert commit.commit(repository.root, [path], "x")
+    assert commit_paths(repository.root, [path], "x")
     assert Path(repository.root, "seen").read_text() == f"{path}\n"
 
 
@@ -293,7 +299,7 @@ def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.useConfigOnly")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "true")
     with pytest.raises(CortexError) as caught:
-        commit.commit(repository.root, [record(repository, "new-aaaaaa")], "x")
+        commit_paths(repository.root, [record(repository, "new-aaaaaa")], "x")
     assert "user.name" in caught.value.hint
     assert "user.email" in caught.value.hint
 
@@ -324,7 +330,7 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
         git(root, *words)
     assert named in commit.why_blocked(root)
     with pytest.raises(ConflictError, match=named):
-        commit.commit(root, [record(repository, "new-aaaaaa")], "x")
+        commit_paths(root, [record(repository, "new-aaaaaa")], "x")
     git(root, named, "--abort")
     assert commit.why_blocked(root) == ""
 
@@ -359,12 +365,12 @@ def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, m
     path = record(repository, "new-aaaaaa")
     other = threading.Thread(target=lambda: (time.sleep(0.5), lock.unlink()))
     other.start()
-    assert commit.commit(repository.root, [path], "x")
+    assert commit_paths(repository.root, [path], "x")
     other.join()
     make_lock(lock)
-    monkeypatch.setattr(commit, "LOCK_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(git_locks, "LOCK_WAIT_SECONDS", 0.2)
     with pytest.raises(ConflictError, match="another git is busy"):
-        commit.commit(repository.root, [record(repository, "new-bbbbbb")], "x")
+        commit_paths(repository.root, [record(repository, "new-bbbbbb")], "x")
     assert lock.exists()
 
 
@@ -376,7 +382,7 @@ def test_many_commit_at_once_and_none_is_lost(repository, git) -> None:
         try:
             for name in names:
                 if name.startswith(writer):
-                    assert commit.commit(
+                    assert commit_paths(
                         repository.root, [record(repository, name)], f"cortex: {name}"
                     )
         except BaseException as error:

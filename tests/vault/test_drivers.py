@@ -58,13 +58,13 @@ OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unset", "
 
 
 def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
-    assert not drivers.is_registered(str(clone))
+    assert drivers.config_problems(str(clone))
     assert [problem.message for problem in drivers.problems(str(clone))] == [
         "git does not know the merge driver cortex-briefing",
         "git does not know the merge driver cortex-record",
     ]
     assert drivers.register(str(clone))
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     assert not drivers.register(str(clone))
     program = f'"{sys.executable}" -I -S "{drivers.DRIVER_SCRIPT}"'
     assert (
@@ -85,13 +85,13 @@ def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
 def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
     drivers.register(str(clone))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     with pytest.raises(CortexError, match="git is not installed"):
         drivers.register(str(clone))
 
 
 def test_outside_a_repository_there_is_nothing_to_register(vault):
-    assert drivers.is_registered(vault.root)
+    assert not drivers.config_problems(vault.root)
     assert not drivers.register(vault.root)
     assert not drivers.unregister(vault.root)
     assert drivers.problems(vault.root) == []
@@ -122,12 +122,12 @@ def test_the_program_may_lie_anywhere(folder, clone, tmp_path, git, monkeypatch)
     monkeypatch.setattr(sys, "executable", str(place / "python"))
     monkeypatch.setattr(drivers, "DRIVER_SCRIPT", str(place / "driver.py"))
     assert drivers.register(str(clone))
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     assert drivers.problems(str(clone)) == []
     assert diverged(clone, git)("merge", "-q", "side").returncode == 0
     assert (clone / PATH).read_text() == "merged by record\n"
     (place / "python").unlink()
-    assert not drivers.is_registered(str(clone))
+    assert drivers.config_problems(str(clone))
     assert [problem.message for problem in drivers.problems(str(clone))] == [
         f"merge.{name}.driver runs {place}/python, which is gone"
         for name in ("cortex-briefing", "cortex-record")
@@ -189,7 +189,7 @@ def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp
     other = tmp_path / "other tree"
     git(clone, "worktree", "add", "-q", str(other), "-b", "other")
     assert drivers.register(str(other))
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     assert not drivers.register(str(clone))
     assert str(other) not in (clone / ".git/config").read_text()
     assert drivers.problems(str(other)) == drivers.problems(str(clone)) == []
@@ -207,7 +207,7 @@ def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_conf
     assert drivers.register(str(outer / "notes"))
     assert "cortex-record" in (outer / ".git/modules/notes/config").read_text()
     assert "cortex-record" not in (outer / ".git/config").read_text()
-    assert drivers.is_registered(str(outer / "notes"))
+    assert not drivers.config_problems(str(outer / "notes"))
     assert drivers.problems(str(outer / "notes")) == []
 
 
@@ -222,7 +222,7 @@ def test_no_path_inside_a_worktree_is_stored(clone, git, tmp_path, monkeypatch):
         git, clone, "merge.cortex-record.driver"
     )
     shutil.rmtree(tree)
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
 
 
 def test_at_no_moment_is_there_a_name_without_a_driver(clone, git, tmp_path, monkeypatch):
@@ -269,7 +269,7 @@ def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clon
         until_gone(mark)
         assert not drivers.read_config(str(clone / ".git")).with_other_keys
         drivers.register(str(clone), again=True)
-        assert drivers.is_registered(str(clone))
+        assert not drivers.config_problems(str(clone))
         assert not drivers.read_config(str(clone / ".git")).is_removed
 
 
@@ -301,7 +301,7 @@ def test_many_may_register_at_once(clone, git):
     for process in running:
         _, complaint = process.communicate(timeout=60)
         assert process.returncode == 0, complaint.decode()
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     assert git(clone, "config", "--get-all", "merge.cortex-record.driver").count("\n") == 1
     assert (clone / ".git/config").read_text().count("[merge ") == 2
 
@@ -417,7 +417,7 @@ def test_who_takes_them_out_is_not_given_them_back_unasked(clone, git):
     drivers.register(str(clone))
     assert drivers.unregister(str(clone))
     assert "cortex-" not in (clone / ".git/config").read_text()
-    assert drivers.is_registered(str(clone))
+    assert not drivers.config_problems(str(clone))
     assert not drivers.register(str(clone))
     assert not drivers.unregister(str(clone))
     assert drivers.problems(str(clone)) == []
@@ -447,7 +447,7 @@ def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
 def test_a_command_that_is_not_ours_is_named_and_replaced(command, clone, git):
     drivers.register(str(clone))
     git(clone, "config", "merge.cortex-record.driver", command)
-    assert not drivers.is_registered(str(clone))
+    assert drivers.config_problems(str(clone))
     (problem,) = drivers.problems(str(clone))
     assert (
         problem.message

@@ -13,10 +13,11 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.share.sync import sync
-from cortex.vault.git import commit, git_locks
+from cortex.vault.git import checkout, commit, git_locks
+from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import BOOT_MARGIN_SECONDS, DAY_SECONDS, Clock
 from cortex.vault.locate import Vault
-from cortex.vault.repair import diagnose, fix
+from cortex.vault.repair import fix
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -53,8 +54,8 @@ def lock_at(root: Path, name: str, written: float = WRITTEN) -> Path:
     return path
 
 
-def place_of(root: Path) -> diagnose.RepositoryPaths:
-    place = diagnose.locate_repository(str(root))
+def place_of(root: Path) -> Repository:
+    place = checkout.find_repository(str(root))
     assert place
     return place
 
@@ -255,8 +256,8 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
     (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
     with pytest.raises(ConflictError) as raised:
-        commit.commit(str(kept), ["records/a.md"], "x")
-    assert time.monotonic() - begun < commit.LOCK_WAIT_SECONDS / 3
+        commit.commit_changes(str(kept), commit.list_changes(str(kept)))
+    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 
@@ -307,5 +308,5 @@ def test_a_lock_that_another_git_took_meanwhile_stays(
     found = git_locks.find_abandoned(place_of(kept), AFTER_BOOT)
     path.unlink()
     path.write_text("of a living git")
-    fix._RepositoryRepair(place_of(kept)).move_locks(found)
+    fix._RepositoryRepair(str(kept), place_of(kept)).move_locks(found)
     assert path.read_text() == "of a living git"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.vault import settings
+from cortex.core.model.problem import InvalidInputError
+from cortex.vault import project_aliases, settings
 
 
 def loaded(tmp_path, text: str):
@@ -55,3 +56,13 @@ def test_what_is_wrong_is_named_and_the_default_holds(tmp_path, text, where):
     assert said.phrases == ()
     assert all(where in problem.message for problem in said.problems[:1])
     assert said.problems
+
+
+def test_settings_that_are_too_large_are_named_and_not_read_half(tmp_path):
+    """Cut at the end of a line, they would read well and say less."""
+    text = "[hooks]\nprompts = true\n" + "# a long comment\n" * 5_000
+    read = loaded(tmp_path, text)
+    assert "is larger than 65,536 bytes" in read.problems[0].message
+    assert not read.captures_prompts
+    with pytest.raises(InvalidInputError, match="larger than"):
+        project_aliases.read_all(str(tmp_path))

@@ -23,3 +23,12 @@ def parse_utc(text: str) -> datetime:
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except OverflowError as error:  # before the year 1 or after 9999
         raise ValueError(str(error)) from error
+
+
+def epoch_seconds(text: str) -> int:
+    """A time that begins like `2026-11-20T16:45:12`, taken for UTC, as seconds since the epoch; 0 when it is no such time."""
+    try:
+        time = datetime.fromisoformat(text[:19])
+    except ValueError:
+        return 0
+    return int(time.replace(tzinfo=UTC).timestamp()) if len(text) >= 19 else 0

@@ -32,7 +32,8 @@ def has_spooled_work(vault: Vault) -> bool:
 def has_unread_transcripts(vault: Vault) -> bool:
     """True if there is more to capture at once."""
     try:
-        return bool(cursors.list_pending(vault))
+        entries = spool.list_entries(vault)
+        return bool(entries.unread_sessions or entries.unsent_events)
     except (CortexError, OSError):
         return False
 
@@ -50,7 +51,7 @@ def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
         cursors.evict_old(vault)
     # Without the folder nobody looks into it. It stays while something is left in it.
     with suppress(OSError):
-        os.rmdir(spool.spool_folder(vault.state_folder()))
+        os.rmdir(spool.spool_folder(vault))
     return problems + work.problems
 
 
@@ -108,13 +109,12 @@ class _SpoolDrain:
         # As above.
         from cortex.operations.capture.transcript_chunk import is_readable_transcript  # noqa: PLC0415
 
-        state = self.vault.state_folder()
-        mark = spool.mark_path(state, key, spool.RECENT_SUFFIX)
+        mark = spool.mark_path(self.vault, key, spool.RECENT_SUFFIX)
         try:
             checked = os.stat(mark).st_mtime
-            known = cursors.load_cursor_by_key(self.vault, key)
+            known = cursors.load_cursor(self.vault, key)
             if not is_readable_transcript(known.host, known.transcript):
-                spool.remove_mark(state, key, spool.RECENT_SUFFIX)
+                spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
                 return
             size, idle = _size_and_idle_seconds(known.transcript, self.now)
             has_grown = (
@@ -125,7 +125,7 @@ class _SpoolDrain:
             if has_grown and may_read and not self.capture_session(key):
                 return
             if (idle if size else self.now - checked) > _IDLE_SECONDS:
-                spool.remove_mark(state, key, spool.RECENT_SUFFIX)
+                spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
             elif has_grown:
                 os.utime(mark, (self.now, self.now))
         except (FileNotFoundError, NotFoundError):
@@ -153,7 +153,7 @@ def _size_and_idle_seconds(path: str, now: float) -> tuple[int, float]:
 
 
 def _publish_unsent_event(vault: Vault, id_: str) -> None:
-    folder = spool.spool_folder(vault.state_folder())
+    folder = spool.spool_folder(vault)
     data = files.read(folder, id_ + spool.UNSENT_SUFFIX)
     if not cursors.is_event_captured(vault, id_, elsewhere=False):
         files.create(vault.root, layout.pending_path(id_), data)

@@ -209,7 +209,7 @@ def _next_chunk(
 ) -> TranscriptChunk:
     def captured_until(other_session: str) -> str:
         """The time up to which lines of another session were captured as its own; all, if it writes this transcript itself."""
-        other = cursors.load_cursor(session.vault, known.host, other_session)
+        other = cursors.load_cursor(session.vault, cursors.session_key(known.host, other_session))
         is_its_own = other.transcript and other.transcript == session.source.path
         return _END_OF_TIME if is_its_own else other.since
 
@@ -422,7 +422,7 @@ def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, numbe
     digest, turn, at = (*known.prompt.split(" "), "", "", "")[:3]
     if digest != text_fingerprint(text).digest:
         return False
-    from cortex.vault.state.access_log import epoch_seconds  # noqa: PLC0415  only when a prompt comes again
+    from cortex.core.text.iso_time import epoch_seconds  # noqa: PLC0415  only when a prompt comes again
 
     if number:
         return turn == text_fingerprint(number).digest

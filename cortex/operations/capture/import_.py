@@ -270,9 +270,7 @@ class _ImportRun:
         """Import one session, or count what there is to import."""
         key = cursors.session_key(one.host, one.session, one.subagent)
         if self.dry_run:
-            self._read_transcript(
-                one, cursors.load_cursor(self.vault, one.host, one.session, one.subagent), None
-            )
+            self._read_transcript(one, cursors.load_cursor(self.vault, key), None)
             return
         try:
             with cursors.lock_session(self.vault, key) as held:

@@ -11,6 +11,7 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import shorten
 from cortex.index import briefing_pages
@@ -31,7 +32,6 @@ from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
 from cortex.vault.state import store
-from cortex.vault.state.access_log import epoch_seconds
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
 _MAX_LISTED = 100  # notes with one kind of problem

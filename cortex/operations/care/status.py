@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -16,7 +17,6 @@ from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state.access_log import epoch_seconds
 from cortex.vault.state.spool import list_entries
 
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes

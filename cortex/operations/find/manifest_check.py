@@ -18,7 +18,7 @@ from cortex.core.manifest import Manifest
 from cortex.core.model.problem import Problem
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.git import checkout, file_history
+from cortex.vault.git import checkout, file_history, objects
 from cortex.vault.git.file_history import FileCommit
 
 _COMMON_MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
@@ -107,7 +107,9 @@ def confirm_with_history(
     head = [] if checkout.operation_in_progress(top) else head
     versions = [*head, *past[:_MAX_OLD_VERSIONS], *past[-_MAX_OLD_VERSIONS:]]
     blobs = [blob for _, _, blob in versions]
-    texts = file_history.read_blobs(top, blobs, manifest.MAX_CHARS)
+    limit = file_history.TIMEOUT_SECONDS
+    found = objects.read_blobs(top, blobs, manifest.MAX_CHARS, timeout=limit)
+    texts = {blob: data.decode("utf-8", "replace") for blob, data in found.items()}
 
     @cache
     def names_of(path: str, blob: str) -> frozenset[str]:

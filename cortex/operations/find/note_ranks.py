@@ -9,6 +9,7 @@ from operator import attrgetter
 from cortex.core.model.caller import Caller
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
@@ -52,7 +53,7 @@ def rank_notes(
     vault: Vault, now: IndexSession, caller: Caller, rows: Iterable[NoteRow], branch: str = ""
 ) -> list[tuple[NoteRow, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
-    moment, rank = access_log.epoch_seconds(caller.now), importance.rank
+    moment, rank = epoch_seconds(caller.now), importance.rank
     # A rank does not ask when a note was made.
     scored = [
         (-rank(signals, moment), -min(row.date, moment), row.path, row)
@@ -91,5 +92,5 @@ def timestamp_of(text: str) -> int:
     """A time as Cortex writes it, or the day with which another form begins, in seconds since the
     epoch; 0 when it is none."""
     if len(text) == 20 and text.endswith("Z"):
-        return access_log.epoch_seconds(text)
-    return access_log.epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0
+        return epoch_seconds(text)
+    return epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0

@@ -13,6 +13,7 @@ from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
@@ -164,9 +165,7 @@ def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[obj
     """By which records of a scope are sorted that do not come by their rank; those that are equal,
     by path."""
     if scope in ("meetings", "recent"):
-        moment = access_log.epoch_seconds(
-            caller.now
-        )  # a date that lies in the future counts as now
+        moment = epoch_seconds(caller.now)  # a date that lies in the future counts as now
         return lambda row: (-min(row.date, moment),)
     if scope.startswith("meeting:"):
         return lambda row: (row.type != "meeting", row.type != "decision", row.id)

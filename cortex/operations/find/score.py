@@ -9,6 +9,7 @@ from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
@@ -17,7 +18,6 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.note_ranks import signals_of_notes
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 
 class NoteScore(NamedTuple):
@@ -57,7 +57,7 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
         return row, signals_of_notes(vault, now, [row], current)[row.number]
 
     row, signals = query_index(vault, caller.progress, load)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
     answer = importance.explain_score(signals, moment)
     return NoteScore(
         id=row.id,

@@ -352,7 +352,7 @@ def _uncommitted_deletions(
         return frozenset()
     index = os.path.join(repository.git_dir, "index")
     stamp = briefing_cache.file_stamp(index)
-    if found := file_history.paths_in_index(index, paths):
+    if found := file_history.paths_in_index(repository.top, paths):
         seen.stamps.setdefault(index, stamp)
     return found
 

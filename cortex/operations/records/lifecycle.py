@@ -15,6 +15,7 @@ from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
@@ -24,7 +25,6 @@ from cortex.operations.find.note_ranks import signals_of_notes
 from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
 from cortex.operations.share.heal import try_heal
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 RecordCount = Annotated[int, Between(1, 10_000)]  # records of one pass
 
@@ -74,7 +74,7 @@ def lifecycle(
     if not dry_run:
         refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
 
     def judged(now: IndexSession) -> tuple[list[DueRecord], int]:
         active = now.catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))

@@ -11,6 +11,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import shell_quote
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -32,7 +33,6 @@ from cortex.operations.share.heal import try_heal
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
 
 
 class PruneResult(NamedTuple):
@@ -71,7 +71,7 @@ def prune(
     if yes:
         refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
-    moment = access_log.epoch_seconds(caller.now)
+    moment = epoch_seconds(caller.now)
 
     def load(now: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
         wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)

@@ -11,6 +11,7 @@ from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import encode_base32, format_time, one_line
 from cortex.index.catalogue import NoteRow
@@ -38,7 +39,6 @@ from cortex.operations.sessions.session_list import (
     show_session,
 )
 from cortex.vault.locate import Vault
-from cortex.vault.state.access_log import epoch_seconds
 
 _MAX_NAME_CHARS = 200
 

@@ -70,11 +70,7 @@ def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
     resolved: Sequence[MergeResolution] = ()
     problems: Sequence[Problem] = ()
-    if (
-        mine.ours
-        and git_cli.run_unchecked(root, ["merge-base", "--is-ancestor", mine.theirs, "HEAD"]).code
-        == 0
-    ):
+    if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
         ours, theirs = (
             (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
         )
@@ -345,19 +341,14 @@ def _needs_inspection(
 def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
     """The regular files below the vault that differ between two commits: vault path -> blob in each, None where it has none."""
     prefix = objects.prefix(root)
-    flags = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]
-    raw = git_cli.run(root, ["diff-tree", *flags, one, other, "--", "."], timeout=60.0)
-    fields = raw.split(b"\0")
-    found: dict[str, tuple[str | None, str | None]] = {}
-    for meta, path in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, new_mode, old, new, _ = meta.removeprefix(b":").split(b" ")
-        if path.startswith(prefix):
-            pair = (
-                old.decode() if old_mode.startswith(b"100") else None,
-                new.decode() if new_mode.startswith(b"100") else None,
-            )
-            found[os.fsdecode(path[len(prefix) :])] = pair
-    return found
+    below = [os.fsdecode(prefix)] if prefix else []
+    return {
+        os.fsdecode(change.path.removeprefix(prefix)): (
+            change.old_blob if change.old_mode.startswith(b"100") else None,
+            change.new_blob if change.new_mode.startswith(b"100") else None,
+        )
+        for change in objects.changes_between(root, one, other, *below)
+    }
 
 
 def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[str, OpenConflict]:

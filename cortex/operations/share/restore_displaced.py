@@ -127,16 +127,15 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
 def _path_in_history(root: str, data: bytes) -> str:
     """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
     blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    flags = ["--all", "--reflog", "-1", "--format=", "--raw", "-z", "--no-abbrev", "--no-renames"]
-    words = ["log", *flags, "-m", f"--find-object={blob}"]
+    words = ["log", "--all", "--reflog", "-1", "--format=", *objects.RAW, "--no-renames", "-m"]
     try:
-        fields = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS).split(b"\0")
+        output = git_cli.run(root, [*words, f"--find-object={blob}"], timeout=_TIMEOUT_SECONDS)
     except CortexError:  # a history too long to look through
         return ""
     prefix = objects.prefix(root)
-    for meta, path in zip(fields[::2], fields[1::2], strict=False):
-        if blob.encode() in meta and path.startswith(prefix):
-            return os.fsdecode(path[len(prefix) :])
+    for change in objects.list_raw(output):
+        if blob in (change.old_blob, change.new_blob) and change.path.startswith(prefix):
+            return os.fsdecode(change.path.removeprefix(prefix))
     return ""
 
 

@@ -1,6 +1,8 @@
-"""Whether briefings may be stale: git has been at work since they were healed, or records were about to be written.
+"""Remember which git state the briefings were built from, to know later whether they are stale.
 
-Git is told by the stamps of its index and its HEAD, which any operation that changes the work tree touches."""
+The state is the stamps of index, HEAD and its reflog: every git operation that changes the work
+tree touches one.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +19,29 @@ _MAX_BYTES = 10_000  # bytes of it
 
 
 def briefings_are_stale(vault: Vault) -> bool:
-    """Whether index or HEAD are others than those that `mark_briefings_built` was told last; also after `forget`."""
-    now = git_stamp(vault)
-    return (
-        store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
-        != (now or _NO_REPOSITORY).encode()
-    )
+    """True if git has run since `mark_briefings_built`, or nothing is marked."""
+    marked = store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
+    return marked != (git_stamp(vault) or _NO_REPOSITORY).encode()
 
 
 def mark_briefings_built(vault: Vault, seen: str) -> None:
-    """The briefings are made from what was there when `stamps` were these."""
-    store.replace(
-        os.path.join(vault.state_folder(), _MARKER_FILE), (seen or _NO_REPOSITORY).encode()
-    )
+    """Record that the briefings were built while `git_stamp` returned `seen`."""
+    path = os.path.join(vault.state_folder(), _MARKER_FILE)
+    store.replace(path, (seen or _NO_REPOSITORY).encode())
 
 
 def mark_briefings_stale(vault: Vault) -> None:
-    """Whatever is there now is not what the briefings were made from."""
+    """Delete the marker."""
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(vault.state_folder(), _MARKER_FILE))
 
 
 def git_stamp(vault: Vault) -> str:
-    """The stamps of index and HEAD as they are now; empty outside a repository."""
-    around = checkout.find_repository(vault.root)
+    """The stamps of index, HEAD and its reflog as they are now; empty outside a repository."""
+    repository = checkout.find_repository(vault.root)
     found = []
-    for name in ("index", "HEAD", "logs/HEAD") if around else ():
+    for name in ("index", "HEAD", "logs/HEAD") if repository else ():
         with suppress(OSError):  # a repository without a commit has no index yet
-            status = os.lstat(os.path.join(around[1] if around else "", name))
+            status = os.lstat(os.path.join(repository.git_dir if repository else "", name))
             found.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
     return "\n".join(found)

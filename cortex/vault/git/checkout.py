@@ -1,4 +1,4 @@
-"""What a working directory says about itself: project and branch, read from files alone (0.05 ms; no git runs)."""
+"""Project and branch of a working directory, read from files alone (0.05 ms; no git runs)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 
 from cortex.core.text.strings import short_hash, slugify
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 
 PROJECT_FILE = ".cortex-project"
@@ -16,24 +17,23 @@ _MAX_BYTES = 64_000  # bytes read of any file here
 _MAX_NAME_CHARS = 1_000  # characters of a line that is to be a name
 # What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
 _GIT_DIR_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
-_COMMON_DIR_FILES = (
-    "config",
-    "packed-refs",
-    "info/exclude",
-    "info/attributes",
-    "info/grafts",
-    "objects/info/alternates",
-)
+_COMMON_DIR_FILES = ("config", "packed-refs", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")  # fmt: skip
 _FILES_GIT_READS_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
-_MAX_GIT_FILE_BYTES = (
-    16_000_000  # bytes of a file that git reads whole and that is small when git has written it
-)
+_MAX_GIT_FILE_BYTES = 16_000_000  # of a file that git reads whole and writes small
 _RULE_FILES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
 _OPERATION_FILES = {
     "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "",
 }  # fmt: skip
+
+
+class Repository(NamedTuple):
+    """Where a work tree and its git folders lie (absolute paths)."""
+
+    top: str  # the work tree
+    git_dir: str  # of this work tree: HEAD, index
+    common_dir: str  # of all its work trees: config, refs, objects
 
 
 def is_in_repository(directory: str) -> bool:
@@ -43,15 +43,16 @@ def is_in_repository(directory: str) -> bool:
 
 def branch_of(directory: str) -> str:
     """The branch that is checked out; empty outside a repository and on a detached HEAD."""
-    git = find_repository(directory)
-    head = read_head(git[1]) if git else ""
+    repository = find_repository(directory)
+    head = read_head(repository.git_dir) if repository else ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
 
 def read_head(folder: str) -> str:
-    """What HEAD says in a git folder: `ref: REF` or a commit's id. Git once wrote HEAD as a link whose text is the ref; no such link is followed."""
+    """What HEAD says in a git folder: `ref: REF` or a commit's id; also where HEAD is a link whose
+    text is the ref (`core.preferSymlinkRefs`), which is not followed."""
     path = os.path.join(folder, "HEAD")
-    if line := _read_first_line(path):
+    if line := read_first_line(path):
         return line
     try:
         target = os.readlink(path)
@@ -61,13 +62,13 @@ def read_head(folder: str) -> str:
 
 
 def has_merge_drivers(directory: str) -> bool:
-    """Whether the repository's configuration has Cortex's merge drivers, or says that somebody took them out. A look at
-    its text, cheap enough for every command; `drivers` reads it properly."""
-    git = find_repository(directory)
-    config = os.path.join(git[2], "config") if git else ""
-    text = "\n".join(_read_lines(config)) if git else ""
+    """True if the repository's configuration has Cortex's merge drivers, or says that somebody took
+    them out. Cheap enough for every command; `drivers` reads it properly."""
+    repository = find_repository(directory)
+    config = os.path.join(repository.common_dir, "config") if repository else ""
+    text = "\n".join(_read_lines(config))
     if (
-        git is None
+        repository is None
         or ("[cortex]" in text and "removed" in text)
         or (not text and files.why_unreadable(config))
     ):
@@ -79,35 +80,32 @@ def has_merge_drivers(directory: str) -> bool:
 
 
 def operation_in_progress(directory: str) -> str:
-    """The operation that git is in the middle of, by the name of its command; empty when there is none."""
-    git = find_repository(directory)
-    for name, what in _OPERATION_FILES.items() if git else ():
-        if git and os.path.lexists(os.path.join(git[1], name)):
+    """The git command that is under way, such as `merge`; empty when there is none."""
+    repository = find_repository(directory)
+    for name, command in _OPERATION_FILES.items() if repository else ():
+        if repository and os.path.lexists(path := os.path.join(repository.git_dir, name)):
             # Several commits are picked or reverted, and git has stopped between two of them.
-            return what or (
-                "revert"
-                if _read_first_line(os.path.join(git[1], name, "todo")).startswith("revert")
-                else "cherry-pick"
-            )
+            is_revert = read_first_line(os.path.join(path, "todo")).startswith("revert")
+            return command or ("revert" if is_revert else "cherry-pick")
     return ""
 
 
 def project_of(directory: str) -> str:
-    """The project's name: what the nearest `.cortex-project` says, else the remote's repository name, else the root
-    folder's name with a short hash of its path. A linked worktree is the project of its main work tree.
-    Never a bare home directory: then empty."""
+    """The project's name: what the nearest `.cortex-project` says, else the remote's repository
+    name, else the root folder's name with a short hash of its path. A linked worktree is the
+    project of its main work tree. Never a bare home directory: then empty."""
     home = os.path.realpath(os.path.expanduser("~"))
     directory = os.path.realpath(directory)
     for parent in _folder_and_parents(directory):
         if parent != home and (named := read_project_file(os.path.join(parent, PROJECT_FILE))):
             return named
-    git = find_repository(directory)
-    main = main_work_tree(git) if git else ""
+    repository = find_repository(directory)
+    main = main_work_tree(repository) if repository else ""
     if main and main != home and (named := read_project_file(os.path.join(main, PROJECT_FILE))):
         return named
-    if git and (remote := _remote_repository_name(git[2])):
+    if repository and (remote := _remote_repository_name(repository.common_dir)):
         return slugify(remote, 64)
-    root = git[0] if git else directory
+    root = repository.top if repository else directory
     root = main if main not in ("", home) else root
     if root in (home, os.path.dirname(root)):
         return ""
@@ -115,8 +113,8 @@ def project_of(directory: str) -> str:
 
 
 def read_project_file(path: str) -> str:
-    """The project's name that a `.cortex-project` gives; empty when there is none, or none that may be told: a secret is no name."""
-    named = _read_first_line(path)[:_MAX_NAME_CHARS]
+    """The project's name in a `.cortex-project`; empty when there is none, or it is a secret."""
+    named = read_first_line(path)[:_MAX_NAME_CHARS]
     if not named:
         return ""
     from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
@@ -125,24 +123,16 @@ def read_project_file(path: str) -> str:
 
 
 def unreadable_project_files(directory: str) -> list[tuple[str, str]]:
-    """The `.cortex-project` files that would name the project of a folder, and why each is not read."""
-    paths = [
-        os.path.join(parent, PROJECT_FILE)
-        for parent in _folder_and_parents(os.path.realpath(directory))
-    ]
-    found = [
-        (
-            path,
-            files.why_unreadable(path)
-            or (
-                ""
-                if read_project_file(path) or not _read_first_line(path)
-                else "holds a secret, which is no name"
-            ),
-        )
-        for path in paths
-    ]
-    return [(path, why) for path, why in found if why]
+    """The `.cortex-project` files around a folder that are not read, and why."""
+    found = []
+    for parent in _folder_and_parents(os.path.realpath(directory)):
+        path = os.path.join(parent, PROJECT_FILE)
+        why = files.why_unreadable(path)
+        if not why and read_first_line(path) and not read_project_file(path):
+            why = "holds a secret, which is no name"
+        if why:
+            found.append((path, why))
+    return found
 
 
 def _folder_and_parents(directory: str) -> list[str]:
@@ -152,9 +142,9 @@ def _folder_and_parents(directory: str) -> list[str]:
     return found
 
 
-def find_repository(directory: str) -> tuple[str, str, str] | None:
-    """(work tree, git folder, common git folder) of the repository around `directory`. None outside one, and where `.git` is a link: see
-    `fault`."""
+def find_repository(directory: str) -> Repository | None:
+    """The repository around `directory`; None outside one, and where `.git` is a link
+    (`find_fault`)."""
     for parent in _folder_and_parents(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
         try:
@@ -162,45 +152,37 @@ def find_repository(directory: str) -> tuple[str, str, str] | None:
         except OSError:
             continue
         if stat.S_ISDIR(mode):
-            return parent, dot_git, dot_git
+            return Repository(parent, dot_git, dot_git)
         if stat.S_ISLNK(mode) and os.path.exists(dot_git):
             return None  # where git would follow it: no repository around it is meant either
-        pointer = _read_first_line(dot_git)
+        pointer = read_first_line(dot_git)
         if pointer.startswith("gitdir:"):  # a linked worktree or a submodule
             git = os.path.normpath(os.path.join(parent, pointer.removeprefix("gitdir:").strip()))
-            common = _read_first_line(os.path.join(git, "commondir"))
-            return parent, git, os.path.normpath(os.path.join(git, common)) if common else git
+            common = read_first_line(os.path.join(git, "commondir"))
+            common = os.path.normpath(os.path.join(git, common)) if common else git
+            return Repository(parent, git, common)
     return None
 
 
 def find_fault(directory: str) -> tuple[str, str]:
-    """A path at which git would wait for ever or leave the repository, and what is wrong with it; two empty texts when there is none. Only
-    those files are looked at that git opens for nearly every command."""
-    found = find_repository(directory)
-    if found is None:
-        for parent in _folder_and_parents(os.path.realpath(directory)):
-            if os.path.lexists(path := os.path.join(parent, ".git")):
-                return (
-                    (path, "is a link; no link is followed to a repository")
-                    if os.path.islink(path) and os.path.exists(path)
-                    else ("", "")
-                )
-        return "", ""
-    top, own, common = found
+    """A path at which git would wait for ever or leave the repository, and what is wrong with it;
+    two empty texts when there is none. Looks only at files that git opens for nearly every
+    command."""
+    repository = find_repository(directory)
+    if repository is None:
+        parents = _folder_and_parents(os.path.realpath(directory))
+        entries = (os.path.join(parent, ".git") for parent in parents)
+        path = next(filter(os.path.lexists, entries), "")
+        is_followed = os.path.islink(path) and os.path.exists(path)
+        return (path, "is a link; no link is followed to a repository") if is_followed else ("", "")
+    top, own, common = repository
     ref = read_head(own).removeprefix("ref:").strip()
-    refs = [
-        os.path.join(common, name)
-        for name in ("packed-refs", ref)
-        if name == "packed-refs" or name.startswith("refs/")
-    ]
-    names = {
-        *(os.path.join(own, name) for name in _GIT_DIR_FILES),
-        *(os.path.join(common, name) for name in _COMMON_DIR_FILES),
-    }
-    names |= {os.path.join(top, name) for name in _RULE_FILES} | {
-        os.path.join(directory, name) for name in _RULE_FILES
-    }
-    for path in sorted({*names, *refs}):
+    refs = ["packed-refs", *([ref] if ref.startswith("refs/") else [])]
+    refs = [os.path.join(common, name) for name in refs]
+    paths = {os.path.join(own, name) for name in _GIT_DIR_FILES}
+    paths |= {os.path.join(common, name) for name in _COMMON_DIR_FILES}
+    paths |= {os.path.join(folder, name) for name in _RULE_FILES for folder in (top, directory)}
+    for path in sorted({*paths, *refs}):
         if path in refs and os.path.islink(path) and not os.readlink(path).startswith("refs/"):
             return path, "is a link, and git would read the file behind it as its own"
         try:
@@ -209,25 +191,19 @@ def find_fault(directory: str) -> tuple[str, str]:
             continue
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             return path, "is no file, and git would wait for it for ever"
-        if status.st_size > _MAX_GIT_FILE_BYTES and (
-            os.path.basename(path) in _FILES_GIT_READS_WHOLE or path in refs[1:]
-        ):
-            return (
-                path,
-                f"is larger than {_MAX_GIT_FILE_BYTES:,} bytes, and git would read all of it",
-            )
+        is_read_whole = os.path.basename(path) in _FILES_GIT_READS_WHOLE or path in refs[1:]
+        if is_read_whole and status.st_size > _MAX_GIT_FILE_BYTES:
+            size = f"{_MAX_GIT_FILE_BYTES:,} bytes"
+            return path, f"is larger than {size}, and git would read all of it"
     return "", ""
 
 
-def main_work_tree(git: tuple[str, str, str]) -> str:
-    """The main work tree's root, asked from a linked one; empty for the main one itself, a submodule (its git folder is its
-    own common one) and a worktree of a bare repository."""
-    _, own, common = git
-    return (
-        os.path.realpath(os.path.dirname(common))
-        if common != own and os.path.basename(common) == ".git"
-        else ""
-    )
+def main_work_tree(repository: Repository) -> str:
+    """The root of the main work tree of a linked one; else empty, also for a submodule (its git
+    folder is its own common one) and a worktree of a bare repository."""
+    _, own, common = repository
+    is_linked = common != own and os.path.basename(common) == ".git"
+    return os.path.realpath(os.path.dirname(common)) if is_linked else ""
 
 
 def _remote_repository_name(common: str) -> str:
@@ -250,7 +226,8 @@ def _remote_repository_name(common: str) -> str:
     return path.rstrip("/").replace("\\", "/").rpartition("/")[2].removesuffix(".git")
 
 
-def _read_first_line(path: str) -> str:
+def read_first_line(path: str) -> str:
+    """The first line of a small file, without blanks around it; empty when it cannot be read."""
     lines = _read_lines(path)
     return lines[0].strip() if lines else ""
 

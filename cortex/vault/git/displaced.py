@@ -1,8 +1,9 @@
-"""Notes that the merge driver has kept out of another note's file, until the next command brings them back.
+"""Notes that the merge driver has kept out of another note's file, until the next command brings
+them back.
 
-Git gives its driver one path. Where it has taken two notes for one, the driver writes the note whose path that is and puts
-the other one here: a file for each in `cortex-displaced` in the git folder of the work tree. Standard library only: the
-driver is on this path.
+Git gives its driver one path. Where it has taken two notes for one, the driver writes the note
+whose path that is and puts the other one here: a file for each in `cortex-displaced` in the git
+folder of the work tree. Standard library only: the driver is on this path.
 """
 
 from __future__ import annotations
@@ -39,57 +40,51 @@ class DisplacedNote(NamedTuple):
 
 
 def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> None:
-    """Keep `other`, durably. Raises `CortexError` or `OSError` when that cannot be done: then the merge must not be made.
+    """Keep `other`, durably. Raises `CortexError` or `OSError`; then the merge must not be made.
     `directory` lies in the work tree."""
     import json  # noqa: PLC0415  a driver that has nothing to keep does without
 
-    place = checkout.find_repository(directory)
-    if place is None:
+    repository = checkout.find_repository(directory)
+    if repository is None:
         raise CortexError("there is no work tree here", "merge in a clone with a work tree")
-    texts = {
-        key: data.decode("latin-1")
-        for key, data in (("base", base), ("stays", stays), ("other", other))
-    }
-    data = json.dumps({"path": path, "at": _reflog_size(place[1])} | texts).encode()
-    with suppress(
-        FileExistsError
-    ):  # git merges the same versions again, as after `git merge --abort`
-        files.create(place[1], f"{DISPLACED_FOLDER}/{short_hash(data.decode(), 20)}.json", data)
+    texts = {"base": base, "stays": stays, "other": other}
+    fields = {"path": path, "at": _reflog_size(repository.git_dir)}
+    fields |= {key: text.decode("latin-1") for key, text in texts.items()}
+    data = json.dumps(fields).encode()
+    name = f"{DISPLACED_FOLDER}/{short_hash(data.decode(), 20)}.json"
+    # Git merges the same versions again, as after `git merge --abort`.
+    with suppress(FileExistsError):
+        files.create(repository.git_dir, name, data)
 
 
 def has_entries(root: str) -> bool:
-    """Whether anything is kept."""
-    place = checkout.find_repository(root)
-    return bool(place and _list_names(place[1]))
+    """True if anything is kept."""
+    return bool(_list_names(_git_dir(root)))
 
 
 def list_entries(root: str) -> list[DisplacedNote]:
-    """What is kept, by name; entries that cannot be read are left out. One listing of a folder that mostly is not there."""
+    """The entries, by name; unreadable ones are left out."""
     import json  # noqa: PLC0415  as above
 
-    place = checkout.find_repository(root)
+    folder = _git_dir(root)
     found = []
-    for name in _list_names(place[1]) if place else ():
+    for name in _list_names(folder):
         with suppress(CortexError, OSError, ValueError, KeyError, TypeError, AttributeError):
-            held = json.loads(
-                files.read(
-                    place[1] if place else "", f"{DISPLACED_FOLDER}/{name}", _MAX_ENTRY_BYTES
-                )
-            )
-            base, stays, other = (held[key].encode("latin-1") for key in ("base", "stays", "other"))
-            found.append(
-                DisplacedNote(name, str(held["path"]), base, stays, other, int(held.get("at", 0)))
-            )
+            data = json.loads(files.read(folder, f"{DISPLACED_FOLDER}/{name}", _MAX_ENTRY_BYTES))
+            keys = ("base", "stays", "other")
+            base, stays, other = (data[key].encode("latin-1") for key in keys)
+            at = int(data.get("at", 0))
+            found.append(DisplacedNote(name, str(data["path"]), base, stays, other, at))
     return found
 
 
 def is_aborted(root: str, entry: DisplacedNote) -> bool:
-    """Whether the merge, rebase, pick or the like in which a note was displaced has been aborted or reset since. False as well
-    where no reflog tells of it: then the note is brought back."""
-    place = checkout.find_repository(root)
-    if place is None or entry.reflog_offset > _reflog_size(place[1]):
+    """True if the merge, rebase or pick in which a note was displaced has been aborted or reset
+    since. False where no reflog tells: then the note is brought back."""
+    folder = _git_dir(root)
+    if not folder or entry.reflog_offset > _reflog_size(folder):
         return False
-    with suppress(OSError), open(os.path.join(place[1], "logs", "HEAD"), "rb") as file:
+    with suppress(OSError), open(os.path.join(folder, "logs", "HEAD"), "rb") as file:
         file.seek(entry.reflog_offset)
         for line in file.read(_MAX_REFLOG_BYTES).splitlines():
             if _ABORTED_RE.search(line):
@@ -99,28 +94,27 @@ def is_aborted(root: str, entry: DisplacedNote) -> bool:
     return False
 
 
-def _reflog_size(git_folder: str) -> int:
+def delete_entry(root: str, name: str) -> None:
+    """Forget an entry whose note is where it belongs."""
+    if folder := _git_dir(root):
+        with suppress(FileNotFoundError):
+            files.remove(folder, f"{DISPLACED_FOLDER}/{name}")
+
+
+def _git_dir(root: str) -> str:
+    """The git folder of the work tree; empty outside a repository."""
+    repository = checkout.find_repository(root)
+    return repository.git_dir if repository else ""
+
+
+def _reflog_size(git_dir: str) -> int:
     """Bytes of the reflog of HEAD; 0 where there is none."""
     try:
-        return os.lstat(os.path.join(git_folder, "logs", "HEAD")).st_size
+        return os.lstat(os.path.join(git_dir, "logs", "HEAD")).st_size
     except OSError:
         return 0
 
 
-def delete_entry(root: str, name: str) -> None:
-    """The note of this entry is where it belongs."""
-    place = checkout.find_repository(root)
-    if place is not None:
-        with suppress(FileNotFoundError):
-            files.remove(place[1], f"{DISPLACED_FOLDER}/{name}")
-
-
-def _list_names(folder: str) -> list[str]:
-    try:
-        return sorted(
-            name
-            for name in os.listdir(os.path.join(folder, DISPLACED_FOLDER))
-            if name.endswith(".json")
-        )
-    except OSError:
-        return []
+def _list_names(git_dir: str) -> list[str]:
+    names = files.list_folder(os.path.join(git_dir, DISPLACED_FOLDER)) if git_dir else []
+    return [name for name in names if name.endswith(".json")]

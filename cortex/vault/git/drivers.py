@@ -1,7 +1,9 @@
-"""Git's merge drivers for our notes: known to the repository's local configuration, and named by its attributes.
+"""Git's merge drivers for our notes: known to the repository's local configuration, and named by
+its attributes.
 
-A driver is a program, so a clone does not bring one along: it is registered by whoever works in the clone. The
-configuration is shared by all linked worktrees, so no path inside one of them is stored in it.
+A driver is a program, so a clone does not bring one along: it is registered by whoever works in the
+clone. The configuration is shared by all linked worktrees, so no path inside one of them is stored
+in it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -17,8 +18,9 @@ from typing import NamedTuple
 from cortex.core.model.problem import CortexError, Problem
 from cortex.vault import files
 from cortex.vault.git import attributes, checkout, git_cli, git_locks
+from cortex.vault.git.checkout import Repository
+from cortex.vault.git.git_locks import FIX_COMMAND
 from cortex.vault.lock import lock
-from cortex.vault.state import store
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DRIVER_SCRIPT = os.path.join(_PACKAGE_FOLDER, "interfaces", "merge_driver.py")
@@ -44,101 +46,71 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
 _MAX_CONFIG_BYTES = 4_000_000  # bytes of a configuration that is read
 _EXIT_CODE_ABSENT = 5  # git config's exit code where what it should take out is not there
 _LOCK_WAIT_SECONDS = 5.0  # seconds that we wait for another git to let go of the configuration
-FIX_COMMAND = "cortex doctor --fix"
 
 
 class DriverConfig(NamedTuple):
     """What a repository's configuration says of our drivers."""
 
     commands: dict[str, str]  # driver's name -> its command
-    with_other_keys: frozenset[
-        str
-    ]  # the drivers of which it says anything else, such as a name for people
+    with_other_keys: frozenset[str]  # drivers of which it says anything else, such as a name
     is_removed: bool  # a person has taken them out, and wants them to stay out
 
 
-def is_registered(root: str) -> bool:
-    """Whether there is nothing to register: both drivers are there and their programs exist, or the vault is in no
-    repository, or a person has taken them out. Reads one or two small files, runs nothing."""
-    place = checkout.find_repository(root)
-    if place is None:
-        return True
-    found = read_config(place[2])
-    return found.is_removed or all(
-        _is_working(name, found.commands.get(name, "")) for name in _COMMAND_ARGUMENTS
-    )
-
-
-def are_active(root: str) -> bool:
-    """Whether git runs both drivers here."""
-    place = checkout.find_repository(root)
-    commands = read_config(place[2]).commands if place else {}
-    return all(_is_working(name, commands.get(name, "")) for name in _COMMAND_ARGUMENTS)
-
-
 def register(root: str, *, again: bool = False) -> bool:
-    """Register what is missing, and put our attributes in force where others are; True when something was changed.
-    A person who has taken the drivers out gets them back only with `again`."""
-    place = checkout.find_repository(root)
-    if place is None:
+    """Register what is missing, and put our attributes in force where others are; True when
+    something was changed. A person who has taken the drivers out gets them back only with
+    `again`."""
+    repository = checkout.find_repository(root)
+    if repository is None:
         return False
-    top, _, common = place
-    with _config_lock(common):
-        found = read_config(common)
-        if found.is_removed and not again:
+    with _config_lock(repository):
+        config = read_config(repository.common_dir)
+        if config.is_removed and not again:
             return False
-        changed = found.is_removed
-        if found.is_removed:
-            _write_config(top, common, "--unset-all", "cortex.drivers")
+        changed = config.is_removed
+        if config.is_removed:
+            _write_config(repository, "--unset-all", "cortex.drivers")
         for name in _COMMAND_ARGUMENTS:
-            if not _is_working(name, found.commands.get(name, "")):
+            if not _is_working(name, config.commands.get(name, "")):
                 # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
-                _write_config(
-                    top,
-                    common,
-                    "--replace-all",
-                    f"merge.{name}.driver",
-                    _driver_command(name, top, common),
-                )
+                command = _driver_command(name, repository)
+                _write_config(repository, "--replace-all", f"merge.{name}.driver", command)
                 changed = True
-        if top == os.path.realpath(root) and not _DIRECTORY_RENAMES_RE.search(
-            _read_text(os.path.join(common, "config"))
-        ):
-            _write_config(top, common, "--replace-all", *_NO_DIRECTORY_RENAMES)
+        if repository.top == os.path.realpath(root) and not _has_directory_renames(repository):
+            _write_config(repository, "--replace-all", *_NO_DIRECTORY_RENAMES)
             changed = True
-        return attributes.enforce(root, top, common) or changed
+        return attributes.enforce(root, repository) or changed
 
 
 def unregister(root: str) -> bool:
-    """Take out what was registered, so that it stays out until somebody asks for it; True when something was changed."""
-    place = checkout.find_repository(root)
-    if place is None:
+    """Take out what was registered, for good until somebody asks for it; True when something
+    changed."""
+    repository = checkout.find_repository(root)
+    if repository is None:
         return False
-    top, _, common = place
-    with _config_lock(common):
-        found = read_config(common)
-        if not found.is_removed:
-            _write_config(top, common, "--replace-all", "cortex.drivers", "removed")
+    with _config_lock(repository):
+        config = read_config(repository.common_dir)
+        if not config.is_removed:
+            _write_config(repository, "--replace-all", "cortex.drivers", "removed")
         ours = [
             name
             for name in _COMMAND_ARGUMENTS
-            if name in found.commands or name in found.with_other_keys
+            if name in config.commands or name in config.with_other_keys
         ]
-        for name in (
-            ours
-        ):  # a section goes whole, in one step: at no moment is there a name without a driver
-            _write_config(top, common, "--remove-section", f"merge.{name}")
-        if top == os.path.realpath(root) and _DIRECTORY_RENAMES_RE.search(
-            _read_text(os.path.join(common, "config"))
-        ):
-            _write_config(top, common, "--unset-all", _NO_DIRECTORY_RENAMES[0], "^false$")
-        return attributes.remove_block(root, top, common) or bool(ours) or not found.is_removed
+        # A section goes whole, in one step: at no moment is there a name without a driver.
+        for name in ours:
+            _write_config(repository, "--remove-section", f"merge.{name}")
+        if repository.top == os.path.realpath(root) and _has_directory_renames(repository):
+            _write_config(repository, "--unset-all", _NO_DIRECTORY_RENAMES[0], "^false$")
+        is_changed = bool(ours) or not config.is_removed
+        return attributes.remove_block(root, repository) or is_changed
 
 
 def problems(root: str) -> list[Problem]:
     """What stands between a merge and our drivers; nothing outside a repository."""
     wrong = config_problems(root)
-    if (place := checkout.find_repository(root)) and not read_config(place[2]).is_removed:
+    repository = checkout.find_repository(root)
+    if repository and not read_config(repository.common_dir).is_removed:
         try:
             wrong += attributes.problems(root)
         except CortexError as error:
@@ -147,35 +119,32 @@ def problems(root: str) -> list[Problem]:
 
 
 def config_problems(root: str) -> list[Problem]:
-    """What is wrong with the configuration alone. Runs nothing, so that it can be told of a damaged repository too."""
-    place = checkout.find_repository(root)
-    if place is None:
+    """What is wrong with the configuration alone. Runs nothing, so it works in a damaged
+    repository."""
+    repository = checkout.find_repository(root)
+    if repository is None:
         return []
-    where = os.path.join(os.path.relpath(place[2], root), "config")
-    found = read_config(place[2])
+    config = read_config(repository.common_dir)
     wrong = []
     for name in _COMMAND_ARGUMENTS:
-        command = found.commands.get(name, "")
-        if not command and name in found.with_other_keys:
+        command = config.commands.get(name, "")
+        if not command and name in config.with_other_keys:
             wrong.append(
-                Problem(
-                    where,
-                    f"merge.{name} has a name but no driver: git refuses every merge that needs it",
-                    FIX_COMMAND,
-                )
+                f"merge.{name} has a name but no driver: git refuses every merge that needs it"
             )
-        elif not command and not found.is_removed:
-            wrong.append(Problem(where, f"git does not know the merge driver {name}", FIX_COMMAND))
+        elif not command and not config.is_removed:
+            wrong.append(f"git does not know the merge driver {name}")
         elif command and (why := _command_fault(name, command)):
-            wrong.append(Problem(where, f"merge.{name}.driver {why}", FIX_COMMAND))
-    return wrong
+            wrong.append(f"merge.{name}.driver {why}")
+    path = os.path.join(os.path.relpath(repository.common_dir, root), "config")
+    return [Problem(path, message, FIX_COMMAND) for message in wrong]
 
 
 def read_config(common: str) -> DriverConfig:
     """What the configuration in the common git folder says, read as text."""
     text = _read_text(os.path.join(common, "config"))
     commands: dict[str, str] = {}
-    titles: set[str] = set()
+    with_other_keys: set[str] = set()
     removed = False
     for header in _SECTION_RE.finditer(text):
         end = _NEXT_SECTION_RE.search(text, header.end())
@@ -187,8 +156,13 @@ def read_config(common: str) -> DriverConfig:
             elif key == "driver":
                 commands[header[1]] = value
             else:  # whatever git finds here, it will want a command beside it
-                titles.add(header[1])
-    return DriverConfig(commands, frozenset(titles), removed)
+                with_other_keys.add(header[1])
+    return DriverConfig(commands, frozenset(with_other_keys), removed)
+
+
+def _has_directory_renames(repository: Repository) -> bool:
+    text = _read_text(os.path.join(repository.common_dir, "config"))
+    return bool(_DIRECTORY_RENAMES_RE.search(text))
 
 
 def _read_text(path: str) -> str:
@@ -232,27 +206,28 @@ def _command_fault(name: str, command: str) -> str:
     return ""
 
 
-def _driver_command(name: str, top: str, common: str) -> str:
-    return f"{_quote_path(_python_path(top, common))} -I -S {_quote_path(DRIVER_SCRIPT)}{_COMMAND_ARGUMENTS[name]}"
+def _driver_command(name: str, repository: Repository) -> str:
+    python, script = _quote_path(_python_path(repository)), _quote_path(DRIVER_SCRIPT)
+    return f"{python} -I -S {script}{_COMMAND_ARGUMENTS[name]}"
 
 
 def _quote_path(path: str) -> str:
-    """A path as a word for git and then for sh: git reads `%` in it, sh what is special between double quotes."""
+    """A path as a word for git, which reads `%` in it, and then for sh."""
     return '"' + re.sub(r'(["\\$`])', r"\\\1", path).replace("%", "%%") + '"'
 
 
-def _python_path(top: str, common: str) -> str:
-    """The Python that runs us; never from inside a worktree, which may go, unless the package lies in one as well."""
+def _python_path(repository: Repository) -> str:
+    """The Python that runs us; never from inside a worktree, unless the package lies in one as
+    well."""
     if not sys.executable:
-        raise CortexError(
-            "the path of this Python is unknown, so no merge driver can run",
-            "run cortex from an installed Python",
-        )
+        message = "the path of this Python is unknown, so no merge driver can run"
+        raise CortexError(message, "run cortex from an installed Python")
+    folder = os.path.join(repository.common_dir, "worktrees")
     pointers = (
-        _read_text(os.path.join(common, "worktrees", tree, "gitdir")).strip()
-        for tree in files.list_folder(os.path.join(common, "worktrees"))
+        _read_text(os.path.join(folder, tree, "gitdir")) for tree in files.list_folder(folder)
     )
-    trees = [top, *(os.path.dirname(pointer) for pointer in pointers if pointer)]
+    linked = (os.path.dirname(pointer.strip()) for pointer in pointers if pointer.strip())
+    trees = [repository.top, *linked]
     if _is_inside(sys.executable, trees) and not _is_inside(_PACKAGE_FOLDER, trees):
         return os.path.realpath(sys.executable)
     return sys.executable
@@ -267,41 +242,26 @@ def _is_inside(path: str, folders: list[str]) -> bool:
 
 
 @contextmanager
-def _config_lock(common: str) -> Iterator[None]:
-    """Hold the right to change our part of a repository's configuration, and make it durable at the end."""
+def _config_lock(repository: Repository) -> Iterator[None]:
+    """Lock our part of a repository's configuration, and make it durable at the end."""
+    common = repository.common_dir
     if not os.access(common, os.W_OK):
         raise CortexError(f"{common} cannot be written", "merges run without Cortex until it can")
     with lock(os.path.join(common, "cortex-drivers.lock"), "git configuration"):
         yield
-        with suppress(
-            OSError, CortexError
-        ):  # git syncs no configuration; where we cannot either, ours is as durable as git's
-            fd = files.open_regular(os.path.join(common, "config"))
-            try:
-                files.full_fsync(fd)
-            finally:
-                os.close(fd)
-            store.sync_folder(common)
+        # Git syncs no configuration; where we cannot either, ours is as durable as git's.
+        with suppress(OSError, CortexError):
+            files.sync_files(common, ["config"])
 
 
-def _write_config(top: str, common: str, *words: str) -> None:
-    """Change the configuration through git, and wait while another git does. By the file's name: where a repository
-    is damaged, git would take the one around it."""
-    deadline = time.monotonic() + _LOCK_WAIT_SECONDS
-    pause = 0.01
-    while True:
-        ran = git_cli.run_unchecked(
-            common, ["config", "--file", os.path.join(common, "config"), *words]
-        )
-        if (
-            ran.code in (0, _EXIT_CODE_ABSENT) or "no such section" in ran.stderr
-        ):  # another process took it out meanwhile
-            return
-        locked = "could not lock" in ran.stderr and not git_cli.system_error(ran, common)
-        if locked:
-            git_locks.check_none_abandoned(top)
-        if not locked or time.monotonic() > deadline:
-            hint = git_locks.wait_hint(top) if locked else "git config --list shows what is wrong"
-            raise git_cli.command_error("config", ran, common, hint)
-        time.sleep(pause)
-        pause = min(pause * 2, 0.2)
+def _write_config(repository: Repository, *words: str) -> None:
+    """Change the configuration through git, and wait while another git does. By the file's name: in
+    a damaged repository git would take the one around it."""
+    common = repository.common_dir
+    arguments = ["config", "--file", os.path.join(common, "config"), *words]
+    ran = git_locks.retry_while_locked(
+        repository.top, lambda: git_cli.run_unchecked(common, arguments), wait=_LOCK_WAIT_SECONDS
+    )
+    is_absent = ran.code == _EXIT_CODE_ABSENT or "no such section" in ran.stderr
+    if ran.code and not is_absent:  # else another process took it out meanwhile
+        raise git_cli.command_error("config", ran, common, "git config --list shows what is wrong")

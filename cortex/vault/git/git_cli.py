@@ -1,7 +1,8 @@
 """The one way to run git: hardened, bounded in time, ended with its children.
 
-A vault may come from a stranger, and git runs programs that a repository's own configuration names. Nothing here
-takes a path, a ref or a pattern as an option, and no configuration of the vault can name a program.
+A vault may come from a stranger, and git runs programs that a repository's own configuration names.
+Nothing here takes a path, a ref or a pattern as an option, and no configuration of the vault can
+name a program.
 """
 
 from __future__ import annotations
@@ -53,12 +54,8 @@ _REMOTE_COMMAND_FLAGS = {
     "push": ("--progress", "--no-recurse-submodules"),
 }
 SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_TERMINATE_SECONDS = (
-    1.0  # seconds between asking git to end, when it removes its locks, and ending it
-)
-_POLL_SECONDS = (
-    0.05  # seconds after which we look whether git has ended though somebody still holds its pipes
-)
+_TERMINATE_SECONDS = 1.0  # between asking git to end, when it removes its locks, and ending it
+_POLL_SECONDS = 0.05  # between looks whether git has ended though somebody still holds its pipes
 _REASON_RE = re.compile(
     r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
 )
@@ -94,10 +91,8 @@ class GitResult(NamedTuple):
     def reason(self) -> str:
         """The line that says why it failed."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
-        return next(
-            (line for line in lines if _REASON_RE.match(line)),
-            lines[0] if lines else f"exit code {self.code}",
-        )
+        first = lines[0] if lines else f"exit code {self.code}"
+        return next((line for line in lines if _REASON_RE.match(line)), first)
 
 
 class _DeadlineExceeded(Exception):
@@ -107,8 +102,8 @@ class _DeadlineExceeded(Exception):
 def run(
     directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
 ) -> bytes:
-    """What `git ARGUMENTS` prints when run in `directory`. `CortexError` when there is no git, it fails, or it takes
-    longer than `timeout` seconds; then it and its children are ended."""
+    """The output of `git ARGUMENTS` run in `directory`. Raises `CortexError` when there is no git,
+    it fails, or it takes longer than `timeout` seconds; then it and its children are ended."""
     ran = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
     if ran.code:
         raise command_error(_subcommand(arguments), ran, directory)
@@ -124,23 +119,17 @@ def run_unchecked(
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> GitResult:
-    """Run git and answer how it ended, whatever its exit code. `hooks` leaves the person's own hooks on; `extra` adds
-    to the environment. `CortexError` when there is no git or it takes longer than `timeout` seconds."""
+    """Run git and return how it ended, whatever its exit code. `hooks` leaves the person's own
+    hooks on; `extra` adds to the environment. Raises `CortexError` without a git or after `timeout`
+    seconds."""
     try:
+        flags = ("-c", "core.sshCommand=ssh")
         return _run_process(
-            directory,
-            ("-c", "core.sshCommand=ssh"),
-            arguments,
-            timeout,
-            stdin=stdin,
-            hooks=hooks,
-            extra=extra,
+            directory, flags, arguments, timeout, stdin=stdin, hooks=hooks, extra=extra
         )
     except _DeadlineExceeded:
-        raise CortexError(
-            f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended",
-            "run the command again",
-        ) from None
+        message = f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended"
+        raise CortexError(message, "run the command again") from None
 
 
 def run_remote(
@@ -150,21 +139,15 @@ def run_remote(
     silence: float = SILENCE_SECONDS,
     hooks: bool = False,
 ) -> GitResult:
-    """Run a command that talks to a remote (fetch, push, ls-remote). It may take as long as it likes while something
-    arrives; after `silence` seconds of nothing it is ended, with its children, and a `CortexError` says so."""
+    """Run a command that talks to a remote (fetch, push, ls-remote). It may go on while something
+    arrives; after `silence` seconds of nothing it is ended. Raises `CortexError`."""
     with suppress(ValueError):
         silence = float(os.environ.get("CORTEX_GIT_SILENCE", silence))
     verb, *rest = arguments
     ssh = ("-c", f"core.sshCommand={_ssh_command(directory)}")
+    words = [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest]
     try:
-        return _run_process(
-            directory,
-            ssh,
-            [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest],
-            silence,
-            hooks=hooks,
-            renew=True,
-        )
+        return _run_process(directory, ssh, words, silence, hooks=hooks, renew=True)
     except _DeadlineExceeded:
         raise CortexError(
             f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
@@ -179,13 +162,14 @@ def command_error(
     directory: str,
     hint: str = "git status shows the state of the repository",
 ) -> CortexError:
-    """The error for a git that failed: what the disk or its permissions refused, or else what git says, with `hint`."""
+    """The error for a git that failed: what the system refused, or else what git says, with
+    `hint`."""
     return system_error(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
 
 
 def system_error(ran: GitResult, directory: str) -> CortexError | None:
-    """The error for a git that the operating system refused something: no room, a quota, a read-only file system, no permission.
-    None when something else was in the way. What a remote says of its own disk does not count."""
+    """The error for a git that the operating system refused something (room, quota, permission);
+    None otherwise. What a remote says of its own disk does not count."""
     for text in ran.stderr.splitlines() if ran.code else ():
         if not _LOCAL_ERROR_RE.match(text):
             continue
@@ -193,12 +177,9 @@ def system_error(ran: GitResult, directory: str) -> CortexError | None:
             if fault.search(text):
                 path = _QUOTED_PATH_RE.search(text)
                 where = os.path.dirname(path[1]) if path else directory
-                of_group = what == _PERMISSION_DENIED and files.is_group_shared(directory)
-                advice = (
-                    "cortex doctor says what the group may not use, and what mends that"
-                    if of_group
-                    else hint.format(shell_quote(where))
-                )
+                advice = hint.format(shell_quote(where))
+                if what == _PERMISSION_DENIED and files.is_group_shared(directory):
+                    advice = "cortex doctor says what the group may not use, and what mends that"
                 return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
@@ -213,50 +194,55 @@ def fault_hint(path: str) -> str:
 
 
 def list_ignored(root: str) -> frozenset[str]:
-    """The vault-relative files and folders (these with a `/` at the end) that git ignores. None when the vault is
-    ignored as a whole: its owner keeps it out of the repository around it, not out of search."""
-    listed = run(
-        root,
-        ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"],
-        timeout=5,
-    )
+    """The vault-relative files and folders (ended with `/`) that git ignores. Empty when the whole
+    vault is: its owner keeps it out of the repository around it, not out of search."""
+    words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    listed = run(root, words, timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
     return frozenset() if "./" in names else names
 
 
 def check_ref_name(name: str) -> str:
-    """The name of a branch or remote, when it is one: never an option, never an expression. `InvalidInputError` otherwise."""
+    """The name of a branch or remote. Raises `InvalidInputError` for an option or an expression."""
     if not name or _INVALID_REF_RE.search(name):
-        raise InvalidInputError(
-            f"{name!r} is no name of a branch or remote",
-            "git branch --all and git remote show the names",
-        )
+        hint = "git branch --all and git remote show the names"
+        raise InvalidInputError(f"{name!r} is no name of a branch or remote", hint)
     return name
 
 
+def line(directory: str, arguments: Sequence[str], *, timeout: float = 20.0) -> str:
+    """The first line that git prints, without blanks around it; empty when git fails."""
+    ran = run_unchecked(directory, arguments, timeout=timeout)
+    text = "" if ran.code else ran.stdout.decode("utf-8", "surrogateescape")
+    return text.partition("\n")[0].strip()
+
+
+def find_commit(directory: str, revision: str) -> str:
+    """The full id of the commit that `revision` names; empty when there is none."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    return line(directory, words)
+
+
 def resolve_commit(directory: str, revision: str) -> str:
-    """The full id of the commit that a person's `revision` names. `NotFoundError` when there is none."""
-    ran = run_unchecked(
-        directory,
-        ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
-    )
-    found = ran.stdout.decode("ascii", "replace").split()
-    if ran.code or not found:
-        raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
-    return found[-1]
+    """The full id of the commit that a person's `revision` names. Raises `NotFoundError`."""
+    if found := find_commit(directory, revision):
+        return found
+    raise NotFoundError(f"there is no commit {revision!r}", "git log shows the commits")
+
+
+def is_ancestor(directory: str, older: str, newer: str) -> bool:
+    """True if a commit is another one, or leads to it."""
+    words = ["merge-base", "--is-ancestor", older, newer]
+    return not run_unchecked(directory, words).code
 
 
 def head_commit(directory: str) -> str:
     """The full id of the commit that `HEAD` names; empty before the first one."""
-    return (
-        run_unchecked(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
-        .stdout.decode("ascii", "replace")
-        .strip()
-    )
+    return line(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
 
 
 def has_commit(directory: str) -> bool:
-    """Whether there is a commit that `HEAD` names."""
+    """True if there is a commit that `HEAD` names."""
     return bool(head_commit(directory))
 
 
@@ -271,16 +257,11 @@ def _subcommand(arguments: Sequence[str]) -> str:
 
 
 def _ssh_command(directory: str) -> str:
-    """The ssh that the person, not the repository, has chosen. `GIT_SSH_COMMAND` stands above it in any case."""
-    asked = _run_process(
-        directory, (), ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"], 10.0
-    )
-    fields = [os.fsdecode(field) for field in asked.stdout.split(b"\0")]
-    own = [
-        value
-        for scope, value in zip(fields[::2], fields[1::2], strict=False)
-        if scope in ("system", "global", "command")
-    ]
+    """The ssh that the person, not the repository, has chosen; `GIT_SSH_COMMAND` overrides it."""
+    words = ["config", "--show-scope", "-z", "--get-all", "core.sshCommand"]
+    fields = os.fsdecode(_run_process(directory, (), words, 10.0).stdout).split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    own = [value for scope, value in pairs if scope in ("system", "global", "command")]
     return own[-1] if own else "ssh"
 
 
@@ -298,9 +279,8 @@ def _run_process(
     path, why = checkout.find_fault(directory)
     if path:
         raise CortexError(f"{path} {why}", fault_hint(path))
-    environment = {
-        key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES
-    } | _ENVIRONMENT
+    kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
+    environment = kept | _ENVIRONMENT
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
         arguments, stdin = _mark_literal(arguments, stdin)
@@ -309,12 +289,8 @@ def _run_process(
         flags = (*_NO_HOOKS_FLAGS, *flags)
     if _subcommand(arguments) not in _MAINTENANCE_COMMANDS:
         flags = (*_NO_MAINTENANCE_FLAGS, *flags)
-    process = _spawn(
-        directory,
-        ["git", *_HARDENING_FLAGS, *flags, *arguments],
-        environment | dict(extra or {}),
-        piped=bool(stdin),
-    )
+    command = ["git", *_HARDENING_FLAGS, *flags, *arguments]
+    process = _spawn(directory, command, environment | dict(extra or {}), piped=bool(stdin))
     try:
         output, complaint = _communicate(process, stdin, seconds, renew=renew)
     except BaseException:
@@ -331,10 +307,8 @@ def _run_process(
         for line in complaint.decode("utf-8", "replace").split("\n")
     )
     if process.returncode and (distrusted := _DUBIOUS_OWNERSHIP_RE.search(shown)):
-        raise CortexError(
-            f"{distrusted[1]} belongs to another user, so git refuses it",
-            f"git config --global --add safe.directory {shell_quote(distrusted[1])}",
-        )
+        hint = f"git config --global --add safe.directory {shell_quote(distrusted[1])}"
+        raise CortexError(f"{distrusted[1]} belongs to another user, so git refuses it", hint)
     return GitResult(process.returncode, output, shown)
 
 
@@ -343,9 +317,8 @@ def _mark_literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str]
     if "--pathspec-from-file=-" in arguments:
         if "--pathspec-file-nul" not in arguments:
             raise ValueError("paths are separated by NUL")
-        return arguments, b"".join(
-            b":(literal)" + path + b"\0" for path in stdin.split(b"\0") if path
-        )
+        paths = filter(None, stdin.split(b"\0"))
+        return arguments, b"".join(b":(literal)" + path + b"\0" for path in paths)
     if "--" not in arguments:
         return arguments, stdin
     at = list(arguments).index("--") + 1
@@ -369,28 +342,24 @@ def _spawn(
         )
     except OSError as error:
         if not os.path.isdir(directory):
-            raise NotFoundError(
-                f"there is no folder {directory}", "give a folder that exists"
-            ) from error
+            message = f"there is no folder {directory}"
+            raise NotFoundError(message, "give a folder that exists") from error
         if isinstance(error, FileNotFoundError):
-            raise CortexError(
-                "git is not installed", "install git, then run the command again"
-            ) from error
-        raise CortexError(
-            f"git cannot be run: {error.strerror}", "git --version shows whether it runs at all"
-        ) from error
+            hint = "install git, then run the command again"
+            raise CortexError("git is not installed", hint) from error
+        hint = "git --version shows whether it runs at all"
+        raise CortexError(f"git cannot be run: {error.strerror}", hint) from error
     except ValueError as error:  # a NUL in a name
-        raise InvalidInputError(
-            "a name with a NUL byte is none", "give the name as git shows it"
-        ) from error
+        hint = "give the name as git shows it"
+        raise InvalidInputError("a name with a NUL byte is none", hint) from error
 
 
 def _communicate(
     process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
 ) -> tuple[bytes, bytes]:
-    """Feed and read git until it has ended; raise `_DeadlineExceeded` when that takes longer than `seconds`, counted from the
-    last byte that came when `renew` is set. A grandchild that keeps a pipe open is not waited for: it may be a
-    person's ssh connection that is kept for the next command."""
+    """Feed and read git until it has ended. Raises `_DeadlineExceeded` after `seconds`, with
+    `renew` counted from the last byte. A grandchild that keeps a pipe open is not waited for: it
+    may be a person's ssh connection that is kept for the next command."""
     assert process.stdout is not None
     assert process.stderr is not None
     held: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
@@ -404,13 +373,11 @@ def _communicate(
             os.set_blocking(process.stdin.fileno(), False)
             waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
         while True:
-            ended = (
-                process.poll() is not None
-            )  # asked before looking: what it wrote is in the pipes by then
+            # Asked before looking: what it wrote is in the pipes by then.
+            ended = process.poll() is not None
             readable = False
-            for key, _ in (
-                waiting.select(0 if ended else _POLL_SECONDS) if waiting.get_map() else ()
-            ):
+            wait = 0 if ended else _POLL_SECONDS
+            for key, _ in waiting.select(wait) if waiting.get_map() else ():
                 if key.fd not in held:
                     assert process.stdin is not None
                     view = _write_some(process.stdin.fileno(), view)
@@ -449,8 +416,8 @@ def _write_some(fd: int, view: memoryview) -> memoryview:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End git and all its children. First politely, so that it takes its locks away. It is reaped last: until then
-    nobody else can have its number, and the second signal cannot reach a stranger."""
+    """End git and all its children; first politely, so that it removes its locks. It is reaped
+    last, so that the second signal cannot reach a stranger with its number."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGTERM)

@@ -1,22 +1,33 @@
-"""Git's lock files: which there are, whether a process can still hold one, and which of them a crash has left.
+"""Git's lock files: which there are, whether a process can still hold one, and which of them a
+crash has left.
 
-Git creates `X.lock` before it changes X and refuses to write while that file exists, so a git that is killed or loses
-power stops every later one. Nothing is changed here: `repair` moves aside what `abandoned` returns.
+Git creates `X.lock` before it changes X and refuses to write while that file exists, so a git that
+is killed or loses power stops every later one. Nothing is changed here: `repair` moves aside what
+`abandoned` returns.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import re
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault.files import list_folder
-from cortex.vault.repair import diagnose
-from cortex.vault.repair.diagnose import RepositoryPaths
+from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.checkout import Repository
 
+FIX_COMMAND = "cortex doctor --fix"
+LOCK_WAIT_SECONDS = 30.0  # for another git, or another cortex, to finish
+_LOCKED_RE = re.compile(
+    r"index\.lock|HEAD\.lock|could not lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|"
+    r"is at .{1,100} but expected"
+)
 # Seconds that a lock must be older than the boot. The kernel tells the boot time in whole seconds, and some file systems
 # tell a file's time in steps of two. A larger margin would miss a lock written just before a fast restart.
 BOOT_MARGIN_SECONDS = 2.0
@@ -24,23 +35,12 @@ DAY_SECONDS = 86_400.0  # seconds; no git holds a lock for so long, but for a pe
 _OLD_SECONDS = 600.0  # seconds after which a lock that nobody is seen to hold is named
 _OWN_LOCKS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
 _PACKED_REFS_TEMP = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
-_LOCK_FOLDERS = (
-    "",
-    "info",
-    "objects",
-    "objects/info",
-    "objects/info/commit-graphs",
-    "objects/pack",
-    "reftable",
-    "rebase-merge",
-    "rebase-apply",
-    "sequencer",
-)
+_LOCK_FOLDERS = ("", "info", "objects", "objects/info", "objects/info/commit-graphs", "objects/pack", "reftable", "rebase-merge", "rebase-apply", "sequencer")  # fmt: skip
 _LOCK_TREES = ("refs", "logs")
 
 
 class Clock(NamedTuple):
-    """Seconds since the epoch: now, and when the machine was started (0 where the system does not say)."""
+    """Seconds since the epoch: now, and when the machine was started (0 when unknown)."""
 
     now: float
     booted: float
@@ -57,7 +57,8 @@ class GitLock(NamedTuple):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody can hold it. No process outlives a boot, so that needs no look at other users' processes."""
+        """True if nobody can hold it: no process outlives a boot, else all processes must be
+        visible."""
         return bool(self.crash_evidence) and (
             not self.visibility_doubt or self.crash_evidence == _BEFORE_BOOT
         )
@@ -68,168 +69,177 @@ _OLDER_THAN_A_DAY = "older than a day"
 
 
 def read_clock() -> Clock:
-    """The system's clock and boot time. The boot time is that of the host in a container, and moves with the clock when that
-    is set: a lock of a living process can look older than the boot then, so processes are looked at as well."""
+    """The system's clock and boot time. In a container it is the host's, and it moves when the
+    clock is set: a living process's lock can look older, so processes are looked at as well."""
     booted = 0.0
     with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
         booted = next((float(line.split()[1]) for line in file if line.startswith("btime ")), 0.0)
     return Clock(time.time(), booted)
 
 
-def list_lock_files(place: RepositoryPaths) -> list[str]:
-    """The paths of git's lock files in this repository, its other worktrees included. No link is followed."""
-    worktrees = os.path.join(place.common_dir, "worktrees")
-    found = set()
-    for folder in {
-        place.git_dir,
-        place.common_dir,
-        *(os.path.join(worktrees, name) for name in list_folder(worktrees)),
-    }:
+def list_lock_files(repository: Repository) -> list[str]:
+    """The paths of git's lock files in this repository and its worktrees. Follows no link."""
+    found: set[str] = set()
+    for folder in {repository.git_dir, repository.common_dir, *_worktree_folders(repository)}:
         inside = [os.path.join(folder, name) if name else folder for name in _LOCK_FOLDERS]
         for name in _LOCK_TREES:
             if not os.path.islink(top := os.path.join(folder, name)):
                 inside += [parent for parent, _, _ in os.walk(top)]
-        for parent in inside:
-            if parent == folder or not os.path.islink(parent):
-                found |= {
-                    os.path.join(parent, name)
-                    for name in list_folder(parent)
-                    if name.endswith(".lock") or name == _PACKED_REFS_TEMP
-                }
+        found |= {
+            os.path.join(parent, name)
+            for parent in inside
+            if parent == folder or not os.path.islink(parent)
+            for name in list_folder(parent)
+            if name.endswith(".lock") or name == _PACKED_REFS_TEMP
+        }
         found -= {os.path.join(folder, name) for name in _OWN_LOCKS}
     return sorted(found)
 
 
-def find_abandoned(place: RepositoryPaths, at: Clock) -> list[GitLock]:
-    """The lock files that a crash has left and that nobody can hold: older than the boot or than a day, open in no process.
-    Whether a git is at work here (`find_running_git`) is a question of its own: it may hold a lock that it has closed."""
-    return _exclude_open([lock for lock in _inspect_locks(place, at) if lock.is_abandoned])
+def find_abandoned(
+    repository: Repository | None, at: Clock | None = None, *, idle_only: bool = False
+) -> list[GitLock]:
+    """The lock files that a crash has left and that nobody can hold: older than the boot or than a
+    day, open in no process. With `idle_only` none while a git is at work here: it may hold a lock
+    that it has closed."""
+    if repository is None:
+        return []
+    locks = [lock for lock in _inspect_locks(repository, at or read_clock()) if lock.is_abandoned]
+    locks = _exclude_open(locks)
+    return [] if locks and idle_only and find_running_git(repository) else locks
 
 
 def problems(root: str, at: Clock | None = None) -> list[Problem]:
-    """The lock files around the vault that stop git and that no process is seen to hold, each with the command that ends that."""
-    place = diagnose.locate_repository(root)
-    at = at or read_clock()
-    old = (
-        _exclude_open(
-            [
-                lock
-                for lock in _inspect_locks(place, at)
-                if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS
-            ]
-        )
-        if place
-        else []
-    )
-    if place is None or not old:
+    """The lock files that stop git and that no process is seen to hold, with the next command."""
+    repository = checkout.find_repository(root)
+    locks = _inspect_locks(repository, at or read_clock()) if repository else []
+    old = [lock for lock in locks if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS]
+    if repository is None or not (old := _exclude_open(old)):
         return []
-    busy = find_running_git(place)
+    busy = find_running_git(repository)
     found = []
     for lock in old:
-        where = os.path.relpath(lock.path, place.root)
+        where = os.path.relpath(lock.path, root)
         if lock.is_abandoned:
-            hint = (
-                f"when {busy} has ended: {diagnose.FIX_COMMAND}" if busy else diagnose.FIX_COMMAND
-            )
-            found.append(
-                Problem(
-                    where,
-                    f"was left by a git that is gone ({lock.crash_evidence}): git refuses to write until it is moved away",
-                    hint,
-                )
-            )
+            message = f"was left by a git that is gone ({lock.crash_evidence}): git refuses to write until it is moved away"
+            hint = f"when {busy} has ended: {FIX_COMMAND}" if busy else FIX_COMMAND
+            found.append(Problem(where, message, hint))
         elif not busy:
             doubt = f" (not sure: {lock.visibility_doubt})" if lock.visibility_doubt else ""
-            age = (
-                f"is {_format_duration(lock.age_seconds)} old"
-                if lock.age_seconds > 0
-                else "is dated in the future"
-            )
-            found.append(
-                Problem(
-                    where,
-                    f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone",
-                    _rm_command(lock.path),
-                )
-            )
+            age = f"is {_format_duration(lock.age_seconds)} old"
+            age = age if lock.age_seconds > 0 else "is dated in the future"
+            message = f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone"
+            found.append(Problem(where, message, _rm_command(lock.path)))
     return found
 
 
-def find_abandoned_if_idle(root: str, at: Clock | None = None) -> list[GitLock]:
-    """The lock files around the vault that a crash has left; none while a git is at work here."""
-    place = diagnose.locate_repository(root)
-    found = find_abandoned(place, at or read_clock()) if place else []
-    return [] if place and found and find_running_git(place) else found
-
-
 def check_none_abandoned(root: str, at: Clock | None = None) -> None:
-    """Raise `ConflictError` when a lock file that a crash has left stops git here: waiting for its end would be in vain."""
-    if locks := find_abandoned_if_idle(root, at):
+    """Raise `ConflictError` when a lock file that a crash has left stops git: waiting is in
+    vain."""
+    if locks := find_abandoned(checkout.find_repository(root), at, idle_only=True):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
         raise ConflictError(
             f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash_evidence}): git refuses to write",
-            diagnose.FIX_COMMAND,
+            FIX_COMMAND,
         )
 
 
 def wait_hint(root: str) -> str:
     """What to do about another git that does not end, as a hint."""
-    place = diagnose.locate_repository(root)
-    paths = list_lock_files(place) if place else []
-    busy = find_running_git(place) if place else ""
+    repository = checkout.find_repository(root)
+    paths = list_lock_files(repository) if repository else []
+    busy = find_running_git(repository) if repository else ""
     wait = f"wait until {busy or 'it'} has ended, then run the command again"
-    return (
-        f"{wait}; when no git is at work here: {' && '.join(map(_rm_command, paths))}"
-        if paths and not busy
-        else wait
-    )
+    remove = " && ".join(map(_rm_command, paths))
+    return f"{wait}; when no git is at work here: {remove}" if paths and not busy else wait
 
 
-def find_running_git(place: RepositoryPaths) -> str:
-    """A process named git that has its working directory in this repository, as `git (process 123)`; empty when none is
+def run_when_unlocked(
+    directory: str,
+    words: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    timeout: float = 120.0,
+    hooks: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> git_cli.GitResult:
+    """`git_cli.run_unchecked`, repeated while another git holds a lock; see
+    `retry_while_locked`."""
+
+    def attempt() -> git_cli.GitResult:
+        return git_cli.run_unchecked(
+            directory, words, stdin=stdin, timeout=timeout, hooks=hooks, extra=extra
+        )
+
+    return retry_while_locked(directory, attempt)
+
+
+def retry_while_locked(
+    root: str, attempt: Callable[[], git_cli.GitResult], *, wait: float | None = None
+) -> git_cli.GitResult:
+    """Run `attempt` until no other git holds a lock. Raises `ConflictError` after `wait` seconds,
+    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock: its
+    owner may be alive."""
+    deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
+    pause = 0.02
+    # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
+    while (ran := attempt()).code and (
+        _LOCKED_RE.search(ran.stderr) or (ran.code == 128 and not ran.stderr.strip())
+    ):
+        if git_cli.system_error(ran, root):
+            break
+        check_none_abandoned(root)
+        if time.monotonic() + pause > deadline:
+            message = f"another git is busy in this repository: {ran.reason}"
+            raise ConflictError(message, wait_hint(root))
+        time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
+        pause = min(2 * pause, 0.6)
+    # Git may not say that a lock is what stops it.
+    if ran.code == 128 and not git_cli.system_error(ran, root):
+        check_none_abandoned(root)
+    return ran
+
+
+def find_running_git(repository: Repository) -> str:
+    """A process named git that works in this repository, as `git (process 123)`; empty when none is
     seen. Processes of other users may not be seen."""
-    worktrees = os.path.join(place.common_dir, "worktrees")
     pointers = [
-        diagnose.read_first_line(os.path.join(worktrees, name, "gitdir"))
-        for name in list_folder(worktrees)
+        checkout.read_first_line(os.path.join(folder, "gitdir"))
+        for folder in _worktree_folders(repository)
     ]
-    folders = {
-        place.top,
-        place.git_dir,
-        place.common_dir,
-        *(os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer)),
-    }
-    for number in filter(str.isdigit, list_folder("/proc")):
+    trees = (os.path.dirname(pointer) for pointer in pointers if os.path.isabs(pointer))
+    folders = {*repository, *trees}
+    for process in _processes():
         with suppress(OSError):
-            name = diagnose.read_first_line(f"/proc/{number}/comm")
-            at = os.readlink(f"/proc/{number}/cwd") if name.startswith("git") else ""
+            name = checkout.read_first_line(f"{process}/comm")
+            at = os.readlink(f"{process}/cwd") if name.startswith("git") else ""
             if any(at == folder or at.startswith(folder + os.sep) for folder in folders):
-                return f"{name} (process {number})"
+                return f"{name} (process {process.rpartition('/')[2]})"
     return ""
 
 
-def _inspect_locks(place: RepositoryPaths, at: Clock) -> list[GitLock]:
+def _worktree_folders(repository: Repository) -> list[str]:
+    """The git folders of the linked worktrees."""
+    folder = os.path.join(repository.common_dir, "worktrees")
+    return [os.path.join(folder, name) for name in list_folder(folder)]
+
+
+def _processes() -> list[str]:
+    """The folders of all processes; none where there is no /proc."""
+    return [f"/proc/{name}" for name in list_folder("/proc") if name.isdigit()]
+
+
+def _inspect_locks(repository: Repository, at: Clock) -> list[GitLock]:
     found = []
-    for path in list_lock_files(place):
+    for path in list_lock_files(repository):
         with suppress(OSError):
             status = os.lstat(path)
-            crash = (
-                _BEFORE_BOOT
-                if status.st_mtime < at.booted - BOOT_MARGIN_SECONDS
-                else _OLDER_THAN_A_DAY
-                if at.now - status.st_mtime > DAY_SECONDS
-                else ""
-            )
+            age = at.now - status.st_mtime
+            crash = _OLDER_THAN_A_DAY if age > DAY_SECONDS else ""
+            if status.st_mtime < at.booted - BOOT_MARGIN_SECONDS:
+                crash = _BEFORE_BOOT
             identity = status.st_dev, status.st_ino, status.st_mtime_ns
-            found.append(
-                GitLock(
-                    path,
-                    at.now - status.st_mtime,
-                    crash,
-                    _visibility_doubt(status.st_uid),
-                    identity,
-                )
-            )
+            found.append(GitLock(path, age, crash, _visibility_doubt(status.st_uid), identity))
     return found
 
 
@@ -237,13 +247,11 @@ def _exclude_open(locks: list[GitLock]) -> list[GitLock]:
     """Those of the locks that no process has open, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
     held = set()
-    for number in filter(str.isdigit, list_folder("/proc")) if locks else ():
-        for fd in list_folder(f"/proc/{number}/fd"):
+    for process in _processes() if locks else ():
+        for fd in list_folder(f"{process}/fd"):
             with suppress(OSError):
-                path = f"/proc/{number}/fd/{fd}"
-                if (
-                    os.path.basename(os.readlink(path)) in names
-                ):  # a stat of any other file may wait for a dead network drive
+                # A stat of any other file may wait for a dead network drive.
+                if os.path.basename(os.readlink(path := f"{process}/fd/{fd}")) in names:
                     status = os.stat(path)
                     held.add((status.st_dev, status.st_ino))
     return [lock for lock in locks if lock.identity[:2] not in held]
@@ -253,11 +261,9 @@ def _visibility_doubt(owner: int) -> str:
     """Why a process that holds a lock of this user might not be seen."""
     if not os.path.isdir("/proc/self/fd"):
         return "this system does not show which files a process has open"
-    return (
-        ""
-        if os.geteuid() in (0, owner)
-        else f"it belongs to the user {owner}, whose processes cannot be looked into"
-    )
+    if os.geteuid() in (0, owner):
+        return ""
+    return f"it belongs to the user {owner}, whose processes cannot be looked into"
 
 
 def _rm_command(path: str) -> str:

@@ -1,6 +1,7 @@
 """Three texts merged by lines: `git merge-file`, run as cheaply as a merge driver must run it.
 
-`subprocess` would cost the driver half of its budget; this is one spawn, three nameless files and a pipe.
+`subprocess` would cost the driver half of its budget; this is one spawn, three nameless files and a
+pipe.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _ENVIRONMENT = {
 
 
 def merge_file(base: bytes, one: bytes, other: bytes, marker_size: int) -> bytes:
-    """What `git merge-file -p --diff3` prints for three texts: `one` first in a conflict, base in the middle.
-    `CortexError` when there is no git, it fails, or it takes longer than ten seconds."""
+    """What `git merge-file -p --diff3` prints for three texts: `one` first in a conflict, base in
+    the middle. `CortexError` when there is no git, it fails, or it takes longer than ten
+    seconds."""
     with _anonymous_files(one, base, other) as paths:
         output, code = _run(
             ["git", "merge-file", "-p", "-q", "--diff3", f"--marker-size={marker_size}", *paths]
@@ -89,8 +91,8 @@ def _read_until_eof(fd: int) -> Iterator[bytes]:
 
 @contextmanager
 def _anonymous_files(*texts: bytes) -> Iterator[list[str]]:
-    """Paths by which a child process reads the texts. The files have no name by the time they are written, so that
-    nothing of a note is left behind, however this process ends."""
+    """Paths by which a child process reads the texts. The files have no name by the time they are
+    written, so that nothing of a note is left behind, however this process ends."""
     fds: list[int] = []
     try:
         for text in texts:

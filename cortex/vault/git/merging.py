@@ -1,7 +1,9 @@
-"""A merge or rebase that Cortex began: whose it is, what it waits for, what it had to set aside, and its end.
+"""A merge or rebase that Cortex began: whose it is, what it waits for, what it had to set aside,
+and its end.
 
-The notes about it lie in the git folder of the worktree, beside git's own: `cortex-sync` says what was begun,
-`cortex-staged` what a person had staged, which a merge does not allow and which comes back as it was.
+The notes about it lie in the git folder of the worktree, beside git's own: `cortex-sync` says what
+was begun, `cortex-staged` what a person had staged, which a merge does not allow and which comes
+back as it was.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -26,21 +28,13 @@ _TIMEOUT_SECONDS = 600.0  # seconds that a merge with its drivers and a person's
 # A folder that one side has emptied (inbox/pending, all of it normalized) is not renamed: what the other side adds
 # to it stays there. And a rename is followed, whatever the person's git is told to do for their own eyes.
 MERGE_CONFIG_FLAGS = (
-    "-c",
-    "merge.directoryRenames=false",
-    "-c",
-    "merge.renames=true",
-    "-c",
-    "diff.renames=true",
-    "-c",
-    "rerere.enabled=false",
-)
+    "-c", "merge.directoryRenames=false",
+    "-c", "merge.renames=true",
+    "-c", "diff.renames=true",
+    "-c", "rerere.enabled=false",
+)  # fmt: skip
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
-_NO_EDITOR_ENVIRONMENT = {
-    "GIT_EDITOR": "true",
-    "GIT_SEQUENCE_EDITOR": "true",
-    "GIT_MERGE_AUTOEDIT": "no",
-}
+_NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
 
 class MergeRevisions(NamedTuple):
@@ -62,122 +56,93 @@ class MergeState(NamedTuple):
 
 
 def load_in_progress(root: str) -> MergeState | None:
-    """The operation under way, when it is ours. Git syncs none of its notes about it: after a power cut they may be empty."""
+    """The operation under way, when it is ours. After a power cut git's notes of it may be
+    empty."""
     mine = load_state(root)
-    begins, where = (
-        {"merge": ("MERGE_HEAD", ""), "rebase": ("rebase-merge", "onto")}.get(mine.how, ("", ""))
-        if mine
-        else ("", "")
-    )
-    if mine is None or not begins or not os.path.lexists(_git_dir_path(root, begins)):
+    if mine is None or mine.how not in ("merge", "rebase"):
         return None
-    said = (
-        _read_git_file(root, os.path.join(begins, where) if where else begins)
-        .decode("ascii", "replace")
-        .strip("\0\n ")
-    )
-    return (
-        mine
-        if said in (mine.theirs, "") or (mine.how == "rebase" and is_interrupted(root))
-        else None
-    )
+    is_merge = mine.how == "merge"
+    if not os.path.lexists(_git_dir_path(root, "MERGE_HEAD" if is_merge else "rebase-merge")):
+        return None
+    theirs = _read_git_text(root, "MERGE_HEAD" if is_merge else "rebase-merge/onto")
+    is_ours = theirs in (mine.theirs, "") or (not is_merge and is_interrupted(root))
+    return mine if is_ours else None
 
 
 def load_state(root: str) -> MergeState | None:
-    """The operation that was remembered last and not forgotten, whether it is still under way or not."""
+    """The operation that was saved last, whether it is still under way or not."""
     try:
-        held = json.loads(_read_git_file(root, _STATE_FILE))
+        stored = json.loads(_read_git_file(root, _STATE_FILE))
         waiting = {
             path: OpenConflict(one[0], one[1], tuple(one[2]))
-            for path, one in held["waiting"].items()
+            for path, one in stored["waiting"].items()
         }
-        return MergeState(
-            held["how"], held["theirs"], waiting, held.get("ours", ""), held.get("branch", "")
-        )
+        ours, branch = stored.get("ours", ""), stored.get("branch", "")
+        return MergeState(stored["how"], stored["theirs"], waiting, ours, branch)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def is_interrupted(root: str) -> bool:
-    """Whether git was killed, or lost power, in the middle of a merge or rebase of ours: it can neither go on nor back, or would go on
-    without what it was just merging."""
+    """True if git was killed, or lost power, in the middle of a merge or rebase of ours: it can
+    neither go on nor back, or would go on without what it was just merging."""
     if not os.path.lexists(_git_dir_path(root, "rebase-merge")):
         mine = load_state(root)
         if mine and mine.waiting:  # a person may have chosen our side everywhere
             return False
         return checkout.operation_in_progress(root) == "merge" and (
             _has_merged_nothing(root)
-            or not all(map(_file_has_text(root), ("MERGE_HEAD", "MERGE_MSG")))
+            or not all(_read_git_text(root, name) for name in ("MERGE_HEAD", "MERGE_MSG"))
         )
     # Git calls a commit done before it picks it, and only once it has stopped for a conflict does it write `stopped-sha`: continued
     # before that, the rebase ends without the commit.
     names = ("head-name", "orig-head", "onto", "stopped-sha")
-    if not all(map(_file_has_text(root), (os.path.join("rebase-merge", name) for name in names))):
+    branch, before, *others = (_read_git_text(root, f"rebase-merge/{name}") for name in names)
+    todo = _git_dir_path(root, "rebase-merge/git-rebase-todo")
+    if not all((branch, before, *others)) or not os.path.lexists(todo):
         return True
-    if not os.path.lexists(_git_dir_path(root, os.path.join("rebase-merge", "git-rebase-todo"))):
-        return True
-    branch, before = (
-        _read_git_file(root, os.path.join("rebase-merge", name)).decode("utf-8", "replace").strip()
-        for name in names[:2]
-    )
-    ran = (
-        git_cli.run_unchecked(
-            objects.toplevel(root), ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]
-        )
-        if branch.startswith("refs/heads/")
-        else None
-    )
-    return ran is not None and not ran.code and ran.stdout.decode().strip() != before
-
-
-def _file_has_text(root: str) -> Callable[[str], bool]:
-    """Whether a file of the git folder holds anything but what a power cut leaves: nothing, or zeros."""
-    return lambda name: bool(_read_git_file(root, name).strip(b"\0\n "))
+    if not branch.startswith("refs/heads/"):
+        return False
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", branch]
+    return git_cli.line(objects.toplevel(root), words) not in (before, "")
 
 
 def _has_merged_nothing(root: str) -> bool:
-    """Whether nothing was merged yet though git says that a merge is under way: where it cannot write the index, it leaves MERGE_HEAD, and a
-    commit would then record that nothing of the other side was wanted."""
+    """True if nothing was merged yet: where git cannot write the index it leaves MERGE_HEAD, and a
+    commit would then drop the other side."""
     return not objects.list_unmerged_stages(root) and not objects.list_staged(root)
 
 
 def quit_interrupted(root: str) -> None:
-    """End a torn merge or rebase of ours where it stands, on its branch; what it has not done the next one does."""
+    """End a torn merge or rebase of ours where it stands, on its branch; the next one does the
+    rest."""
     mine = load_state(root)
-    name = (
-        _read_git_file(root, os.path.join("rebase-merge", "head-name"))
-        .decode("utf-8", "surrogateescape")
-        .strip("\0\n ")
-    )
+    name = _read_git_text(root, "rebase-merge/head-name")
 
     def run(*words: str) -> None:
-        commit.retry_while_locked(
-            root,
-            lambda: git_cli.run_unchecked(objects.toplevel(root), words, timeout=_TIMEOUT_SECONDS),
-        )
+        git_locks.run_when_unlocked(objects.toplevel(root), words, timeout=_TIMEOUT_SECONDS)
 
     if checkout.operation_in_progress(root) == "rebase":
         run("rebase", "--quit")
     if checkout.operation_in_progress(root) == "merge" or objects.list_unmerged_stages(root):
         run("reset", "--merge", "--quiet")
-    branch = (
-        name.removeprefix("refs/heads/")
-        if name.startswith("refs/heads/")
-        else mine.branch
-        if mine
-        else ""
-    )
+    branch = mine.branch if mine else ""
+    if name.startswith("refs/heads/"):
+        branch = name.removeprefix("refs/heads/")
     if not checkout.branch_of(root) and branch:
         run("switch", "--quiet", git_cli.check_ref_name(branch))
     clear_state(root)
 
 
 def wait_until_idle(root: str) -> None:
-    """Wait until nothing moves in the git folder: when a sync is killed, the git that it started goes on by itself."""
+    """Wait until nothing moves in the git folder: the git of a killed sync goes on by itself."""
     if not _read_git_file(root, _STATE_FILE):
         return
-    deadline = time.monotonic() + commit.LOCK_WAIT_SECONDS
-    left = {lock.path for lock in git_locks.find_abandoned_if_idle(root)}
+    deadline = time.monotonic() + git_locks.LOCK_WAIT_SECONDS
+    left = {
+        lock.path
+        for lock in git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
+    }
     before, now = None, _git_dir_stamps(root, left)
     while now != before and time.monotonic() < deadline:
         before = now
@@ -186,35 +151,23 @@ def wait_until_idle(root: str) -> None:
 
 
 def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
-    """When the files that a merge or rebase writes were written last; a lock changes with every look, but for those that a crash has left."""
+    """When the files of a merge or rebase were written last; a living lock changes with every
+    look."""
     found = []
     folder = _git_dir_path(root, "")
-    for name in (
-        "index",
-        "index.lock",
-        "HEAD",
-        "MERGE_HEAD",
-        "rebase-merge",
-        os.path.join("logs", "HEAD"),
-    ):
+    for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD"):
         path = os.path.join(folder, name)
-        with suppress(OSError):
-            names = (
-                [path, *(os.path.join(path, each) for each in os.listdir(path))]
-                if os.path.isdir(path)
-                else [path]
-            )
-            alive = name == "index.lock" and path not in left
-            found += [
-                (each, time.monotonic_ns() if alive else os.lstat(each).st_mtime_ns)
-                for each in names
-                if os.path.lexists(each)
-            ]
+        is_alive = name == "index.lock" and path not in left
+        for each in (path, *(os.path.join(path, inside) for inside in files.list_folder(path))):
+            with suppress(OSError):
+                written = os.lstat(each).st_mtime_ns
+                found.append((each, time.monotonic_ns() if is_alive else written))
     return sorted(found)
 
 
 def save_state(root: str, what: MergeState) -> None:
-    """Write down what is begun; durable before git begins, so that it can never look like a person's."""
+    """Write down what is begun; durable before git begins, so that it never looks like a
+    person's."""
     before = None if what.branch else load_state(root)
     if before and before.theirs == what.theirs:
         what = what._replace(ours=before.ours, branch=before.branch)
@@ -232,36 +185,33 @@ def clear_state(root: str) -> None:
 
 
 def is_unfinished(root: str) -> bool:
-    """Whether a merge or rebase of ours was never finished: it runs at this moment, or it was ended by a crash. One that waits for a
-    person does not count: all that git wrote in it is durable."""
+    """True if a merge or rebase of ours runs now, or was ended by a crash; not when it waits for a
+    person: all that git wrote in it is durable then."""
     mine = load_state(root)
     return mine is not None and bool(mine.theirs) and not mine.waiting
 
 
 def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
-    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before anything is committed, which would record it
-    as deleted."""
+    """Put back what a crash in a merge or rebase of ours has taken of the work tree; before a
+    commit, which would record it as deleted."""
     found = work_tree.restore(root, mine.ours, mine.theirs)
-    paths = (os.path.relpath(os.path.join(objects.toplevel(root), path), root) for path in found)
-    return [
-        MergeResolution(path, "was cut off by a crash, and is as git has it again")
-        for path in paths
-    ]
+    top = objects.toplevel(root)
+    what = "was cut off by a crash, and is as git has it again"
+    return [MergeResolution(os.path.relpath(os.path.join(top, path), root), what) for path in found]
 
 
 def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
-    """Take what a person staged out of the index, written down first. Their files are not touched."""
+    """Take what a person staged out of the index, written down first. Touches none of their
+    files."""
     if entries:
-        _write_git_file(
-            root,
-            _STAGED_FILE,
-            objects.format_index_info({one.path: one.index_entry for one in entries}),
-        )
+        lines = objects.format_index_info({one.path: one.index_entry for one in entries})
+        _write_git_file(root, _STAGED_FILE, lines)
         commit.set_index_entries(root, {one.path: one.head_entry for one in entries})
 
 
 def restage(root: str) -> bool:
-    """Stage again what was set aside, exactly; True when there was something. What a person has staged since stays."""
+    """Stage again what was set aside; True when there was something. What was staged since
+    stays."""
     lines = _read_git_file(root, _STAGED_FILE)
     if not lines:
         return False
@@ -270,10 +220,9 @@ def restage(root: str) -> bool:
         entry, _, path = line.partition(b"\t")
         if path:
             entries[path] = entry
-    since = {one.path for one in objects.list_staged(root)}
-    commit.set_index_entries(
-        root, {path: entry for path, entry in entries.items() if path not in since}
-    )
+    for one in objects.list_staged(root):
+        entries.pop(one.path, None)
+    commit.set_index_entries(root, entries)
     _delete_git_file(root, _STAGED_FILE)
     return True
 
@@ -282,47 +231,37 @@ def start(root: str, what: MergeState, arguments: Sequence[str]) -> git_cli.GitR
     """Begin a merge or rebase; the code is not zero when git stopped."""
     save_state(root, what._replace(ours=git_cli.head_commit(root), branch=checkout.branch_of(root)))
 
+    top = objects.toplevel(root)
+    words = [*MERGE_CONFIG_FLAGS, what.how, *arguments]
+
     def attempt() -> git_cli.GitResult:
         ran = git_cli.run_unchecked(
-            objects.toplevel(root),
-            [*MERGE_CONFIG_FLAGS, what.how, *arguments],
-            timeout=_TIMEOUT_SECONDS,
-            hooks=True,
-            extra=_NO_EDITOR_ENVIRONMENT,
+            top, words, timeout=_TIMEOUT_SECONDS, hooks=True, extra=_NO_EDITOR
         )
-        if (
-            ran.code
-            and what.how == "merge"
-            and checkout.operation_in_progress(root) == "merge"
-            and _has_merged_nothing(root)
-        ):
-            git_cli.run_unchecked(objects.toplevel(root), ["merge", "--quit"])
+        is_open = ran.code and what.how == checkout.operation_in_progress(root) == "merge"
+        if is_open and _has_merged_nothing(root):
+            git_cli.run_unchecked(top, ["merge", "--quit"])
         return ran
 
-    return commit.retry_while_locked(root, attempt)
+    return git_locks.retry_while_locked(root, attempt)
 
 
 def conclude(root: str, how: str) -> git_cli.GitResult:
     """Commit the merge, or go on with the rebase, now that nothing is unmerged."""
     words = ["commit", "--quiet", "--no-edit"] if how == "merge" else ["rebase", "--continue"]
-    return commit.retry_while_locked(
-        root,
-        lambda: git_cli.run_unchecked(
-            objects.toplevel(root),
-            [*MERGE_CONFIG_FLAGS, *words],
-            timeout=_TIMEOUT_SECONDS,
-            hooks=True,
-            extra=_NO_EDITOR_ENVIRONMENT,
-        ),
+    return git_locks.run_when_unlocked(
+        objects.toplevel(root),
+        [*MERGE_CONFIG_FLAGS, *words],
+        timeout=_TIMEOUT_SECONDS,
+        hooks=True,
+        extra=_NO_EDITOR,
     )
 
 
 def parse_driver_messages(ran: git_cli.GitResult) -> list[MergeResolution]:
     """What the record driver said of values that lost, among all that git said."""
-    lines = (
-        line.partition(": ") for line in ran.stderr.splitlines() if "; cortex history " in line
-    )
-    return [MergeResolution(path, what) for path, _, what in lines]
+    lines = (line for line in ran.stderr.splitlines() if "; cortex history " in line)
+    return [MergeResolution(path, what) for path, _, what in (one.partition(": ") for one in lines)]
 
 
 def abort(root: str, how: str) -> None:
@@ -335,22 +274,16 @@ def abort(root: str, how: str) -> None:
 def mark_resolved(root: str, paths: Iterable[str]) -> None:
     """Tell git that these vault-relative paths are as they should be: there or gone."""
     if lines := objects.join_nul(paths):
-        ran = commit.retry_while_locked(
-            root,
-            lambda: git_cli.run_unchecked(
-                root,
-                ["update-index", "--add", "--remove", "-z", "--stdin"],
-                timeout=120.0,
-                stdin=lines,
-            ),
-        )
+        words = ["update-index", "--add", "--remove", "-z", "--stdin"]
+        ran = git_locks.run_when_unlocked(root, words, stdin=lines)
         if ran.code:
             raise git_cli.command_error("update-index", ran, root)
 
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
-    """The commits that an operation under way merges; None where git does not say, as in `git am`. `how` is what
-    `checkout.operation_in_progress` answers, or `stash` for the application of the last stash."""
+    """The commits that an operation under way merges; None where git does not say, as in `git am`.
+    `how` is what `checkout.operation_in_progress` answers, or `stash` for the application of the
+    last stash."""
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
@@ -360,41 +293,32 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
     }.get(how)
     if names is None:
         return None
-    found = [
-        git_cli.run_unchecked(
-            root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-        )
-        for name in (*names, "HEAD")
-    ]
-    before, theirs, ours = (ran.stdout.decode("ascii", "replace").strip() for ran in found)
+    before, theirs, ours = (git_cli.find_commit(root, name) for name in (*names, "HEAD"))
     if not theirs or not ours:
         return None
     if how == "merge":
         return revisions_between(root, ours, theirs)
-    return MergeRevisions(
-        (before or _empty_tree(root),), ours, theirs
-    )  # the first commit of all has none before it
+    # The first commit of all has none before it.
+    return MergeRevisions((before or objects.empty_tree(root),), ours, theirs)
 
 
 def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:
     """Two commits and what they have in common: every best common ancestor, or the empty tree."""
-    bases = (
-        git_cli.run_unchecked(root, ["merge-base", "--all", ours, theirs])
-        .stdout.decode("ascii", "replace")
-        .split()
-    )
-    return MergeRevisions(tuple(bases) or (_empty_tree(root),), ours, theirs)
-
-
-def _empty_tree(root: str) -> str:
-    return git_cli.run(root, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
+    ran = git_cli.run_unchecked(root, ["merge-base", "--all", ours, theirs])
+    bases = tuple(ran.stdout.decode("ascii", "replace").split())
+    return MergeRevisions(bases or (objects.empty_tree(root),), ours, theirs)
 
 
 def _git_dir_path(root: str, name: str) -> str:
-    place = checkout.find_repository(root)
-    if place is None:
+    repository = checkout.find_repository(root)
+    if repository is None:
         raise CortexError("the vault is in no git repository", "git init")
-    return os.path.join(place[1], name)
+    return os.path.join(repository.git_dir, name)
+
+
+def _read_git_text(root: str, name: str) -> str:
+    """The text of a file of the git folder; empty for what a power cut leaves (nothing, zeros)."""
+    return os.fsdecode(_read_git_file(root, name).strip(b"\0\n "))
 
 
 def _read_git_file(root: str, name: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import NotFoundError
 from cortex.core.notes import note as notes
-from cortex.vault.git import git_cli
+from cortex.vault.git import git_cli, objects
 
 MAX_VERSION_BYTES = 4 * 1024 * 1024  # of a version that is read
 _TIMEOUT_SECONDS = 120.0  # seconds for a walk over a whole history
@@ -45,9 +45,8 @@ class NoteCommit(NamedTuple):
     date: str
     author: str
     subject: str
-    changes: tuple[
-        tuple[str, str, str], ...
-    ]  # (status, path, blob after the commit or empty), against the first parent
+    # (status, path, blob after the commit or empty), against the first parent.
+    changes: tuple[tuple[str, str, str], ...]
 
 
 def read_newest(root: str, commits: Sequence[NoteCommit]) -> bytes:
@@ -61,28 +60,12 @@ def find_paths_by_id(root: str, prefix: str) -> list[str]:
     if not _ID_RE.fullmatch(prefix):
         return []
     # The one pattern that is none of a person's: an id has no character that means anything in it.
-    pattern = f":(glob)**/{prefix}*.md"
-    arguments = [
-        "log",
-        "--all",
-        "--format=",
-        "--name-only",
-        "--no-renames",
-        "--diff-filter=A",
-        "--relative",
-        "-z",
-        "--end-of-options",
-        "--",
-        pattern,
-    ]
-    listed = git_cli.run_unchecked(
-        root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
-    ).stdout
-    return list(
-        dict.fromkeys(
-            os.fsdecode(name.lstrip(b"\n")) for name in listed.split(b"\0") if name.strip()
-        )
-    )
+    words = ["log", "--all", "--format=", "--name-only", "--no-renames", "--diff-filter=A"]
+    words += ["--relative", "-z", "--end-of-options", "--", f":(glob)**/{prefix}*.md"]
+    environment = {"GIT_LITERAL_PATHSPECS": "0"}
+    ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra=environment)
+    names = (name.lstrip(b"\n") for name in ran.stdout.split(b"\0") if name.strip())
+    return list(dict.fromkeys(map(os.fsdecode, names)))
 
 
 def follow_renames(
@@ -93,27 +76,20 @@ def follow_renames(
     commits = list_commits(root, names)
     if commits and not id_:  # a note that is gone still says in git what its id was
         id_ = notes.read(read_newest(root, commits)).get("id")
-    if (
-        not commits and id_ and (found := find_paths_by_id(root, id_))
-    ):  # renamed, and the new name is not committed yet
-        names += found
+    if not commits and id_ and (found := find_paths_by_id(root, id_)):
+        names += found  # renamed, and the new name is not committed yet
         commits = list_commits(root, names)
-    asked: set[str] = set()
+    seen: set[str] = set()
     while len(names) < _MAX_NAMES:
         # Where a name comes or goes, a rename may have given or taken it.
         turns = [
             commit.id
             for commit in commits
-            if commit.id not in asked
-            and any(status in ("A", "D") for status, _, _ in commit.changes)
+            if commit.id not in seen and any(status in "AD" for status, _, _ in commit.changes)
         ]
-        asked.update(turns)
-        new = (
-            [name for name in _find_renames(root, turns, names, id_) if name not in names]
-            if turns
-            else []
-        )
-        if not new:
+        seen.update(turns)
+        new = _find_renames(root, turns, names, id_) if turns else []
+        if not (new := [name for name in new if name not in names]):
             break
         names += new
         commits = list_commits(root, names)
@@ -121,49 +97,30 @@ def follow_renames(
 
 
 def _find_renames(root: str, commits: Sequence[str], names: Sequence[str], id_: str) -> list[str]:
-    """The names that the note had before or after these commits. By its id where it has one, since that is what a
-    note is; by what git takes for a rename where it has none."""
+    """The names that the note had before or after these commits. By its id where it has one, since
+    that is what a note is; by what git takes for a rename where it has none."""
     how = "--no-renames" if id_ else "--find-renames"
-    arguments = [
-        "diff-tree",
-        "--stdin",
-        "--root",
-        "-r",
-        how,
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--relative",
-    ]
-    output = git_cli.run(
-        root,
-        arguments,
-        timeout=_TIMEOUT_SECONDS,
-        stdin="".join(f"{commit}\n" for commit in commits).encode(),
-    )
-    fields = iter(output.split(b"\0"))
+    words = ["diff-tree", "--stdin", "--root", "-r", how, *objects.RAW, "--relative"]
+    lines = "".join(f"{commit}\n" for commit in commits).encode()
+    output = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS, stdin=lines)
     found: list[str] = []
     gone: dict[str, str] = {}
     come: dict[str, str] = {}
-    for field in chain(fields, [b"end"]):
-        if not field.startswith(b":"):  # the next commit begins
+    for one in chain(objects.parse_raw(output), [b"end"]):
+        if isinstance(one, bytes):  # the next commit begins
             if id_ and not gone.keys().isdisjoint(names):
                 found += _paths_with_id(root, come, id_)
             if id_ and not come.keys().isdisjoint(names):
                 found += _paths_with_id(root, gone, id_)
             gone, come = {}, {}
             continue
-        _, _, before, after, status = field.decode("ascii", "replace").split(" ")
-        path = os.fsdecode(next(fields))
-        if status.startswith("R"):
-            pair = (path, os.fsdecode(next(fields)))
-            found += pair if pair[0] in names or pair[1] in names else ()
-        elif status == "D":
-            gone[path] = before
-        elif status == "A":
-            come[path] = after
+        path, new_path = os.fsdecode(one.path), os.fsdecode(one.new_path)
+        if one.status == "R":
+            found += (path, new_path) if path in names or new_path in names else ()
+        elif one.status == "D":
+            gone[path] = one.old_blob
+        elif one.status == "A":
+            come[path] = one.new_blob
     return list(dict.fromkeys(found))
 
 
@@ -172,72 +129,32 @@ def _paths_with_id(root: str, blobs: dict[str, str], id_: str) -> list[str]:
     wanted = {path: blob for path, blob in blobs.items() if path.endswith(".md")}
     if len(wanted) > _MAX_CANDIDATES:
         wanted = {path: blob for path, blob in wanted.items() if path.endswith(f"{id_}.md")}
-    held = _read_blobs(root, list(wanted.values())[:_MAX_CANDIDATES])
-    return [
-        path for path, blob in wanted.items() if notes.read(held.get(blob, b"")).get("id") == id_
-    ]
+    texts = _read_blobs(root, list(wanted.values())[:_MAX_CANDIDATES])
+    ids = {blob: notes.read(text).get("id") for blob, text in texts.items()}
+    return [path for path, blob in wanted.items() if ids.get(blob) == id_]
 
 
 def _read_blobs(root: str, ids: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of blobs; those too large to be notes are left out before they are read."""
-    sized = git_cli.run(
-        root,
-        ["cat-file", "--batch-check=%(objectname) %(objectsize)"],
-        stdin="".join(f"{id_}\n" for id_ in ids).encode(),
-    )
-    small = [
-        line.split()[0]
-        for line in sized.splitlines()
-        if line.split()[1].isdigit() and int(line.split()[1]) <= MAX_VERSION_BYTES
-    ]
-    output = git_cli.run(
-        root,
-        ["cat-file", "--batch"],
-        stdin=b"".join(id_ + b"\n" for id_ in small),
-        timeout=_TIMEOUT_SECONDS,
-    )
-    found: dict[str, bytes] = {}
-    start = 0
-    while (end := output.find(b"\n", start)) >= 0:
-        id_, _, size = output[start:end].split(b" ")
-        start = end + 1 + int(size) + 1
-        found[id_.decode()] = output[end + 1 : start - 1]
-    return found
+    """The bytes of blobs; those too large to be notes are left out."""
+    return objects.read_blobs(root, ids, MAX_VERSION_BYTES)
 
 
 def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
-    """The commits that touched these paths, newest first. Merges stay where both sides did; parents are the next
-    older commits of this list."""
-    arguments = [
-        "log", "--full-history", "--simplify-merges", "--parents", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
-        "--date-order", "--diff-merges=first-parent", "--relative", "--ignore-submodules=all", "-z", "--date=format-local:%Y-%m-%dT%H:%M:%SZ",
-        "--format=%H%x00%P%x00%ad%x00%an%x00%s", "--end-of-options", "HEAD", "--", *names,
+    """The commits that touched these paths, newest first, with the merges where both sides did;
+    parents are the next older commits of this list."""
+    words = [
+        "log", *objects.RAW, "--full-history", "--simplify-merges", "--parents", "--no-renames", "--date-order", "--diff-merges=first-parent", "--relative",
+        "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%x01%H%x01%P%x01%ad%x01%an%x01%s", "--end-of-options", "HEAD", "--", *names,
     ]  # fmt: skip
-    ran = git_cli.run_unchecked(root, arguments, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
-    fields = iter(ran.stdout.split(b"\0"))
+    ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
     commits: list[NoteCommit] = []
-    changes: list[tuple[str, str, str]] = []
-    for field in fields:
-        token = field.lstrip(b"\n")
-        if token.startswith(b":"):
-            blob, status = token.decode("ascii", "replace").split(" ")[3:5]
-            changes.append((status, os.fsdecode(next(fields, b"")), "" if status == "D" else blob))
-            commits[-1] = commits[-1]._replace(changes=tuple(changes))
-        elif token:
-            parents, date, author, subject = (
-                next(fields, b"").decode("utf-8", "replace") for _ in range(4)
-            )
-            changes = []
-            commits.append(
-                NoteCommit(
-                    token.decode("ascii", "replace"),
-                    tuple(parents.split()),
-                    date,
-                    author,
-                    subject,
-                    (),
-                )
-            )
+    for one in objects.parse_raw(ran.stdout):
+        if isinstance(one, bytes):
+            _, id_, parents, date, author, subject = one.decode("utf-8", "replace").split("\x01", 5)
+            commits.append(NoteCommit(id_, tuple(parents.split()), date, author, subject, ()))
+        else:
+            change = one.status, os.fsdecode(one.path), one.new_blob
+            commits[-1] = commits[-1]._replace(changes=(*commits[-1].changes, change))
     return commits
 
 
@@ -253,18 +170,15 @@ def iter_versions(commits: Sequence[NoteCommit]) -> Iterator[NoteVersion]:
             else:
                 after[path] = blob
         states[commit.id] = after
-        path = next((path for _, path, blob in commit.changes if blob), "") or next(
-            iter(after or before), ""
-        )
+        changed = (path for _, path, blob in commit.changes if blob)
+        path = next(changed, "") or next(iter(after or before), "")
         blob = after.get(path, "")
         sides: tuple[ParentVersion, ...] = ()
         if len(commit.parents) > 1:
             change = "merged"
-            held = [
-                ParentVersion(parent, next(iter(states.get(parent, {}).values()), ""))
-                for parent in commit.parents
-            ]
-            sides = tuple(side for side in held if side.blob != blob)
+            blobs = (next(iter(states.get(one, {}).values()), "") for one in commit.parents)
+            pairs = zip(commit.parents, blobs, strict=True)
+            sides = tuple(ParentVersion(*pair) for pair in pairs if pair[1] != blob)
         elif before.keys() == after.keys():
             change = "changed"
         else:
@@ -277,21 +191,15 @@ def iter_versions(commits: Sequence[NoteCommit]) -> Iterator[NoteVersion]:
 def read_at_commit(root: str, commit: str, names: Sequence[str], id_: str) -> str:
     """The note's text in a commit, under whichever of its names it had there."""
     listed = git_cli.run(root, ["ls-tree", "-z", "--end-of-options", commit, *names]).split(b"\0")
-    entries = [
-        (os.fsdecode(path), head.split(b" "))
-        for head, _, path in (entry.partition(b"\t") for entry in listed if entry)
-    ]
-    blobs = {
-        path: head[2].decode() for path, head in entries if head[0] in (b"100644", b"100755")
-    }  # no link, no folder
-    held = _read_blobs(root, list(blobs.values()))
-    found = [held[blob] for blob in blobs.values() if blob in held]
+    heads = [entry.partition(b"\t")[0].split(b" ") for entry in listed if entry]
+    blobs = [head[2].decode() for head in heads if head[0].startswith(b"100")]  # no link, no folder
+    texts = _read_blobs(root, blobs)
+    found = [texts[blob] for blob in blobs if blob in texts]
     if not found:
         raise NotFoundError(
             f"the note was not there at {commit[:12]}, or is larger than {MAX_VERSION_BYTES:,} bytes",
             "cortex history NOTE shows its commits",
         )
     data = next((data for data in found if id_ and notes.read(data).get("id") == id_), found[0])
-    return data.decode(
-        "utf-8", "surrogateescape"
-    )  # a byte order mark and what is no text stay, for who pipes it into a file
+    # A byte order mark and what is no text stay, for who pipes it into a file.
+    return data.decode("utf-8", "surrogateescape")

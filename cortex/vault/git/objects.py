@@ -1,5 +1,4 @@
-"""What git holds of a repository: blobs, entries of the index, unmerged stages. Paths are bytes from the top of the
-work tree here, as git writes them; `prefix` is what stands before the vault's own."""
+"""Read git's objects, index and diffs. Paths are bytes from the top of the work tree, as git's."""
 
 from __future__ import annotations
 
@@ -9,19 +8,32 @@ from typing import NamedTuple
 
 from cortex.vault.git import checkout, git_cli
 
-NONE = b"000000"  # the mode of what is not there
+# One output of `diff-tree`, `diff-index` and `log` for `parse_raw`, whatever the repository's configuration says.
+RAW = ("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+
+
+class RawChange(NamedTuple):
+    """One entry of `--raw -z`. Modes are like b"100644"; a blob is "" where there is no file."""
+
+    status: str  # A, D, M, R or T
+    path: bytes
+    new_path: bytes  # of a renamed file
+    old_mode: bytes
+    new_mode: bytes
+    old_blob: str
+    new_blob: str
 
 
 class StagedChange(NamedTuple):
-    """A path that differs between the index and the last commit: `mode blob` of both."""
+    """A path that differs between index and HEAD: `mode blob` of both."""
 
     path: bytes
     head_entry: bytes
-    index_entry: bytes  # of the index
+    index_entry: bytes
 
 
 class UnmergedStage(NamedTuple):
-    """One version of a path that git could not merge: 1 is the base, 2 ours, 3 theirs."""
+    """One version of an unmerged path: 1 is the base, 2 ours, 3 theirs."""
 
     path: bytes
     number: int
@@ -31,8 +43,8 @@ class UnmergedStage(NamedTuple):
 
 def toplevel(root: str) -> str:
     """The top of the work tree around a vault; the vault itself outside a repository."""
-    place = checkout.find_repository(root)
-    return place[0] if place else root
+    repository = checkout.find_repository(root)
+    return repository.top if repository else root
 
 
 def prefix(root: str) -> bytes:
@@ -46,40 +58,59 @@ def join_nul(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
+def parse_raw(output: bytes) -> Iterator[RawChange | bytes]:
+    """The changes in an output made with `RAW`; other fields (headers of commits) as they are."""
+    fields = iter(output.split(b"\0"))
+    for field in fields:
+        meta = field.lstrip(b"\n")
+        if not meta.startswith(b":"):
+            if meta:
+                yield meta
+            continue
+        old_mode, new_mode, *blobs, status = meta[1:].split(b" ")
+        path = next(fields, b"")
+        new_path = next(fields, b"") if status[:1] in (b"R", b"C") else b""
+        old, new = (blob.decode() if blob.strip(b"0") else "" for blob in blobs)
+        yield RawChange(chr(status[0]), path, new_path, old_mode, new_mode, old, new)
+
+
+def list_raw(output: bytes) -> list[RawChange]:
+    """The changes alone in an output made with `RAW`."""
+    return [one for one in parse_raw(output) if isinstance(one, RawChange)]
+
+
+def changes_between(root: str, old: str, new: str, *paths: str) -> list[RawChange]:
+    """The files that differ between two commits or trees (below `paths`), without renames."""
+    words = ["diff-tree", "-r", *RAW, "--no-renames", "--end-of-options", old, new, "--", *paths]
+    return list_raw(git_cli.run(toplevel(root), words, timeout=120.0))
+
+
 def list_staged(root: str) -> list[StagedChange]:
-    """What differs between the index and the last commit, in the whole repository."""
-    tree = "HEAD"
-    if not git_cli.has_commit(root):
-        tree = git_cli.run(root, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
-    raw = git_cli.run(
-        root,
-        [
-            "diff-index",
-            "--cached",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            "--ignore-submodules=none",
-            "-z",
-            tree,
-            "--",
-        ],
-    )
-    fields = raw.split(b"\0")
+    """What differs between index and HEAD, in the whole repository."""
+    tree = "HEAD" if git_cli.has_commit(root) else empty_tree(root)
+    words = ["diff-index", "--cached", *RAW, "--no-renames", tree, "--"]
     found = []
-    for meta, path in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, mode, old, new, _ = meta.removeprefix(b":").split(b" ")
-        found.append(StagedChange(path, old_mode + b" " + old, mode + b" " + new))
+    for one in list_raw(git_cli.run(root, words)):
+        none = "0" * len(one.old_blob or one.new_blob)
+        old = one.old_mode + b" " + (one.old_blob or none).encode()
+        new = one.new_mode + b" " + (one.new_blob or none).encode()
+        found.append(StagedChange(one.path, old, new))
     return found
 
 
+def empty_tree(root: str) -> str:
+    """The id of the empty tree, which depends on the repository's hash."""
+    return git_cli.line(root, ["hash-object", "-t", "tree", "--stdin"])
+
+
 def format_index_info(entries: Mapping[bytes, bytes]) -> bytes:
-    """The lines that make `git update-index --index-info` put `mode blob` for each path; mode 000000 takes it out."""
+    """Input of `git update-index --index-info`: `mode blob` for each path; mode 000000 removes
+    it."""
     return b"".join(entry + b"\t" + path + b"\0" for path, entry in entries.items())
 
 
 def list_unmerged_stages(root: str) -> list[UnmergedStage]:
-    """Every version of every path of the repository that git could not merge."""
+    """Every version of every unmerged path of the repository."""
     found = []
     for line in git_cli.run(toplevel(root), ["ls-files", "--unmerged", "-z"]).split(b"\0"):
         if line:
@@ -89,45 +120,44 @@ def list_unmerged_stages(root: str) -> list[UnmergedStage]:
     return found
 
 
-def read_blobs(root: str, ids: Iterable[str]) -> dict[str, bytes]:
-    """The content of blobs, by id; what is no blob is left out."""
-    wanted = sorted({id_ for id_ in ids if id_.strip("0")})
-    if not wanted:
-        return {}
-    output = memoryview(
-        git_cli.run(
-            root,
-            ["cat-file", "--batch"],
-            timeout=120.0,
-            stdin="".join(f"{id_}\n" for id_ in wanted).encode(),
-        )
-    )
-    held: dict[str, bytes] = {}
+def read_blobs(
+    root: str, names: Iterable[str], max_bytes: int | None = None, *, timeout: float = 120.0
+) -> dict[str, bytes]:
+    """The content of blobs by id, or by another name such as `HEAD:path`; what is no blob, or
+    larger than `max_bytes`, is left out."""
+    wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
+
+    def cat_file(words: str) -> bytes:
+        lines = b"".join(os.fsencode(name) + b"\n" for name in wanted)
+        return git_cli.run(root, ["cat-file", words], stdin=lines, timeout=timeout)
+
+    if wanted and max_bytes is not None:  # before git writes them out
+        sizes = (line.rpartition(b" ")[2] for line in cat_file("--batch-check").split(b"\n"))
+        pairs = zip(wanted, sizes, strict=False)
+        wanted = [name for name, size in pairs if size.isdigit() and int(size) <= max_bytes]
+    output = memoryview(cat_file("--batch") if wanted else b"")
+    blobs: dict[str, bytes] = {}
     at = 0
-    while at < len(output):
-        end = at + bytes(output[at : at + 200]).index(b"\n")
-        fields = bytes(output[at:end]).split(b" ")
-        at = end + 1
-        if fields[1] == b"missing":
-            continue
-        size = int(fields[2])
-        if fields[1] == b"blob":
-            held[fields[0].decode()] = bytes(output[at : at + size])
-        at += size + 1
-    return held
+    for name in wanted:  # git answers in the order in which it was asked
+        line = bytes(output[at : at + len(name) * 4 + 200]).partition(b"\n")[0]
+        at += len(line) + 1
+        *_, kind, size = line.split(b" ")
+        if size.isdigit():
+            if kind == b"blob":
+                blobs[name] = bytes(output[at : at + int(size)])
+            at += int(size) + 1
+    return blobs
 
 
 def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[bytes, str]:
-    """The regular files of a commit with their blobs, below the paths (from the top) or all of them."""
+    """The regular files of a commit with their blobs, below the paths (from the top) or all."""
     found: dict[bytes, str] = {}
     for some in split_batches(paths) if paths else [()]:
-        listed = git_cli.run_unchecked(
-            toplevel(root), ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some]
-        )
+        words = ["ls-tree", "-r", "-z", "--full-tree", revision, "--", *some]
+        listed = git_cli.run_unchecked(toplevel(root), words)
         if listed.code:
-            raise git_cli.command_error(
-                "ls-tree", listed, root, "git fsck shows whether the repository is whole"
-            )
+            hint = "git fsck shows whether the repository is whole"
+            raise git_cli.command_error("ls-tree", listed, root, hint)
         for line in listed.stdout.split(b"\0"):
             meta, _, path = line.partition(b"\t")
             if path and meta.startswith(b"100"):
@@ -136,26 +166,21 @@ def list_files(root: str, revision: str, paths: Sequence[str] = ()) -> dict[byte
 
 
 def read_committed(root: str, paths: Sequence[str], revision: str = "HEAD") -> dict[str, bytes]:
-    """What a commit, by default git's last one, has for the vault's paths; what it does not have is left out. Nothing
-    before the first commit."""
+    """The regular files that a commit has for the vault's paths. Empty before the first commit."""
     if not paths or not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return {}
     before = prefix(root)
     wanted = {before + os.fsencode(path): path for path in paths}
-    listed = {
-        wanted[name]: blob
-        for name, blob in list_files(root, revision, [os.fsdecode(name) for name in wanted]).items()
-        if name in wanted
-    }
-    held = read_blobs(root, listed.values())
-    return {path: held[blob] for path, blob in listed.items() if blob in held}
+    listed = list_files(root, revision, [os.fsdecode(name) for name in wanted])
+    blobs = {wanted[name]: blob for name, blob in listed.items() if name in wanted}
+    texts = read_blobs(root, blobs.values())
+    return {path: texts[blob] for path, blob in blobs.items() if blob in texts}
 
 
 def list_untracked(root: str) -> list[str]:
     """The files below the vault that git neither knows nor ignores."""
-    listed = git_cli.run(
-        root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."], timeout=60.0
-    )
+    words = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]
+    listed = git_cli.run(root, words, timeout=60.0)
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
 
@@ -166,51 +191,22 @@ def read_at_revision(root: str, revision: str, path: str) -> bytes | None:
 
 
 def read_first_version(root: str, path: str) -> bytes | None:
-    """The text with which a vault path first came into the repository, on any branch or in the reflog; None when it never did."""
-    words = [
-        "log",
-        "--all",
-        "--reflog",
-        "--format=",
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-renames",
-        "--diff-filter=A",
-        "-m",
-        "--",
-        path,
-    ]
-    fields = git_cli.run_unchecked(root, words, timeout=60.0).stdout.split(b"\0")
-    metas = [field.strip().split(b" ") for field in fields[::2] if field.strip().startswith(b":")]
-    if not metas:
-        return None
-    blob = metas[-1][3].decode()  # git lists the newest first
-    return read_blobs(root, [blob]).get(blob)
+    """The text with which a vault path first came into the repository, on any branch or in the
+    reflog; None when it never did."""
+    words = ["log", "--all", "--reflog", "--format=", *RAW, "--no-renames", "--diff-filter=A", "-m"]
+    output = git_cli.run_unchecked(root, [*words, "--", path], timeout=60.0).stdout
+    added = [one.new_blob for one in list_raw(output)][-1:]  # git lists the newest first
+    return read_blobs(root, added).get(added[0]) if added else None
 
 
 def list_blob_changes(root: str, path: str) -> list[tuple[str, str]]:
-    """The changes of a vault path in the commits leading to HEAD, the newest first, as (old blob, new blob); empty where there was no
-    file. A merge gives one for each parent that differs. An empty list outside a repository."""
+    """(old blob, new blob) of a vault path in the commits leading to HEAD, the newest first, empty
+    where there was no file; a merge gives one for each parent that differs."""
     if not checkout.is_in_repository(root) or not git_cli.has_commit(root):
         return []
-    words = [
-        "log",
-        "--format=",
-        "--raw",
-        "-z",
-        "--no-abbrev",
-        "--no-renames",
-        "-m",
-        "HEAD",
-        "--",
-        path,
-    ]
-    fields = git_cli.run_unchecked(root, words, timeout=30.0).stdout.split(b"\0")
-    rows = [
-        meta.decode().split(" ") for meta in map(bytes.strip, fields[::2]) if meta.startswith(b":")
-    ]
-    return [(row[2].strip("0") and row[2], row[3].strip("0") and row[3]) for row in rows]
+    words = ["log", "--format=", *RAW, "--no-renames", "-m", "HEAD", "--", path]
+    changes = list_raw(git_cli.run_unchecked(root, words, timeout=30.0).stdout)
+    return [(one.old_blob, one.new_blob) for one in changes]
 
 
 def filter_ignored(root: str, paths: Iterable[str]) -> set[str]:
@@ -219,9 +215,9 @@ def filter_ignored(root: str, paths: Iterable[str]) -> set[str]:
     lines = join_nul(f"./{path}" for path in paths)
     if not lines:
         return set()
-    ran = git_cli.run_unchecked(
-        root, ["check-ignore", "-z", "--stdin"], stdin=lines, extra={"GIT_LITERAL_PATHSPECS": "0"}
-    )
+    environment = {"GIT_LITERAL_PATHSPECS": "0"}
+    words = ["check-ignore", "-z", "--stdin"]
+    ran = git_cli.run_unchecked(root, words, stdin=lines, extra=environment)
     if ran.code > 1 or ran.code < 0:
         raise git_cli.command_error("check-ignore", ran, root)
     return {os.fsdecode(name.removeprefix(b"./")) for name in ran.stdout.split(b"\0") if name}

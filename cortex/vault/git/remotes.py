@@ -1,4 +1,4 @@
-"""The remote of a branch as the person's git is configured: which, how to take from it, how to give to it."""
+"""The remote of a branch as the person's git is configured: which, how to fetch, how to push."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
-from cortex.vault.git import checkout, commit, git_cli
+from cortex.vault.git import checkout, git_cli, git_locks
 
 _NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.
@@ -41,17 +41,12 @@ class PushResult(NamedTuple):
 
 
 def find_upstream(root: str) -> Upstream:
-    """The upstream of the branch that is checked out. `CortexError` when it cannot be told which that is."""
+    """The upstream of the branch that is checked out. Raises `CortexError` when it is unknown."""
     branch = checkout.branch_of(root)
     settings = _read_config(root)
     own = f"branch.{branch}."
-    remotes = sorted(
-        {
-            key[len("remote.") : -len(".url")]
-            for key in settings
-            if key.startswith("remote.") and key.endswith(".url")
-        }
-    )
+    urls = (key for key in settings if key.startswith("remote.") and key.endswith(".url"))
+    remotes = sorted({key[len("remote.") : -len(".url")] for key in urls})
     named = settings.get(f"{own}remote", "")
     remote = named or ("origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else "")
     if not remote and not remotes:
@@ -73,27 +68,16 @@ def find_upstream(root: str) -> Upstream:
     rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE_VALUES else "rebase"
     push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
     autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE_VALUES
-    return Upstream(
-        branch,
-        remote,
-        theirs or branch,
-        push_to,
-        bool(theirs),
-        rebase,
-        settings.get("pull.ff", "").lower(),
-        autostash,
-    )
+    ff = settings.get("pull.ff", "").lower()
+    tracked = bool(theirs)
+    return Upstream(branch, remote, theirs or branch, push_to, tracked, rebase, ff, autostash)
 
 
 def fetch(root: str, up: Upstream) -> str:
-    """Take what the remote has: the id of its branch's last commit, empty when it has no such branch yet. `CortexError`
-    when it is not there, refuses or says nothing."""
-    ran = commit.retry_while_locked(
-        root,
-        lambda: git_cli.run_remote(
-            root, ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
-        ),
-    )
+    """Fetch the remote's branch: the id of its last commit, empty when it has none yet. Raises
+    `CortexError` when the remote is not there, refuses or says nothing."""
+    words = ["fetch", "--end-of-options", up.remote, f"refs/heads/{up.remote_branch}"]
+    ran = git_locks.retry_while_locked(root, lambda: git_cli.run_remote(root, words))
     if not ran.code:
         return git_cli.resolve_commit(root, "FETCH_HEAD")
     if _NO_SUCH_REF_RE.search(ran.stderr):
@@ -105,36 +89,30 @@ def fetch(root: str, up: Upstream) -> str:
 
 
 def push(root: str, up: Upstream) -> PushResult:
-    """Give the branch to the remote; never by force. The first push makes the branch there and remembers it."""
+    """Push the branch, never by force. The first push makes it there and sets the upstream."""
     home = up.push_remote == up.remote
     first = ["--set-upstream"] if home and not up.is_tracked else []
     refs = f"refs/heads/{up.branch}:refs/heads/{up.remote_branch if home else up.branch}"
-    ran = git_cli.run_remote(
-        root, ["push", *first, "--end-of-options", up.push_remote, refs], hooks=True
-    )
+    words = ["push", *first, "--end-of-options", up.push_remote, refs]
+    ran = git_cli.run_remote(root, words, hooks=True)
     if not ran.code:
         return PushResult(is_done=True, lost_race=False, reason="")
-    return PushResult(
-        is_done=False,
-        lost_race=bool(_PUSH_RACE_RE.search(ran.stderr)),
-        reason=f"{up.push_remote} did not take the push: {failure_message(ran)}",
-    )
+    reason = f"{up.push_remote} did not take the push: {failure_message(ran)}"
+    return PushResult(False, bool(_PUSH_RACE_RE.search(ran.stderr)), reason)
 
 
 def failure_message(ran: git_cli.GitResult) -> str:
-    """What git, or the remote through it, says of a failure, in a line; no password of an address."""
+    """What git, or the remote, says of a failure, in a line; no password of an address."""
     lines = [line.strip() for line in ran.stderr.splitlines()]
     telling = [line for line in lines if _MESSAGE_LINE_RE.match(line)]
-    return _URL_CREDENTIALS_RE.sub("://", "; ".join(dict.fromkeys(telling[:4] or [ran.reason])))[
-        :500
-    ]
+    message = "; ".join(dict.fromkeys(telling[:4] or [ran.reason]))
+    return _URL_CREDENTIALS_RE.sub("://", message)[:500]
 
 
 def _read_config(root: str) -> dict[str, str]:
-    """The person's configuration of branches and remotes, as git merges it from all its files; the last value wins."""
-    ran = git_cli.run_unchecked(
-        root, ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."]
-    )
+    """The person's configuration of branches and remotes from all files; the last value wins."""
+    words = ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."]
+    ran = git_cli.run_unchecked(root, words)
     found: dict[str, str] = {}
     for entry in ran.stdout.decode("utf-8", "surrogateescape").split("\0"):
         key, equals, value = entry.partition("\n")

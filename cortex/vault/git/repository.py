@@ -1,4 +1,5 @@
-"""What the repository around a vault says, read through GitPython: short-lived, closed at once, never written through."""
+"""Read the repository around a vault through GitPython: short-lived, closed at once, never
+written."""
 
 from __future__ import annotations
 
@@ -10,8 +11,7 @@ from cortex.vault.git import checkout, git_cli as bounded
 
 
 def list_unmerged_paths(root: str) -> list[str]:
-    """The vault-relative paths that git could not merge; none outside a repository. `CortexError` when the
-    repository cannot be read."""
+    """The vault-relative unmerged paths; none outside a repository. Raises `CortexError`."""
     if not checkout.is_in_repository(root):
         return []
     # GitPython opens configuration and index without a bound; a pipe in their place must not hold us. git itself is

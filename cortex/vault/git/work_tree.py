@@ -1,7 +1,8 @@
 """Make what git writes into the work tree durable, and put back what a power cut has taken of it.
 
-Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the index and the branch may
-name notes that are empty or missing, and the next commit would record these as deleted.
+Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the
+index and the branch may name notes that are empty or missing, and the next commit would record
+these as deleted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
-from cortex.vault.git import commit, git_cli, objects
+from cortex.vault.git import git_cli, git_locks, objects
 
 _MAX_SYNCED_FILES = 1_000  # files that are synced one by one; for more, the whole system is
 _MAX_FILE_BYTES = 16_000_000  # bytes of a file that is compared
@@ -21,12 +22,11 @@ _SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one
 
 
 def sync_merged_files(root: str, ours: str, theirs: str) -> None:
-    """Sync every file, and its folder, that a merge or rebase of the commits `ours` and `theirs` may have written."""
+    """Sync every file, and its folder, that a merge or rebase of two commits may have written."""
     top = objects.toplevel(root)
+    words = ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"]
     with suppress(CortexError, OSError):
-        changed = git_cli.run(
-            top, ["diff-index", "--name-only", "--no-renames", "-z", "HEAD", "--"], timeout=120.0
-        ).split(b"\0")
+        changed = git_cli.run(top, words, timeout=120.0).split(b"\0")
         paths = {*_changed_blobs(top, ours, theirs), *filter(None, changed)}
         if len(paths) <= _MAX_SYNCED_FILES:
             files.sync_files(top, map(os.fsdecode, paths))
@@ -35,33 +35,23 @@ def sync_merged_files(root: str, ours: str, theirs: str) -> None:
 
 
 def restore(root: str, ours: str, theirs: str) -> list[str]:
-    """Make the work tree what the index says wherever git alone has written there: files that are missing, cut off or not yet
-    in the index. `ours` (empty before the first commit) and `theirs` are the commits that were being merged. What a person has
-    written since stays. Returns the paths from the top of the work tree that were changed; all are durable."""
+    """Make the work tree what the index says wherever git alone has written: files that are
+    missing, cut off or not yet in the index. `ours` (empty before the first commit) and `theirs`
+    are the commits that were merged. What a person has written since stays. Returns the changed
+    paths, from the top; all are durable."""
     top = objects.toplevel(root)
     versions = _changed_blobs(top, ours, theirs)
-    index = _index_blobs(top)
     wrong: list[str] = []
     alien: list[str] = []
-    for path, data, known, entry in _iter_compared(top, versions, index):
-        if entry is None and data is not None and _is_written_by_git(data, known):
-            alien.append(path)
-        elif (
-            entry is not None
-            and data != entry
-            and (data is None or _is_written_by_git(data, [*known, entry]))
-        ):
+    for path, data, known, entry in _iter_compared(top, versions, _index_blobs(top)):
+        if entry is None:
+            if data is not None and _is_written_by_git(data, known):
+                alien.append(path)
+        elif data is None or (data != entry and _is_written_by_git(data, [*known, entry])):
             wrong.append(path)
     if wrong:
-        ran = commit.retry_while_locked(
-            root,
-            lambda: git_cli.run_unchecked(
-                top,
-                ["checkout-index", "-f", "-u", "-z", "--stdin"],
-                stdin=objects.join_nul(wrong),
-                timeout=120.0,
-            ),
-        )
+        words = ["checkout-index", "-f", "-u", "-z", "--stdin"]
+        ran = git_locks.run_when_unlocked(top, words, stdin=objects.join_nul(wrong))
         if ran.code:
             raise git_cli.command_error("checkout-index", ran, root)
     for path in alien:
@@ -73,34 +63,29 @@ def restore(root: str, ours: str, theirs: str) -> list[str]:
 def _iter_compared(
     top: str, versions: Mapping[bytes, Collection[str]], index: Mapping[bytes, str]
 ) -> Iterator[tuple[str, bytes | None, list[bytes], bytes | None]]:
-    """Each path with its bytes in the work tree (None when it is missing), the bytes of its known versions and those of the
-    index (None when it is not there). Unmerged paths, links and files that are too large are left out."""
+    """Each path with its bytes in the work tree, of its known versions, and in the index (None for
+    missing). Unmerged paths, links and files that are too large are left out."""
     paths = [path for path in sorted(versions) if index.get(path) != ""]
     for some in objects.split_batches([os.fsdecode(path) for path in paths], _BATCH_PATHS):
         names = [os.fsencode(path) for path in some]
-        held = objects.read_blobs(
-            top, {blob for name in names for blob in (*versions[name], index.get(name, ""))}
-        )
+        blobs = {blob for name in names for blob in (*versions[name], index.get(name, ""))}
+        texts = objects.read_blobs(top, blobs)
         for path, name in zip(some, names, strict=True):
             entry = index.get(name)
-            if entry is not None and entry not in held:
+            if entry is not None and entry not in texts:
                 continue  # its object is missing: a repair of the repository comes first
             try:
                 data = _read_or_none(top, path)
             except (InvalidInputError, OSError):
                 continue
             if data is None or len(data) <= _MAX_FILE_BYTES:
-                yield (
-                    path,
-                    data,
-                    [held[blob] for blob in versions[name] if blob in held],
-                    None if entry is None else held[entry],
-                )
+                known = [texts[blob] for blob in versions[name] if blob in texts]
+                yield path, data, known, None if entry is None else texts[entry]
 
 
 def _is_written_by_git(data: bytes, versions: Collection[bytes]) -> bool:
-    """Whether a file holds one of these versions, or what a power cut has left of one: its beginning up to the end of a sector, perhaps
-    with zeros behind it. An edit by hand hardly ever looks like that."""
+    """True if a file holds one of these versions, or what a power cut has left of one: its
+    beginning up to the end of a sector, perhaps with zeros behind it."""
     if data in versions:
         return True
     written = data.rstrip(b"\0")
@@ -116,39 +101,14 @@ def _read_or_none(top: str, path: str) -> bytes | None:
 
 
 def _changed_blobs(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
-    """The regular files that differ between the commits or their merge base, with the blobs that they have there."""
-    empty = git_cli.run(top, ["hash-object", "-t", "tree", "--stdin"]).decode().strip()
-    base = (
-        git_cli.run_unchecked(top, ["merge-base", ours, theirs])
-        .stdout.decode("ascii", "replace")
-        .strip()
-        if ours
-        else ""
-    )
+    """The regular files that differ between the commits or their merge base, with their blobs."""
+    base = git_cli.line(top, ["merge-base", ours, theirs]) if ours else ""
     found: dict[bytes, set[str]] = {}
     for revision in filter(None, (ours, theirs)):
-        words = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            "--end-of-options",
-            base or empty,
-            revision,
-            "--",
-        ]
-        fields = git_cli.run(top, words, timeout=120.0).split(b"\0")
-        for meta, path in zip(fields[::2], fields[1::2], strict=False):
-            old_mode, mode, old, new, _ = meta.removeprefix(b":").decode("ascii").split(" ")
-            blobs = {
-                blob
-                for is_mode, blob in ((old_mode, old), (mode, new))
-                if is_mode.startswith("100")
-            }
-            if blobs:
-                found.setdefault(path, set()).update(blobs)
+        for one in objects.changes_between(top, base or objects.empty_tree(top), revision):
+            entries = (one.old_mode, one.old_blob), (one.new_mode, one.new_blob)
+            if blobs := {blob for mode, blob in entries if mode.startswith(b"100")}:
+                found.setdefault(one.path, set()).update(blobs)
     return found
 
 

@@ -1,7 +1,7 @@
-"""What a power cut has done to a repository: found by looking, nothing is changed.
+"""Find what a crash has damaged in a repository; nothing is changed.
 
-git syncs little of what it writes, so a cut may leave empty files where objects, the index or a branch were. The notes
-themselves are files that Cortex has synced; they are never in question here.
+A plain git syncs little of what it writes, so a power cut may leave empty files where objects, the
+index or a branch were. The notes are files that Cortex has synced; they are never in question here.
 """
 
 from __future__ import annotations
@@ -9,259 +9,261 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.checkout import Repository
+from cortex.vault.git.git_locks import FIX_COMMAND
 
-FIX_COMMAND = "cortex doctor --fix"
-_MANUAL_HINT = "git fsck --full names what is missing; fetch it again, or clone the repository anew beside this one"
-_MAX_LINE_BYTES = 4096  # bytes of a file of which a line is read
+REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
+_MAX_COMMITS_TRIED = 50  # for one branch
+_MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
 _OBJECT_ID_RE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_DAMAGED_FOLDER_RE = re.compile(
-    r"\.git\.damaged-([0-9]{1,6})"
-)  # the name that a repair gives to a .git which it makes anew
-BUILD_FOLDER = ".git.cortex-new"  # the folder in which it makes it
+_REFLOG_ENTRY_RE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", re.MULTILINE)
 
 
-class RepositoryPaths(NamedTuple):
-    """A repository on the disk."""
-
-    root: str  # the vault
-    top: str  # the work tree
-    git_dir: str  # its git folder
-    common_dir: str  # what all its worktrees share
-    is_vault_only: (
-        bool  # the work tree is the vault, and the git folder lies in it: all of it is ours to mend
+def is_vault_only(root: str, repository: Repository) -> bool:
+    """True if the repository holds the vault alone, with refs in files: all of it is ours to
+    mend."""
+    return (
+        os.path.realpath(root) == repository.top
+        and repository.git_dir == os.path.join(repository.top, ".git")
+        and not _uses_reftable(repository)
     )
-
-
-def locate_repository(root: str) -> RepositoryPaths | None:
-    """The repository that the vault lies in, however damaged."""
-    found = checkout.find_repository(root)
-    if found is None:
-        return None
-    top, folder, common = found
-    alone = (
-        os.path.realpath(root) == top
-        and folder == os.path.join(top, ".git")
-        and not _uses_reftable(common)
-    )
-    return RepositoryPaths(root, top, folder, common, alone)
-
-
-def _uses_reftable(common: str) -> bool:
-    """Whether refs are kept in a format of their own, in which we mend nothing."""
-    return os.path.isdir(os.path.join(common, "reftable"))
 
 
 def run_in_repository(
-    place: RepositoryPaths, arguments: list[str], *, stdin: bytes = b"", timeout: float = 120.0
+    repository: Repository, words: list[str], *, timeout: float = 120.0
 ) -> git_cli.GitResult:
-    """Run git in exactly this repository: where its HEAD is broken, git would take the one around it."""
-    own = (
-        os.stat(place.git_dir).st_uid == os.geteuid()
-    )  # a stranger's repository stays behind git's own question of trust
-    extra = {"GIT_DIR": place.git_dir, "GIT_WORK_TREE": place.top} if own else {}
-    return git_cli.run_unchecked(place.root, arguments, stdin=stdin, timeout=timeout, extra=extra)
+    """Run git in exactly this repository: where HEAD is broken, git would take the one around
+    it."""
+    # A stranger's repository stays behind git's own question of trust.
+    is_own = os.stat(repository.git_dir).st_uid == os.geteuid()
+    extra = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": repository.top} if is_own else {}
+    return git_cli.run_unchecked(repository.top, words, timeout=timeout, extra=extra)
 
 
 def find_problems(root: str) -> list[Problem]:
-    """What is broken in the repository around the vault; nothing outside one. Runs a few short gits."""
-    if taken := interrupted_repair(root):
-        return [
-            Problem(
-                ".git",
-                f"is gone: a repair that was ended half-way has left it as {taken}",
-                FIX_COMMAND,
-            )
-        ]
+    """What is broken in the repository around the vault; nothing outside one. Runs a few short
+    gits."""
     pointer = os.path.join(root, ".git")
-    if os.path.isfile(pointer) and not read_first_line(pointer).startswith("gitdir:"):
-        return [
-            Problem(
-                ".git",
-                "does not say where the repository is",
-                "in the main worktree: git worktree repair; or write `gitdir: PATH` into it",
-            )
-        ]
-    place = locate_repository(root)
+    if os.path.isfile(pointer) and not checkout.read_first_line(pointer).startswith("gitdir:"):
+        hint = "in the main worktree: git worktree repair; or write `gitdir: PATH` into it"
+        return [Problem(".git", "does not say where the repository is", hint)]
+    repository = checkout.find_repository(root)
     path, why = checkout.find_fault(root)
     if path:
-        mendable = (
-            place is not None and place.is_vault_only and path.startswith(place.git_dir + os.sep)
+        is_ours = (
+            repository is not None
+            and is_vault_only(root, repository)
+            and path.startswith(repository.git_dir + os.sep)
         )
-        return [
-            Problem(
-                os.path.relpath(path, root),
-                why,
-                FIX_COMMAND if mendable else git_cli.fault_hint(path),
-            )
-        ]
-    if place is None:
+        hint = FIX_COMMAND if is_ours else git_cli.fault_hint(path)
+        return [Problem(os.path.relpath(path, root), why, hint)]
+    if repository is None:
         return []
     try:
-        run_in_repository(
-            place, ["rev-parse", "--git-dir"], timeout=3.0
-        )  # a pipe among git's own files would hold every question
-        return find_damage(place)
+        # A pipe among git's own files would hold up every later git.
+        run_in_repository(repository, ["rev-parse", "--git-dir"], timeout=3.0)
+        return find_damage(root, repository)
     except (CortexError, OSError) as error:
-        return [
-            Problem(
-                ".git",
-                f"cannot be examined: {error}",
-                (isinstance(error, CortexError) and error.hint) or "git fsck",
-            )
-        ]
+        hint = (isinstance(error, CortexError) and error.hint) or "git fsck"
+        return [Problem(".git", f"cannot be examined: {error}", hint)]
 
 
-def interrupted_repair(root: str) -> str:
-    """The name under which a repair that was killed in its last moment has left the repository; empty otherwise."""
-    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(
-        os.path.join(root, BUILD_FOLDER, ".git")
-    ):
-        return ""
-    found = {
-        int(name[1]): name[0]
-        for each in files.list_folder(root)
-        if (name := _DAMAGED_FOLDER_RE.fullmatch(each))
-    }
-    return found[max(found)] if found else ""
+def find_damage(root: str, repository: Repository) -> list[Problem]:
+    """The damage, each with the next command: `doctor --fix` for index, HEAD, configuration and
+    missing folders (for the index alone where there is more than the vault), else commands of
+    git."""
+    problems: list[Problem] = []
 
+    def add(path: str, message: str, hint: str) -> None:
+        problems.append(Problem(os.path.relpath(path, root), message, hint))
 
-def find_damage(place: RepositoryPaths) -> list[Problem]:
-    """The damage that `repair` mends or, in a repository that is not the vault's alone, names."""
-    hint = FIX_COMMAND if place.is_vault_only else _MANUAL_HINT
+    def fix_or(command: str) -> str:
+        return FIX_COMMAND if is_vault_only(root, repository) else command
 
-    def problem(path: str, message: str, advice: str = hint) -> Problem:
-        return Problem(os.path.relpath(path, place.root), message, advice)
-
-    found = []
-    config = os.path.join(place.common_dir, "config")
-    if (
-        not _file_size(config)
-        or git_cli.run_unchecked(
-            place.common_dir, ["config", "--file", config, "--list", "-z"]
-        ).code
-    ):
-        found.append(problem(config, "is empty or cannot be read"))
-    head = os.path.join(place.git_dir, "HEAD")
-    if not read_head_target(place.git_dir):
-        return [*found, problem(head, "is empty or damaged: git does not see a repository here")]
-    if index_fault(place):
-        found.append(
-            problem(
-                os.path.join(place.git_dir, "index"),
-                "is damaged: git cannot say what is staged",
-                FIX_COMMAND,
-            )
-        )
-    refs = list_broken_refs(place)
-    found += [
-        problem(
-            os.path.join(place.common_dir, ref),
-            "is empty or damaged: git does not know this branch's commit",
-        )
-        for ref in refs
+    config = os.path.join(repository.common_dir, "config")
+    if is_config_broken := not is_config_readable(repository):
+        add(config, "is empty or cannot be read", fix_or(f"{_move_away(config)} && git init"))
+    missing = [
+        path
+        for name in REQUIRED_FOLDERS
+        if not os.path.lexists(path := os.path.join(repository.common_dir, name))
     ]
-    if empty := list_empty_objects(place.common_dir):
+    for path in missing:
+        add(path, "is gone: git does not see a repository here", fix_or("git init"))
+    head = os.path.join(repository.git_dir, "HEAD")
+    if not read_head_target(repository):
+        hint = f"{_move_away(head)}; git init && git symbolic-ref HEAD refs/heads/BRANCH"
+        add(head, "is empty or damaged: git does not see a repository here", fix_or(hint))
+    if is_config_broken or missing or not read_head_target(repository):
+        return problems
+    if index_fault(repository):
+        index = os.path.join(repository.git_dir, "index")
+        add(index, "is damaged: git cannot say what is staged", FIX_COMMAND)
+    empty = list_empty_objects(repository)
+    target = read_head_target(repository)
+    refs = list_broken_refs(repository)
+    for ref in refs:
+        message = "is empty or damaged: git does not know this branch's commit"
+        add(os.path.join(repository.common_dir, ref), message, _recovery(repository, ref, empty))
+    fault = "" if refs else head_fault(repository)
+    if empty:
         more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
-        found.append(
-            problem(empty[0], f"is an empty object{more}: part of the history cannot be read")
-        )
-    if not refs and (why := head_fault(place)):
-        found.append(problem(head, why))
-    return found
+        message = f"is an empty object{more}: part of the history cannot be read"
+        add(empty[0], message, _recovery(repository, target, empty))
+    elif fault:
+        add(head, fault, _recovery(repository, target, empty))
+    return problems
 
 
-def read_head_target(folder: str) -> str:
-    """What a git folder's HEAD says: `refs/heads/…`, or a commit's id; empty when it says neither."""
-    line = read_first_line(os.path.join(folder, "HEAD"))
-    target = line.removeprefix("ref:").strip() if line.startswith("ref:") else line
-    return target if target.startswith("refs/") or _OBJECT_ID_RE.fullmatch(target) else ""
+def read_head_target(repository: Repository) -> str:
+    """What HEAD names: `refs/heads/…`, or a commit's id; empty when it names neither."""
+    head = checkout.read_head(repository.git_dir)
+    target = head.removeprefix("ref:").strip()
+    is_ref = head != target and target.startswith("refs/")
+    return target if is_ref or _OBJECT_ID_RE.fullmatch(target) else ""
 
 
-def head_fault(place: RepositoryPaths) -> str:
-    """Why the commit that is checked out cannot be used; empty when it can, or when nothing was ever committed."""
-    target = read_head_target(place.git_dir)
-    if run_in_repository(place, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
-        logged = any(
-            _file_size(os.path.join(place.common_dir, "logs", *name.split("/")))
-            for name in ("HEAD", target)
-        )
-        return f"names {target}, whose commit is gone" if logged else ""
-    if run_in_repository(place, ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]).code:
-        return "names a commit that cannot be read whole"
-    return ""
+def is_config_readable(repository: Repository) -> bool:
+    """True if git can read the repository's configuration and it is not empty."""
+    path = os.path.join(repository.common_dir, "config")
+    words = ["config", "--file", path, "--list", "-z"]
+    return bool(_file_size(path)) and not git_cli.run_unchecked(repository.common_dir, words).code
 
 
-def index_fault(place: RepositoryPaths) -> str:
+def head_fault(repository: Repository) -> str:
+    """Why the commit that is checked out cannot be used; empty when it can, or before the first
+    one."""
+    target = read_head_target(repository)
+    if run_in_repository(repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
+        is_lost = any(_read_log(repository, name) for name in ("HEAD", target))
+        return f"names {target}, whose commit is gone" if is_lost else ""
+    return "" if is_tree_readable(repository) else "names a commit that cannot be read whole"
+
+
+def is_tree_readable(repository: Repository) -> bool:
+    """True if all trees of the commit that is checked out can be read; false without a commit."""
+    words = ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]
+    return not run_in_repository(repository, words).code
+
+
+def index_fault(repository: Repository) -> str:
     """Why the index cannot be read; empty when it can, or when there is none."""
-    path = os.path.join(place.git_dir, "index")
+    path = os.path.join(repository.git_dir, "index")
     if not os.path.lexists(path):
         return ""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         return "is no file"
-    if not _has_valid_checksum(
-        path
-    ):  # git itself looks at an index's checksum in fsck alone, and takes half of one for a whole
+    # Git itself compares an index with its checksum in fsck alone, and takes half of one for a whole.
+    if not _has_valid_checksum(path):
         return "does not match its checksum"
-    ran = run_in_repository(place, ["ls-files", "-z", "--", "cortex.toml"])
+    ran = run_in_repository(repository, ["ls-files", "-z", "--", "cortex.toml"])
     return ran.reason if ran.code else ""
 
 
+def list_broken_refs(repository: Repository) -> list[str]:
+    """The names of refs whose files hold no commit's id."""
+    folder = os.path.join(repository.common_dir, "refs")
+    broken = []
+    for parent, _, names in () if _uses_reftable(repository) else os.walk(folder):
+        for name in names:
+            line = checkout.read_first_line(path := os.path.join(parent, name))
+            is_sound = _OBJECT_ID_RE.fullmatch(line) or line.startswith("ref:")
+            if not is_sound and not name.endswith(".lock"):
+                broken.append(os.path.relpath(path, repository.common_dir))
+    return sorted(broken)
+
+
+def list_empty_objects(repository: Repository) -> list[str]:
+    """The paths of loose objects that are empty files."""
+    folder = os.path.join(repository.common_dir, "objects")
+    return [
+        path
+        for two in files.list_folder(folder)
+        if len(two) == 2
+        for name in files.list_folder(os.path.join(folder, two))
+        if _OBJECT_ID_RE.fullmatch(two + name)
+        and not _file_size(path := os.path.join(folder, two, name))
+    ]
+
+
+def _recovery(repository: Repository, ref: str, empty: list[str]) -> str:
+    """The command after which a branch can be read again: by its newest whole commit in the reflog,
+    or from a remote; where there is neither, how to look for one or begin anew. It costs no
+    note."""
+    path = os.path.join(repository.common_dir, ref)
+    words = []
+    if empty:
+        folder = os.path.join(repository.common_dir, "objects")
+        words.append(f"find {shell_quote(folder)} -type f -empty -delete")
+    if is_broken := ref in list_broken_refs(repository):
+        words.append(f"rm {shell_quote(path)}")
+    tip = _rev_parse(repository, ref)
+    logs = (ref, "HEAD") if ref == read_head_target(repository) else (ref,)
+    logged = [id_ for name in logs for id_ in reversed(_read_log(repository, name))]
+    commits = list(dict.fromkeys(filter(None, [tip, *logged])))[:_MAX_COMMITS_TRIED]
+    whole = next((one for one in commits if _is_complete(repository, one, empty)), "")
+    if whole and whole == tip:
+        return " && ".join(words) or FIX_COMMAND
+    reset = ["git reset --quiet"] if "HEAD" in logs else []
+    back = " && ".join([*words, f"git update-ref {shell_quote(ref)} {whole}", *reset])
+    remotes = run_in_repository(repository, ["remote"]).stdout.decode("utf-8", "replace").split()
+    if whole and (whole == commits[0] or not remotes):
+        return back
+    if remotes:
+        fetch = f"git fetch --refetch {shell_quote(remotes[0])}"
+        track = f"git update-ref {shell_quote(ref)} refs/remotes/{remotes[0]}/{ref[11:]}"
+        is_gone = ref.startswith("refs/heads/") and (is_broken or not tip)
+        again = " && ".join([*words, fetch, *([track, *reset] if is_gone else [])])
+        return f"{again}; if that is not enough: {back}" if whole else again
+    aside = shell_quote(f"{repository.top}.git-damaged")
+    anew = f"mv {shell_quote(repository.git_dir)} {aside} && git init && git add . && git commit -m anew"
+    return f"git fsck --lost-found names commits for git update-ref {ref}; without one: {anew}"
+
+
+def _is_complete(repository: Repository, commit: str, empty: list[str]) -> bool:
+    """True if everything that a commit leads to can be read."""
+    words = ["rev-list", "--objects", "--no-object-names", "--end-of-options", commit]
+    ran = run_in_repository(repository, words)
+    damaged = {"".join(path.rsplit(os.sep, 2)[1:]) for path in empty}
+    return not ran.code and damaged.isdisjoint(ran.stdout.decode("ascii", "replace").split())
+
+
+def _rev_parse(repository: Repository, ref: str) -> str:
+    ran = run_in_repository(repository, ["rev-parse", "--verify", "--quiet", ref])
+    return "" if ran.code else ran.stdout.decode("ascii", "replace").strip()
+
+
+def _read_log(repository: Repository, name: str) -> list[str]:
+    """The commits that a reflog names, oldest first; a cut may have left zeros among its lines."""
+    folder = repository.git_dir if name == "HEAD" else repository.common_dir
+    path = os.path.join(folder, "logs", *name.split("/"))
+    log = files.read_bounded(path, _MAX_LOG_BYTES, end=True)
+    return [id_.decode() for id_ in _REFLOG_ENTRY_RE.findall(log) if id_.strip(b"0")]
+
+
 def _has_valid_checksum(path: str) -> bool:
-    """Whether an index ends with the checksum of what stands before it, or with none."""
+    """True if an index ends with the checksum of what stands before it, or with none (zeros)."""
     import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms
 
     with open(path, "rb") as file:
         data = file.read()
     if len(data) < 32 or not data.startswith(b"DIRC"):
         return False
-    sums = (
-        hashlib.sha1(data[:-20], usedforsecurity=False).digest(),
-        hashlib.sha256(data[:-32]).digest(),
-    )
-    return data.endswith((*sums, bytes(20)))
+    sha1 = hashlib.sha1(data[:-20], usedforsecurity=False).digest()
+    return data.endswith((sha1, hashlib.sha256(data[:-32]).digest(), bytes(20)))
 
 
-def list_broken_refs(place: RepositoryPaths) -> list[str]:
-    """The names of refs whose files hold no commit's id."""
-    found = []
-    for path in (
-        ()
-        if _uses_reftable(place.common_dir)
-        else _iter_files(os.path.join(place.common_dir, "refs"))
-    ):
-        line = read_first_line(path)
-        if (
-            not path.endswith(".lock")
-            and not _OBJECT_ID_RE.fullmatch(line)
-            and not line.startswith("ref:")
-        ):
-            found.append(os.path.relpath(path, place.common_dir))
-    return sorted(found)
+def _uses_reftable(repository: Repository) -> bool:
+    return os.path.isdir(os.path.join(repository.common_dir, "reftable"))
 
 
-def iter_loose_objects(common: str) -> Iterator[str]:
-    """The paths of the objects that lie in files of their own."""
-    objects = os.path.join(common, "objects")
-    for two in files.list_folder(objects):
-        if len(two) == 2:
-            for name in files.list_folder(os.path.join(objects, two)):
-                if _OBJECT_ID_RE.fullmatch(two + name):
-                    yield os.path.join(objects, two, name)
-
-
-def list_empty_objects(common: str) -> list[str]:
-    return [path for path in iter_loose_objects(common) if not _file_size(path)]
-
-
-def read_first_line(path: str) -> str:
-    """The first line of a small file; empty when it cannot be read."""
-    return os.fsdecode(files.read_bounded(path, _MAX_LINE_BYTES).split(b"\n")[0]).strip()
+def _move_away(path: str) -> str:
+    return f"mv {shell_quote(path)} {shell_quote(path + '.damaged')}"
 
 
 def _file_size(path: str) -> int:
@@ -269,9 +271,3 @@ def _file_size(path: str) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def _iter_files(folder: str) -> Iterator[str]:
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            yield os.path.join(parent, name)

@@ -1,8 +1,9 @@
-"""Which notes somebody looked at, and when: a log in the user's state folder, never in the vault.
+"""Count which notes somebody looked at, and when: a log in the user's state folder, never in the
+vault.
 
-One call is one line, written at once behind whatever is there, so that several processes may mark at the same time. A
-large log is folded into a summary: first it gets a name of its own, and the summary that counts it names it, so that a
-run which ends in between neither counts twice nor forgets. Only the ids of notes are kept, no word of a query.
+Each call appends one line, so several processes may write at once. A log over `_MAX_LOG_BYTES` is
+compacted: a new file, with the counts in its first line, replaces it in one step. Only ids of notes
+are stored, no word of a query.
 """
 
 from __future__ import annotations
@@ -15,195 +16,132 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.vault import files
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
 from cortex.vault.state import store
 
-LOG_FILE, SUMMARY_FILE, LOCK_FILE = "access.log", "access.sum", "access.lock"
-AUTOMATIC_VERBS = (
-    "brief",
-    "remind",
-)  # verbs that show what nobody asked for by name, whatever the interface
-_SEGMENT_PREFIX = "access.part-"  # a log that is being folded
-_MAX_LOG_BYTES = 1_000_000  # bytes of the log, then it is folded
-_MAX_READ_BYTES = 16_000_000  # bytes of one file; more is nothing that we wrote
-_MAX_ID_CHARS = 1_000  # characters
-_MAX_IDS = 100_000  # in the summary; of more notes those that were used last
+LOG_FILE = "access.log"
+AUTOMATIC_VERBS = ("brief", "remind")  # they show what nobody asked for by name
+_OLD_SUMMARY, _OLD_SEGMENT = "access.sum", "access.part-"  # files of earlier versions
+_COUNTS = "="  # in the place of the time: a line of (id, count, last) triples
+_MAX_LOG_BYTES = 1_000_000  # beyond the counts
+_MAX_READ_BYTES = 16_000_000
+_MAX_ID_CHARS = 1_000
+_MAX_IDS = 100_000  # of more notes those that were used last are kept
 _ESCAPES = (("%", "%25"), ("\t", "%09"), ("\n", "%0A"), ("\r", "%0D"))
 
 
 class AccessCount(NamedTuple):
     """The use of a note."""
 
-    count: int  # type: ignore[assignment]  # the name that everybody looks for, over a tuple's method
-    last_seconds: int  # seconds since the epoch
+    count: int  # type: ignore[assignment]  # the usual name, over a tuple's method
+    last_seconds: int  # since the epoch
 
 
 def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
-    """Note that `verb` has shown these notes. Never raises, and takes a tenth of a millisecond."""
+    """Log that `verb` has shown these notes. Raises nothing; takes a tenth of a millisecond."""
     fields = [_escape(one) for one in ids if 0 < len(one) <= _MAX_ID_CHARS]
     if not fields:
         return
-    # A line begins with its line end and closes with a tab: one that was cut off by a full disk spoils no other.
-    line = "\t".join(
-        (f"\n{epoch_seconds(caller.now)}", _escape(verb), _escape(caller.source), *fields, "")
-    )
-    # A state folder that is missing room, read-only or not ours takes no mark: who reads a note must get the note.
+    words = str(epoch_seconds(caller.now)), _escape(verb), _escape(caller.source), *fields
     with suppress(OSError, CortexError):
-        folder = vault.state_folder()
-        if (
-            _append_line(os.path.join(folder, LOG_FILE), line.encode("utf-8", "backslashreplace"))
-            > _MAX_LOG_BYTES
-        ):
-            with lock(os.path.join(folder, LOCK_FILE), "access log", wait=0.0):
-                _fold_log(folder)
+        path = os.path.join(vault.state_folder(), LOG_FILE)
+        if _append_line(path, words) > _MAX_LOG_BYTES:
+            _compact(path)
 
 
 def read_counts(vault: Vault) -> dict[str, AccessCount]:
-    """How often each note was used, and when last. What was put before a session unasked (source `hook`, verbs `brief` and `remind`) is
-    in the log and does not count as use. Whatever cannot be read is left out; never raises."""
+    """How often each note was used, and when last. What was shown unasked (source `hook`, verbs
+    `brief` and `remind`) does not count. Raises nothing."""
     try:
-        folder = vault.state_folder()
-        with lock(os.path.join(folder, LOCK_FILE), "access log", shared=True, wait=2.0):
-            return _count_accesses(folder)
-    except (OSError, CortexError):
+        path = os.path.join(vault.state_folder(), LOG_FILE)
         with suppress(OSError, CortexError):
-            return _count_accesses(
-                vault.state_folder()
-            )  # without the lock: it cannot be made there, and then nobody folds either
+            if os.path.lexists(os.path.join(os.path.dirname(path), _OLD_SUMMARY)):
+                _compact(path)
+        return _count(_read_text(path))
+    except (OSError, CortexError):
         return {}
 
 
-def epoch_seconds(now: str) -> int:
-    """`2026-11-20T16:45:12Z` as seconds since the epoch; 0 when it is no such time. Without `datetime`, which takes 1 ms."""
-    try:
-        year, month, day, hour, minute, second = (
-            int(now[at:end]) for at, end in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19))
-        )
-    except ValueError:
-        return 0
-    # Days since 1970 of a year that begins in March, as calendars are counted.
-    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
-    days = (
-        365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719_469
-    )
-    return ((days * 24 + hour) * 60 + minute) * 60 + second
-
-
-def _append_line(path: str, data: bytes) -> int:
-    """Write behind the end, in one go; answers the size of the file then. A log that is renamed meanwhile, to be folded,
-    is left alone and the new one taken: its bytes may have been read already."""
+def _append_line(path: str, words: Iterable[str]) -> int:
+    """Append one line to the log of that name and return its size without its counts."""
+    # A line begins with its line end and closes with a tab: one that was cut off by a full disk spoils no other.
+    data = ("\n" + "\t".join((*words, ""))).encode("utf-8", "backslashreplace")
     while True:
-        fd = store.open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        fd = store.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH)  # who folds holds it for the time of a rename
-            held = os.fstat(fd)
-            if _is_current_file(path, held):
-                return held.st_size + os.write(fd, data)
+            fcntl.flock(fd, fcntl.LOCK_SH)  # who compacts holds it until the new log has the name
+            if store.is_same_file(path, fd):
+                first, size, *_ = (*os.pread(fd, 32, 0).split(b"\t"), b"")
+                counts = int(size) if first == _COUNTS.encode() and size.isdigit() else 0
+                os.write(fd, data)
+                return os.fstat(fd).st_size - counts
         finally:
             os.close(fd)
 
 
-def _is_current_file(path: str, held: os.stat_result) -> bool:
-    """Whether the open file is what the name stands for."""
-    try:
-        there = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    return (there.st_ino, there.st_dev) == (held.st_ino, held.st_dev)
-
-
-def _fold_log(folder: str) -> None:
-    """Take the log into the summary. Under the lock."""
-    path = os.path.join(folder, LOG_FILE)
-    fd = store.open_private(path, os.O_WRONLY)
+def _compact(path: str) -> None:
+    """Replace the log by its counts, unless somebody else has, with what earlier versions have
+    left."""
+    fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
-        held = os.fstat(fd)
-        if held.st_size > _MAX_LOG_BYTES and _is_current_file(
-            path, held
-        ):  # else somebody else has folded it
-            os.rename(path, os.path.join(folder, f"{_SEGMENT_PREFIX}{os.urandom(8).hex()}"))
+        if not store.is_same_file(path, fd):
+            return
+        old_text, old_files = _read_old_files(os.path.dirname(path))
+        counts = _count(_read_text(path) + old_text).items()
+        newest = sorted(counts, key=lambda pair: -pair[1].last_seconds)[:_MAX_IDS]
+        body = "".join(f"{_escape(id_)}\t{one.count}\t{one.last_seconds}\t" for id_, one in newest)
+        data = body.encode("utf-8", "backslashreplace")
+        store.replace(path, f"{_COUNTS}\t{len(data)}\t".encode() + data, synced=True)
+        for old in old_files:
+            os.unlink(old)
     finally:
         os.close(fd)
-    segments = _list_segments(folder)
-    counted = _count_accesses(folder, live=False)
-    if len(counted) > _MAX_IDS:
-        counted = dict(sorted(counted.items(), key=lambda pair: -pair[1].last_seconds)[:_MAX_IDS])
-    columns = (
-        segments,
-        map(_escape, counted),
-        (str(one.count) for one in counted.values()),
-        (str(one.last_seconds) for one in counted.values()),
-    )
-    data = "\n".join("\t".join(column) for column in columns).encode("utf-8", "backslashreplace")
-    store.replace(
-        os.path.join(folder, SUMMARY_FILE), data, synced=True
-    )  # the logs that it counts are deleted next
-    for name in segments:
-        os.unlink(os.path.join(folder, name))
 
 
-def _list_segments(folder: str) -> list[str]:
-    return [name for name in files.list_folder(folder) if name.startswith(_SEGMENT_PREFIX)]
-
-
-def _count_accesses(folder: str, *, live: bool = True) -> dict[str, AccessCount]:
-    """What summary and logs say together; the log that is still written to only when `live`."""
-    folded, uses, last = _parse_summary(_read_text(os.path.join(folder, SUMMARY_FILE)))
-    names = [name for name in _list_segments(folder) if name not in folded]
-    for name in [*names, LOG_FILE] if live else names:
-        _count_lines(_read_text(os.path.join(folder, name)), uses, last)
-    # Both maps run in C, which ten thousand notes are grateful for.
-    return dict(
-        zip(
-            uses,
-            map(AccessCount._make, zip(uses.values(), map(last.__getitem__, uses), strict=True)),
-            strict=True,
-        )
-    )
+def _read_old_files(folder: str) -> tuple[str, list[str]]:
+    """What files of earlier versions hold, as text that follows the log, and their paths: a summary
+    (a line each of counted logs, ids, counts, times), and the logs beside it."""
+    summary = os.path.join(folder, _OLD_SUMMARY)
+    lines = [line.split("\t") for line in _read_text(summary).split("\n")]
+    counted: list[str] = []
+    text = ""
+    with suppress(ValueError):
+        counted, *columns = lines
+        triples = ["\t".join(triple) for triple in zip(*columns, strict=True)]
+        text = "\n" + "\t".join((_COUNTS, "0", *triples, ""))
+    names = [name for name in files.list_folder(folder) if name.startswith(_OLD_SEGMENT)]
+    logs = [os.path.join(folder, name) for name in names]
+    text += "".join(_read_text(path) for path in logs if os.path.basename(path) not in counted)
+    return text, [*logs, *([summary] if os.path.lexists(summary) else [])]
 
 
 def _read_text(path: str) -> str:
-    """The text of a file of ours, of a huge one the end; empty when there is none."""
-    return store.read(path, _MAX_READ_BYTES, end=True).decode("utf-8", "replace")
+    return store.read(path, _MAX_READ_BYTES).decode("utf-8", "replace")
 
 
-def _parse_summary(text: str) -> tuple[frozenset[str], dict[str, int], dict[str, int]]:
-    """The logs that a summary counts, and its counts and times: four lines, since columns are read faster than rows."""
-    rows = [line.split("\t") for line in text.split("\n")]
-    with suppress(
-        ValueError
-    ):  # another number of lines or columns, or no numbers: nothing that we wrote
-        segments, ids, uses, last = rows
-        ids = [_unescape(id_) for id_ in ids] if "%" in text else ids
-        return (
-            frozenset(segments),
-            dict(zip(ids, map(int, uses), strict=True)),
-            dict(zip(ids, map(int, last), strict=True)),
-        )
-    return frozenset(), {}, {}
-
-
-def _count_lines(text: str, uses: dict[str, int], last: dict[str, int]) -> None:
-    """Count the whole lines of a log."""
-    get, latest = uses.get, last.get
+def _count(text: str) -> dict[str, AccessCount]:
+    uses: dict[str, int] = {}
+    last: dict[str, int] = {}
     for line in text.split("\n"):
-        fields = line.split("\t")
-        if (
-            len(fields) < 5
-            or fields[-1]
-            or not _is_number(fields[0])
-            or fields[2] == "hook"
-            or fields[1] in AUTOMATIC_VERBS
-        ):
+        first, *fields = line.split("\t")
+        if len(fields) < 4 or fields[-1]:  # empty, or cut off
             continue
-        when = int(fields[0])
-        for id_ in fields[3:-1] if "%" not in line else map(_unescape, fields[3:-1]):
-            uses[id_] = get(id_, 0) + 1
-            if latest(id_, -1) < when:
-                last[id_] = when
+        if first == _COUNTS:
+            with suppress(ValueError):  # another number of columns: no line of ours
+                ids = list(map(_unescape, fields[1:-1:3]))
+                counts, times = map(int, fields[2:-1:3]), map(int, fields[3:-1:3])
+                for id_, count, when in zip(ids, counts, times, strict=True):
+                    uses[id_] = uses.get(id_, 0) + count
+                    last[id_] = max(last.get(id_, 0), when)
+        elif _is_number(first) and fields[1] != "hook" and fields[0] not in AUTOMATIC_VERBS:
+            when = int(first)
+            for id_ in map(_unescape, fields[2:-1]):
+                uses[id_] = uses.get(id_, 0) + 1
+                last[id_] = max(last.get(id_, 0), when)
+    return {id_: AccessCount(count, last[id_]) for id_, count in uses.items()}
 
 
 def _is_number(text: str) -> bool:
@@ -219,6 +157,6 @@ def _escape(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    for sign, written in reversed(_ESCAPES):
+    for sign, written in reversed(_ESCAPES) if "%" in text else ():
         text = text.replace(written, sign)
     return text

@@ -1,5 +1,5 @@
-"""Which records each session was reminded of: a line of ids for each time, in the user's state folder, so that nothing is said
-twice. Ids alone, no word of a prompt."""
+"""Which records each session was reminded of, so that nothing is said twice: ids alone, a line for
+each time, in the user's state folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_BYTES = 64_000  # of one session: about a thousand ids, then it begins anew
 
 
 def read_ids(vault: Vault, session: str) -> frozenset[str]:
-    """What a session was reminded of since it began or was compacted, and `SESSION_BEGUN`. Never raises."""
+    """What a session was reminded of since it began or was compacted, and `SESSION_BEGUN`."""
     try:
         path = _log_path(vault, session)
     except (OSError, CortexError):
@@ -35,20 +35,14 @@ def append(vault: Vault, session: str, ids: Iterable[str]) -> None:
     with suppress(OSError, CortexError):
         path = _log_path(vault, session)
         folder = store.ensure_folder(os.path.dirname(path))
-        new = not os.path.lexists(path)
-        fd = store.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        try:
-            if os.fstat(fd).st_size > _MAX_BYTES:
-                os.ftruncate(fd, 0)
-            os.write(fd, f"{line}\n".encode("utf-8", "backslashreplace"))
-        finally:
-            os.close(fd)
-        if new:
+        is_new = not os.path.lexists(path)
+        store.append(path, f"{line}\n".encode("utf-8", "backslashreplace"), _MAX_BYTES)
+        if is_new:
             store.evict(folder, _MAX_SESSIONS)
 
 
 def reset_reminders(vault: Vault, session: str) -> None:
-    """Begin anew: the session's context is empty, or was compacted or cleared, and what it was told is gone from it."""
+    """Begin anew: the session's context is empty, or was compacted or cleared."""
     with suppress(OSError, CortexError):
         os.unlink(_log_path(vault, session))
     append(vault, session, [SESSION_BEGUN])

@@ -1,7 +1,9 @@
-"""How far the hooks have come in each session of an agent: one small file per session in the user's state folder.
+"""How far the hooks have come in each session of an agent: one small file per session in the user's
+state folder.
 
-A hook holds the session's lock while it works. Before it publishes an event it writes down which one and how things stand
-after it, so that whoever comes after a killed hook captures nothing twice. Standard library only: hooks are on this path.
+A hook holds the session's lock while it works. Before it publishes an event it writes down which
+one and how things stand after it, so that whoever comes after a killed hook captures nothing twice.
+Standard library only: hooks are on this path.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _MAX_SESSIONS = 2_000  # sessions; of more the oldest are forgotten
 
 
 class TextFingerprint(NamedTuple):
-    """A text that was captured, as far as it takes to know it again: letters without white space, and their digest."""
+    """By which a text is known again: its letters without white space, and their digest."""
 
     size: int
     digest: str
@@ -55,9 +57,8 @@ class SessionCursor(NamedTuple):
     since: str = ""  # the latest time of a line that was read
     floor: str = ""  # lines not later than this are of another session, or were read before the file was written anew
     last: tuple[TextFingerprint, ...] = ()  # what the agent said last, as captured
-    ahead: tuple[
-        TextFingerprint, ...
-    ] = ()  # captured from payloads; the transcript will bring them once more
+    # Texts captured from payloads, to be skipped when the transcript repeats them.
+    ahead: tuple[TextFingerprint, ...] = ()
     prompt: str = ""  # digest, number and time of the last prompt
     summary: str = ""  # digest of the last summary
     briefed: str = ""  # digest of the last briefing that was given
@@ -85,58 +86,52 @@ class PublishAttempt(NamedTuple):
 class LockedSession:
     """A session under its lock."""
 
-    def __init__(self, vault: Vault, state: str, key: str) -> None:
-        self._state_folder, self.key = state, key
-        cursor, attempt = _read_state(_state_path(state, key))
-        self._must_write = (
-            attempt is not None or not cursor.host
-        )  # whether the file has to be written though nothing changes
-        # Somebody was killed in the middle: what they were about to publish is there, or it is not.
-        cursor = attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
-        marked = _vault_identity(vault.root)
+    def __init__(self, vault: Vault, key: str) -> None:
+        self._vault, self.key = vault, key
+        cursor, attempt = _read_state(vault, key)
+        # The file has to be written, though nothing may change.
+        self._must_write = attempt is not None or not cursor.host
+        cursor = _after_attempt(vault, cursor, attempt)
+        self._vault_identity = _vault_identity(vault.root)
         if (
-            cursor.vault not in ("", marked)
+            cursor.vault not in ("", self._vault_identity)
             and cursor.latest
             and not is_event_captured(vault, cursor.latest)
         ):
             cursor = SessionCursor()  # the vault was made anew at its old path
-        self.cursor = cursor._replace(vault=marked) if cursor.host else cursor
-        self._saved_cursor, self._vault_identity = cursor, marked
+        self._saved_cursor = cursor
+        self.cursor = cursor._replace(vault=self._vault_identity) if cursor.host else cursor
 
     def begin_publish(self, attempt: PublishAttempt) -> None:
-        """Write down what is about to be published. From here on `drain_spool` looks after the session if nobody else does.
-        `StateUnavailable` when that cannot be."""
+        """Write down what is about to be published. From here on `drain_spool` looks after the
+        session if nobody else does. Raises `StateUnavailable`."""
+        after = attempt.after._replace(vault=self._vault_identity)
         try:
             self.mark_unread()
-            _write_state(
-                self._state_folder,
-                self.key,
-                self.cursor,
-                attempt._replace(after=attempt.after._replace(vault=self._vault_identity)),
-            )
+            _write_state(self._vault, self.key, self.cursor, attempt._replace(after=after))
         except (OSError, CortexError) as error:
             raise _unavailable_error(error) from error
         self._must_write = True
 
     def save(self, cursor: SessionCursor) -> None:
-        """How the session stands now."""
+        """Store how the session stands now."""
         cursor = cursor._replace(vault=self._vault_identity)
         if cursor.behind:
             self.mark_unread()
         if cursor != self._saved_cursor or self._must_write:
-            _write_state(self._state_folder, self.key, cursor, None)
+            _write_state(self._vault, self.key, cursor, None)
         if not cursor.behind:
-            spool.remove_mark(self._state_folder, self.key, spool.UNREAD_SUFFIX)
+            spool.remove_mark(self._vault, self.key, spool.UNREAD_SUFFIX)
         self.cursor, self._saved_cursor, self._must_write = cursor, cursor, False
 
     def mark_unread(self) -> None:
         """Let the next verb that reads look after this session."""
-        spool.add_mark(self._state_folder, self.key, spool.UNREAD_SUFFIX)
+        spool.add_mark(self._vault, self.key, spool.UNREAD_SUFFIX)
 
     def mark_recent(self) -> None:
         """Let others look whether the transcript of this session has grown."""
         with suppress(OSError, CortexError):  # said by whoever writes what matters
-            spool.add_mark(self._state_folder, self.key, spool.RECENT_SUFFIX)
+            spool.add_mark(self._vault, self.key, spool.RECENT_SUFFIX)
 
 
 def session_key(host: str, session: str, agent: str = "") -> str:
@@ -146,17 +141,14 @@ def session_key(host: str, session: str, agent: str = "") -> str:
 
 @contextmanager
 def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSession]:
-    """Hold a session; `ConflictError` when another process does for longer than `wait` seconds, `StateUnavailable` when there is no state.
-
-    Never hold two: both may wait for the same lock."""
-    begun = False  # an ExitStack would tell the two kinds of errors apart, and load `inspect` from Python 3.15 on: 10 ms
+    """Hold a session. Raises `ConflictError` when another process does for `wait` seconds, and
+    `StateUnavailable`. Never hold two: both may wait for the same lock."""
+    begun = False  # an ExitStack would load `inspect` from Python 3.15 on: 10 ms
     try:
-        state = vault.state_folder()
-        folder = store.ensure_folder(os.path.join(state, STATE_FOLDER))
-        with lock(
-            os.path.join(folder, f".lock-{int(key[:4], 16) % _LOCK_FILES}"), "session", wait=wait
-        ):
-            session = LockedSession(vault, state, key)
+        folder = store.ensure_folder(os.path.join(vault.state_folder(), STATE_FOLDER))
+        name = f".lock-{int(key[:4], 16) % _LOCK_FILES}"
+        with lock(os.path.join(folder, name), "session", wait=wait):
+            session = LockedSession(vault, key)
             begun = True
             yield session
     except (OSError, CortexError) as error:
@@ -166,39 +158,28 @@ def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSe
 
 
 def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
-    """Leave a session to the next verb that reads: another hook is at work on it. What is known of it goes with the mark, for
-    it may be new. Raises `OSError`, `CortexError`."""
-    spool.add_mark(vault.state_folder(), key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
+    """Leave a session that another hook holds to the next verb that reads, with what is known of
+    it. Raises `OSError`, `CortexError`."""
+    spool.add_mark(vault, key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
 
 
 def read_deferred(vault: Vault, key: str) -> SessionCursor:
     """What `defer_session` said of a session."""
     try:
-        table: Any = loads(spool.read_mark(vault.state_folder(), key, spool.UNREAD_SUFFIX))
+        table: Any = loads(spool.read_mark(vault, key, spool.UNREAD_SUFFIX))
         return _parse_cursor(table)
     except (ValueError, TypeError, AttributeError, CortexError, RecursionError):
         return SessionCursor()
 
 
-def load_cursor(vault: Vault, host: str, session: str, agent: str = "") -> SessionCursor:
+def load_cursor(vault: Vault, key: str) -> SessionCursor:
     """How far the hooks have come in a session; an empty cursor when they know nothing of it."""
-    return load_cursor_by_key(vault, session_key(host, session, agent))
-
-
-def load_cursor_by_key(vault: Vault, key: str) -> SessionCursor:
-    """The same by the session's key."""
-    cursor, attempt = _read_state(_state_path(vault.state_folder(), key))
-    return attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
-
-
-def list_pending(vault: Vault) -> list[str]:
-    """The keys of sessions that somebody has to look after, and the ids of events that found no room."""
-    found = spool.list_entries(vault)
-    return [*found.unread_sessions, *found.unsent_events]
+    return _after_attempt(vault, *_read_state(vault, key))
 
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
-    """Whether an event was captured: it waits, is normalized, has failed, or, `elsewhere`, lies where there was room."""
+    """True if an event waits, is normalized, has failed, or, with `elsewhere`, lies in the
+    spool."""
     from cortex.core.model.event import event_path  # noqa: PLC0415  only after somebody was killed
 
     paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
@@ -209,12 +190,8 @@ def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bo
 
 def evict_old(vault: Vault) -> None:
     """Of very many sessions, forget those that were quiet longest."""
-    store.evict(
-        os.path.join(vault.state_folder(), STATE_FOLDER),
-        _MAX_SESSIONS,
-        keep=_MAX_SESSIONS // 2,
-        suffix=".json",
-    )
+    folder = os.path.join(vault.state_folder(), STATE_FOLDER)
+    store.evict(folder, _MAX_SESSIONS, keep=_MAX_SESSIONS // 2, suffix=".json")
 
 
 def text_fingerprint(text: str) -> TextFingerprint:
@@ -225,54 +202,53 @@ def text_fingerprint(text: str) -> TextFingerprint:
 
 def add_expected_texts(cursor: SessionCursor, *texts: TextFingerprint) -> SessionCursor:
     """The cursor with texts that the transcript has yet to bring."""
-    return cursor._replace(
-        ahead=tuple(dict.fromkeys((*cursor.ahead, *texts)))[-_MAX_EXPECTED_TEXTS:]
-    )
+    ahead = tuple(dict.fromkeys((*cursor.ahead, *texts)))
+    return cursor._replace(ahead=ahead[-_MAX_EXPECTED_TEXTS:])
 
 
-def _state_path(state: str, key: str) -> str:
-    return os.path.join(state, STATE_FOLDER, f"{key}.json")
+def _state_path(vault: Vault, key: str) -> str:
+    return os.path.join(vault.state_folder(), STATE_FOLDER, f"{key}.json")
 
 
 def _write_state(
-    state: str, key: str, cursor: SessionCursor, attempt: PublishAttempt | None
+    vault: Vault, key: str, cursor: SessionCursor, attempt: PublishAttempt | None
 ) -> None:
-    """Replace the file; before an attempt durably, with its name: a power cut must not forget what was about to happen."""
-    table = {
-        "cursor": cursor._asdict(),
-        "attempt": attempt and {"id": attempt.id, "after": attempt.after._asdict()},
-    }
-    store.replace(
-        _state_path(state, key), dumps(table).encode(), synced=True, durable=attempt is not None
-    )
+    """Replace the file; with an attempt durably: a power cut must not forget it."""
+    stored = attempt and {"id": attempt.id, "after": attempt.after._asdict()}
+    data = dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
+    store.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
 
 
-def _read_state(path: str) -> tuple[SessionCursor, PublishAttempt | None]:
-    """What a file says; nothing when it is none of ours."""
+def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt | None]:
+    """The stored cursor and attempt; an empty cursor when the file is none of ours."""
     try:
-        table: Any = loads(store.read(path, _MAX_BYTES))
-        cursor = _parse_cursor(table["cursor"])
-        attempt = table["attempt"]
-        return cursor, PublishAttempt(
-            str(attempt["id"]), _parse_cursor(attempt["after"])
-        ) if attempt else None
+        table: Any = loads(store.read(_state_path(vault, key), _MAX_BYTES))
+        cursor, stored = _parse_cursor(table["cursor"]), table["attempt"]
+        if not stored:
+            return cursor, None
+        return cursor, PublishAttempt(str(stored["id"]), _parse_cursor(stored["after"]))
     except (ValueError, TypeError, KeyError, CortexError, RecursionError):
         return SessionCursor(), None
 
 
+def _after_attempt(
+    vault: Vault, cursor: SessionCursor, attempt: PublishAttempt | None
+) -> SessionCursor:
+    """The cursor after an attempt whose process was killed, if its event is there; else before
+    it."""
+    return attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
+
+
 def _parse_cursor(table: dict[str, object]) -> SessionCursor:
-    """A cursor from what was read; a field of another version is passed over, one of another type taken for none."""
-    empty = SessionCursor()._asdict()
-    held = {
-        key: value
-        for key, value in table.items()
-        if key in empty
-        and isinstance(value, list if key in ("last", "ahead") else type(empty[key]))
-    }
-    for key in ("last", "ahead"):
-        if key in held:
-            held[key] = tuple(TextFingerprint(int(size), str(digest)) for size, digest in held[key])
-    return SessionCursor(**held)  # type: ignore[arg-type]
+    """A cursor from what was read; unknown fields and those of another type are left out."""
+    fields: dict[str, Any] = {}
+    for key, default in SessionCursor()._asdict().items():
+        value = table.get(key)
+        if isinstance(default, tuple) and isinstance(value, list):
+            fields[key] = tuple(TextFingerprint(int(size), str(digest)) for size, digest in value)
+        elif isinstance(value, type(default)):
+            fields[key] = value
+    return SessionCursor(**fields)
 
 
 def _unavailable_error(error: Exception) -> StateUnavailable:
@@ -284,7 +260,7 @@ def _unavailable_error(error: Exception) -> StateUnavailable:
 
 
 def _vault_identity(root: str) -> str:
-    """By what a vault is known as long as its settings are not touched."""
+    """What tells a vault from another one at its path, as long as its settings are not touched."""
     try:
         status = os.stat(os.path.join(root, SETTINGS_FILE))
     except OSError:

@@ -1,7 +1,7 @@
 """Private files of this user: state, caches, logs. The one place that reads and writes them.
 
-They lie in folders of mode 0700 (`places`). All the same no link is followed, nothing waits for a pipe, and a file of another
-user is not trusted. Standard library only: hooks are on this path.
+They lie in folders of mode 0700 (`places`). All the same no link is followed, nothing waits for a
+pipe, and a file of another user is not trusted. Standard library only: hooks are on this path.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.vault import files, user_folders
 
 _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
+_TEMP_SUFFIX = ".new"  # of a file that is being written
 
 
 def open_private(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a file of this user and return its descriptor; with `os.O_CREAT` it is made, mode 0600. `InvalidInputError` when what lies there is no
-    regular file, or another user's."""
+    """Open a file of this user and return its descriptor; with `os.O_CREAT` it is made, mode 0600.
+    Raises `InvalidInputError` for another user's file, and for what is no regular file."""
     fd = files.open_regular(path, flags)
     if os.fstat(fd).st_uid != os.geteuid():
         os.close(fd)
-        raise InvalidInputError(
-            f"{path} belongs to another user", "remove it; Cortex makes one of yours"
-        )
+        hint = "remove it; Cortex makes one of yours"
+        raise InvalidInputError(f"{path} belongs to another user", hint)
     return fd
 
 
 def read(path: str, most: int, *, end: bool = False) -> bytes:
-    """At most `most` bytes of a file, from its end with `end`; nothing when there is none or it is not ours. Raises nothing."""
+    """At most `most` bytes of a file, from its end with `end`; empty when it is not there or not
+    ours."""
     try:
         fd = open_private(path)
     except (OSError, ValueError, CortexError):
@@ -43,18 +44,39 @@ def read(path: str, most: int, *, end: bool = False) -> bytes:
         os.close(fd)
 
 
-def replace(path: str, data: bytes, *, synced: bool = False, durable: bool = False) -> None:
-    """Put `data` in the place of a file, whole or not at all. After a power cut there is the old file or the new one when `synced`, the
-    new one when `durable`. Raises `OSError`."""
-    new = f"{path}.{os.getpid()}.new"
-    with suppress(FileNotFoundError):  # left by a process that was killed
-        os.unlink(new)
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def append(path: str, data: bytes, most: int = 0) -> int:
+    """Append to a file of this user, which is made when missing, and return its size. A file larger
+    than `most`, if given, begins anew. Raises `OSError`, `InvalidInputError`."""
+    fd = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        if most and os.fstat(fd).st_size > most:
+            os.ftruncate(fd, 0)
+        os.write(fd, data)
+        return os.fstat(fd).st_size
+    finally:
+        os.close(fd)
+
+
+def is_same_file(path: str, fd: int) -> bool:
+    """True if the open file is what the name stands for now."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def replace(
+    path: str, data: bytes, *, synced: bool = False, durable: bool = False, mode: int = 0o600
+) -> None:
+    """Replace a file, whole or not at all. After a power cut there is the old file or the new one
+    when `synced`, the new one when `durable`. `mode` is less the umask. Raises `OSError`."""
+    # Not named by the process id: two containers, or two threads, may have the same one.
+    new = f"{path}.{os.urandom(8).hex()}{_TEMP_SUFFIX}"
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:
-            files.share_with_group(
-                fd, os.stat(os.path.dirname(path))
-            )  # a git folder may be a group's; what is private never is
+            # A git folder may be a group's; what is private never is.
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
             files.write_all(fd, data)
             if synced or durable:
                 files.full_fsync(fd)
@@ -79,27 +101,16 @@ def sync_folder(path: str) -> None:
 
 
 def ensure_folder(path: str) -> str:
-    """Make a folder in a private one when it is missing; the path. `InvalidInputError` when a link or a file lies there, or another user's folder."""
+    """Make a folder in a private one when missing; its path. Raises `InvalidInputError` when a
+    link, a file or another user's folder lies there."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     user_folders.check_private(path)
     return path
 
 
-def ensure_shared_folder(path: str) -> str:
-    """Make a folder for the group that shares the folder around it, when it is missing; the path. Raises `OSError`."""
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            files.share_with_group(fd, os.stat(os.path.dirname(path)))
-        finally:
-            os.close(fd)
-    return path
-
-
 def remove(path: str) -> None:
-    """Remove what lies there: a folder with all that is in it, or anything else. Raises nothing; `shutil.rmtree` alone waits for a pipe."""
+    """Remove a folder with all that is in it, or anything else. Raises nothing."""
     with suppress(OSError):
         if stat.S_ISDIR(os.lstat(path).st_mode):
             from shutil import rmtree  # noqa: PLC0415  hooks remove no folder
@@ -110,20 +121,20 @@ def remove(path: str) -> None:
 
 
 def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
-    """Where a folder has more than `most` files (whose names end with `suffix`), remove those that were written longest ago until `keep`,
-    or `most`, are left."""
-    held = [
-        os.path.join(folder, name) for name in files.list_folder(folder) if name.endswith(suffix)
-    ]
-    if len(held) > most:
-        ages = {path: status.st_mtime_ns for path in held if (status := _lstat_or_none(path))}
-        for path in sorted(ages, key=lambda path: (ages[path], path))[: len(held) - (keep or most)]:
+    """Where a folder has more than `most` files (whose names end with `suffix`), remove the oldest
+    until `keep`, or `most`, are left."""
+    names = [name for name in files.list_folder(folder) if name.endswith(suffix)]
+    if len(names) > most:
+        paths = (os.path.join(folder, name) for name in names)
+        ages = {path: status.st_mtime_ns for path in paths if (status := _lstat_or_none(path))}
+        oldest = sorted(ages, key=lambda path: (ages[path], path))
+        for path in oldest[: len(names) - (keep or most)]:
             with suppress(OSError):  # another process did, or it is a folder
                 os.unlink(path)
 
 
 def problems(folder: str) -> list[Problem]:
-    """What lies in a private folder, or a folder in it, and is not read: links, pipes, devices, and files of other users."""
+    """What in a private folder is not read: links, pipes, devices, and files of other users."""
     from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415  only where something is said
 
     found = []
@@ -131,19 +142,16 @@ def problems(folder: str) -> list[Problem]:
     below += [os.path.join(path, name) for path in below for name in files.list_folder(path)]
     for path in below:
         status = _lstat_or_none(path)
-        if status and (
-            status.st_uid != os.geteuid() or stat.S_IFMT(status.st_mode) not in _EXPECTED_FILE_TYPES
-        ):
-            what = (
-                "belongs to another user"
-                if status.st_uid != os.geteuid()
-                else "is a link, a pipe or a device"
-            )
-            found.append(
-                Problem(
-                    path, f"{what}, where only files of yours are read", f"rm {shell_quote(path)}"
-                )
-            )
+        if status is None:
+            continue
+        if status.st_uid != os.geteuid():
+            what = "belongs to another user"
+        elif stat.S_IFMT(status.st_mode) not in _EXPECTED_FILE_TYPES:
+            what = "is a link, a pipe or a device"
+        else:
+            continue
+        message = f"{what}, where only files of yours are read"
+        found.append(Problem(path, message, f"rm {shell_quote(path)}"))
     return found
 
 
