@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from cortex.core.model.note_status import decode_text
+from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.value import NamedTuple
@@ -19,9 +21,6 @@ WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80,
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_FRONTMATTER_RE = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
-)
 _LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = re.compile(
@@ -81,11 +80,11 @@ class PlanStep(NamedTuple):
     is_done: bool
 
 
-def parse_note_body(text: str) -> NoteBody:
-    """The parts of a note's text."""
-    found = _FRONTMATTER_RE.match(text)
-    layer = _LAYER_RE.search(found[1]) if found else None
-    return NoteBody(layer[1] if layer else "", text[found.end() :] if found else text)
+def parse_note_body(data: bytes) -> NoteBody:
+    """The parts of a note's file, of which the end may be missing."""
+    parts = split_note(data.removeprefix(BOM))
+    layer = _LAYER_RE.search(parts.frontmatter.decode("utf-8", "replace"))
+    return NoteBody(layer[1] if layer else "", decode_text(parts.body))
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:

@@ -22,15 +22,8 @@ from cortex.core.merge.times import time_sort_key
 from cortex.core.model.note_status import UTF16_BOMS
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.yaml_lines import (
-    MAX_BLOCK_BYTES,
-    MAX_BLOCK_LINES,
-    NoteParts,
-    split_fields,
-    split_note,
-)
+from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
-BOM = b"\xef\xbb\xbf"
 _MIXED_LINE_ENDS = b"?"
 _SUMMARY_MARK = b"<!-- summary "
 T = TypeVar("T")
@@ -90,7 +83,7 @@ def merge_record(
             "take one side: git checkout --ours or --theirs, then git add",
         )
     bom = BOM if _pick_changed(*(data.startswith(BOM) for data in files)) else b""
-    parts = [_split_large_note(data.removeprefix(BOM)) for data in files]
+    parts = [split_note(data.removeprefix(BOM)) for data in files]
     head_eol, heads = _unify_line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _unify_line_ends([part.body for part in parts])
     was, one, two = (_read_side(head, body) for head, body in zip(heads, bodies, strict=True))
@@ -181,12 +174,12 @@ def _owner_sort_key(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, 
 
 
 def _describe_note(data: bytes) -> str:
-    head = _split_large_note(data.removeprefix(BOM))
+    head = split_note(data.removeprefix(BOM))
     return _read_side(b"".join(head[:3]), b"").id or "a note without an id"
 
 
 def _read_side(head: bytes, body: bytes) -> _RecordSide:
-    parts = _split_large_note(head)._replace(body=body)
+    parts = split_note(head)._replace(body=body)
     block = parts.frontmatter.decode("utf-8", "surrogateescape")
     found = split_fields(block)
 
@@ -306,39 +299,8 @@ def _choose_whole_block(
 def _is_too_large(block: str) -> bool:
     """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
     data = block.encode("utf-8", "surrogateescape")
-    if len(data) > MAX_BLOCK_BYTES or data.count(b"\n") > MAX_BLOCK_LINES:
-        from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  hardly any note names so many events
-
-        own = re.sub(PROVENANCE_LINE_PATTERN, b"", data)
-        if (
-            len(own) > MAX_BLOCK_BYTES
-            or own.count(b"\n") > MAX_BLOCK_LINES
-            or len(data) > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES
-        ):
-            return True
-    return data.count(b"[") + data.count(b"{") > 2000
-
-
-def _split_large_note(data: bytes) -> NoteParts:
-    """The parts of a file: those that `split` finds, also where the lines that name its events are more than that reads."""
-    found = split_note(data)
-    if found.opening_fence or not data.startswith(b"---") or data.count(b"\n") <= MAX_BLOCK_LINES:
-        return found
-    from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  as above
-
-    lines = data[: 2 * MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES].splitlines(keepends=True)
-    named = re.compile(PROVENANCE_LINE_PATTERN)
-    found = split_note(b"".join(line for line in lines if not named.fullmatch(line)))
-    if not found.opening_fence:
-        return split_note(data)
-    closing = next(
-        number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---"
-    )
-    start, end = len(lines[0]), sum(map(len, lines[:closing]))
-    after = end + len(lines[closing])
-    if after - start > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES:
-        return split_note(data)
-    return NoteParts(data[:start], data[start:end], data[end:after], data[after:])
+    is_read = split_note(b"---\n%b---\n" % data).frontmatter == data
+    return not is_read or data.count(b"[") + data.count(b"{") > 2000
 
 
 def _join_fields(block: FrontmatterBlock) -> str:

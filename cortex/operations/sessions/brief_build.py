@@ -33,8 +33,9 @@ from cortex.core.briefing.excerpt import (
     title_key,
 )
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, decode_text
+from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.json_text import dumps
 from cortex.core.text.shell_command import cortex_command
@@ -229,15 +230,20 @@ def _read_notes(
     for kind, some in seen.parts.items():
         for one in some:
             try:
-                held = parse_note_body(
-                    decode_text(files.read(vault.root, one.path, _MAX_READ_BYTES))
-                )
+                held = _read_body(vault, one.path)
             except (CortexError, OSError):
                 held = NoteBody("", "")  # deleted just now
             parts[one.number] = held
             if kind not in _UNVERIFIED_PARTS:
                 bodies.append((one, held.body))
     return parts, bodies
+
+
+def _read_body(vault: Vault, path: str) -> NoteBody:
+    data = files.read(vault.root, path, _MAX_READ_BYTES)
+    if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
+        data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
+    return parse_note_body(data)
 
 
 def _unknown_branch_problems(cwd: str, key: BriefingKey, seen: _BriefingInputs) -> list[Problem]:
