@@ -137,31 +137,26 @@ def read_strict(data: bytes, where: str) -> Note:
 def set_field(note: Note, key: str, lines: list[str]) -> Note:
     """The note with the top-level `key` written as `lines`: in the place of its old lines, else at the end of the
     frontmatter (a new one when there is none). Every other byte stays. The fields of the result are read anew."""
-    written = "".join(line + note.eol for line in lines).encode()
     if not note.opening_fence:
-        fence = f"---{note.eol}".encode()
-        return read(note.bom + fence + written + fence + note.body)
-    start, end = key_span(note.frontmatter, key)
-    changed = read(
-        note.bom
-        + note.opening_fence
-        + note.frontmatter[:start]
-        + written
-        + note.frontmatter[end:]
-        + note.closing_fence
-        + note.body
-    )
+        written = "".join(line + note.eol for line in ("---", *lines, "---"))
+        return read(note.bom + written.encode() + note.body)
+    return replace_lines(note, *key_span(note.frontmatter, key), lines, key)
+
+
+def replace_lines(note: Note, start: int, end: int, lines: list[str], key: str) -> Note:
+    """The note with `lines` in the place of the bytes `start` to `end` of its frontmatter, read anew.
+    `InvalidInputError` if that changes another field than `key`, or makes a problem."""
+    written = "".join(line + note.eol for line in lines).encode()
+    block = note.frontmatter[:start] + written + note.frontmatter[end:]
+    changed = read(write(note._replace(frontmatter=block)))
     if not changed.opening_fence and changed.problems:
         raise InvalidInputError(
             f"with {key!r} it could not be read any more: {changed.problems[0].message}",
             "take lines out of its frontmatter",
         )
     # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
-    others = (
-        {other: value for other, value in fields.items() if other != key}
-        for fields in (note.fields, changed.fields)
-    )
-    if next(others) != next(others) or len(changed.problems) > len(note.problems):
+    same = {**note.fields, key: None} == {**changed.fields, key: None}
+    if not same or len(changed.problems) > len(note.problems):
         raise InvalidInputError(
             f"its frontmatter is written in a way in which {key!r} cannot be changed alone",
             "write it as `key: value` lines",
