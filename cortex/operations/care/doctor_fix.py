@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterable
 
-from cortex.core.merge.conflicts import note_id
+from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import query_index

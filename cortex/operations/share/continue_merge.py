@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import MergeResolution
+from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.operations.share.heal import heal

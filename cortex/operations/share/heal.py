@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
-from cortex.core.merge.conflicts import MergeResolution
+from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.index import briefing_pages
