@@ -11,7 +11,8 @@ from cortex.core.merge.times import time_sort_key
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.invalid_yaml import is_invalid_yaml
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
-from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode, flow_text
+from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
+from cortex.core.notes.yaml_writer import flow_text
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"

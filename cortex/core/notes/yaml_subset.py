@@ -18,17 +18,7 @@ _FORBIDDEN_CHARACTER_PATTERN = "[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\u
 _DOUBLE_QUOTED_PATTERN = (
     r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*)"'
 )
-_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "0": "\0",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+_ESCAPES = dict(zip("ntr0abefv", "\n\t\r\0\a\b\x1b\f\v", strict=True))
 
 
 class ListItem(NamedTuple):
@@ -90,17 +80,6 @@ def is_valid_comment(text: str) -> bool:
     return not _has_forbidden_character(text) and all(
         line.startswith("#") or not line.strip(" \n") for line in split_lines(text)
     )
-
-
-def flow_text(node: YamlNode) -> str:
-    """A node between brackets, in the style of the notes that Cortex writes."""
-    from cortex.core.notes import yaml_writer  # noqa: PLC0415  few merges write a list anew
-
-    if isinstance(node, str):
-        return yaml_writer.scalar(node)
-    if isinstance(node, list):
-        return "[" + ", ".join(map(flow_text, node)) + "]"
-    return "{" + ", ".join(f"{key}: {flow_text(value)}" for key, value in node.items()) + "}"
 
 
 def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
