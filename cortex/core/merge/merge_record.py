@@ -7,7 +7,7 @@ bytes that come out are the same; frontmatter stays YAML whenever one side's is;
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from cortex.core.merge import fields
 from cortex.core.merge.body import (
@@ -17,8 +17,13 @@ from cortex.core.merge.body import (
     conflict_marker_lines,
     merge_body,
 )
-from cortex.core.merge.fields import FrontmatterBlock, MergeLog, SidePrecedence
-from cortex.core.merge.times import time_sort_key
+from cortex.core.merge.fields import (
+    FrontmatterBlock,
+    MergeLog,
+    SidePrecedence,
+    pick_changed,
+    time_sort_key,
+)
 from cortex.core.model.note_status import UTF16_BOMS
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
@@ -26,7 +31,6 @@ from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_not
 
 _MIXED_LINE_ENDS = b"?"
 _SUMMARY_MARK = b"<!-- summary "
-T = TypeVar("T")
 
 
 class MergedRecord(NamedTuple):
@@ -35,9 +39,8 @@ class MergedRecord(NamedTuple):
     data: bytes
     is_clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
-    other_note: bytes | None = (
-        None  # the versions are of two notes: `data` is the one whose path this is, this is the other
-    )
+    # The versions are of two notes: `data` is the one whose path this is, this is the other.
+    other_note: bytes | None = None
 
 
 class _TopicWinner(NamedTuple):
@@ -82,15 +85,14 @@ def merge_record(
             "a binary file, or one in UTF-16, cannot be merged by lines",
             "take one side: git checkout --ours or --theirs, then git add",
         )
-    bom = BOM if _pick_changed(*(data.startswith(BOM) for data in files)) else b""
+    bom = BOM if pick_changed(*(data.startswith(BOM) for data in files)) else b""
     parts = [split_note(data.removeprefix(BOM)) for data in files]
     head_eol, heads = _unify_line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _unify_line_ends([part.body for part in parts])
     was, one, two = (_read_side(head, body) for head, body in zip(heads, bodies, strict=True))
     if not was.id == one.id == two.id:
-        if (
-            one.id == two.id != "" and was.id
-        ):  # base is another note, and both sides have put this one in its place
+        if one.id == two.id != "" and was.id:
+            # Base is another note, and both sides have put this one in its place.
             return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
         stays, goes = _separate_notes(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
@@ -101,49 +103,58 @@ def merge_record(
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
-    strictly = time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2]
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(
         SidePrecedence(
             newer.updated,
             older.updated,
-            strictly,
+            time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
             is_session="session" in (one.type, two.type),
             topic_winner=latest.side if latest else "",
         )
     )
-
-    labels = _side_label(newer), _side_label(older)
-    if (
-        labels[0] == labels[1]
-    ):  # whose is whose cannot be told without a side; that they are two can
-        labels = labels[0] + b", one version", labels[1] + b", the other"
-    style = MarkerStyle(*labels, marker_size)
-    if latest and latest.side != "both":
-        text = MergedBody((newer if latest.side == "newer" else older).parts.body, 0)
-        lost = (older if latest.side == "newer" else newer).parts.body
-        if lost not in (text.data, was.parts.body):
-            ledger.decisions.append(
-                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
-            )
-    else:
-        texts = (was.parts.body, newer.parts.body, older.parts.body)
-        if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in texts[1:]):
-            from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
-
-            texts = keep_latest_summary(*texts)
-        text = merge_body(*texts, text_merge, style, added=not base)
+    style = _marker_style(newer, older, marker_size)
+    text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=not base)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
-    ids = (was.id, newer.id, older.id)
-    name = _pick_changed(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
-    history = f"; cortex history {name} shows both" if name else ""
-    decisions = tuple(
-        f"{line}{history if ', not ' in line or ': left out ' in line else ''}"
-        for line in ledger.decisions
-    )
+    decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
+
+
+def _merge_text(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    ledger: MergeLog,
+    latest: _TopicWinner | None,
+    text_merge: MergeFile,
+    style: MarkerStyle,
+    *,
+    is_added: bool,
+) -> MergedBody:
+    """The body: of a topic that both sides saved anew the later one, else merged by lines."""
+    was, newer, older = sides
+    if latest and latest.side != "both":
+        kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
+        if lost.parts.body not in (kept.parts.body, was.parts.body):
+            ledger.decisions.append(
+                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
+            )
+        return MergedBody(kept.parts.body, 0)
+    bodies = (was.parts.body, newer.parts.body, older.parts.body)
+    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
+        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
+
+        bodies = keep_latest_summary(*bodies)
+    return merge_body(*bodies, text_merge, style, added=is_added)
+
+
+def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
+    """The decisions; those that left something out name the command that shows both versions."""
+    id_ = pick_changed(*ids) if ids[0] in ids[1:] else next(filter(None, ids), "")
+    hint = f"; cortex history {id_} shows both" if id_ else ""
+    return tuple(
+        f"{line}{hint if ', not ' in line or ': left out ' in line else ''}" for line in decisions
+    )
 
 
 def _separate_notes(
@@ -187,27 +198,12 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
         value = yaml_subset.parse_value(key, found[key].text) if found and key in found else None
         return value.text if value and value.kind == "scalar" else ""
 
+    id_ = text("id")
     # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
-    id_ = (
-        text("id")
-        if found
-        else next(
-            (
-                match[1]
-                for match in re.finditer(r"^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block, re.MULTILINE)
-            ),
-            "",
-        )
-    )
-    return _RecordSide(
-        parts,
-        block,
-        found,
-        id_,
-        text("type"),
-        text("updated") or text("modified") or text("created"),
-        text("topic"),
-    )
+    if not found and (match := re.search(r"(?m)^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block)):
+        id_ = match[1]
+    updated = text("updated") or text("modified") or text("created")
+    return _RecordSide(parts, block, found, id_, text("type"), updated, text("topic"))
 
 
 def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
@@ -266,7 +262,7 @@ def _merge_frontmatter(
         (side.parts.opening_fence, side.parts.closing_fence)
         for side in (was, with_one[0], with_one[-1])
     ]
-    opening, closing = _pick_changed(*fences)
+    opening, closing = pick_changed(*fences)
     return opening, block.encode("utf-8", "surrogateescape"), closing
 
 
@@ -323,6 +319,13 @@ def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) ->
     return True
 
 
+def _marker_style(newer: _RecordSide, older: _RecordSide, marker_size: int) -> MarkerStyle:
+    one, other = _side_label(newer), _side_label(older)
+    if one == other:  # whose is whose cannot be told without a side; that they are two can
+        one, other = one + b", one version", other + b", the other"
+    return MarkerStyle(one, other, marker_size)
+
+
 def _side_label(side: _RecordSide) -> bytes:
     """What a marker says of a side: when it was updated, and never whose it is."""
     known = side.updated.isascii() and side.updated.isprintable() and 0 < len(side.updated) <= 40
@@ -351,7 +354,3 @@ def _line_end_of(data: bytes) -> bytes:
     if pairs == feeds == returns:
         return b"\r\n"
     return _MIXED_LINE_ENDS if feeds else b"\r"
-
-
-def _pick_changed(was: T, one: T, two: T) -> T:
-    return two if one == was else one
