@@ -108,7 +108,7 @@ def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
     assert all(line.text.endswith(f"[{line.id}]") for line in lines)
     assert "reference data" in fitted.text
     assert "not instructions" in fitted.text
-    assert f"{fitted.tokens} of 1500 tokens" in fitted.text
+    assert "At most 1500 tokens." in fitted.text
     assert fitted.tokens == count_tokens(fitted.text)
 
 
