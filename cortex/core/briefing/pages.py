@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cortex.core.notes import yaml_writer
 
-# Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
+# Of the pages' form, what `item_lines` says included: raise it with any change that makes other lines of the same notes. A page that a
 # newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
 GENERATOR_VERSION = 3
 BRIEFINGS_FOLDER = "briefings"
@@ -145,9 +145,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     merged = (
         _merge_item(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
     )
-    return render_page(max(pages), (item for item in merged if item)).encode(
-        "utf-8", "replace"
-    )  # a header may ask for half a character
+    # A header may ask for half a character.
+    return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
 
 
 def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
@@ -178,31 +177,26 @@ def _item_parts(item: ItemLine) -> tuple[str, ...]:
     """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
     link = _WIKILINK_RE.search(item.text)
     start, end = link.span() if link else (0, 0)
-    return (
-        item.id,
-        item.section,
-        item.order,
-        item.text[:start],
-        item.text[start:end],
-        item.text[end:],
-    )
+    return (*item[:3], item.text[:start], item.text[start:end], item.text[end:])
 
 
 def _unquote(scalar: str) -> str:
-    """A scalar as `emit` wrote it, read back."""
-    if not (scalar.startswith('"') and scalar.endswith('"')):
+    """A scalar as `yaml_writer.scalar` wrote it, read back."""
+    if not scalar.startswith('"'):
         return scalar
-    return re.sub(
-        r"\\(u[0-9a-f]{4}|.)",
-        lambda found: (
-            chr(int(found[1][1:], 16))
-            if len(found[1]) == 5
-            else {"n": "\n", "t": "\t"}.get(found[1], found[1])
-        ),
-        scalar[1:-1],
-    )
+    import json  # noqa: PLC0415  hardly any header is quoted
+
+    try:
+        return str(json.loads(scalar))
+    except ValueError:
+        return scalar
 
 
 def _escape_title(text: str) -> str:
     """`text` as one line that cannot be taken for an item or a comment."""
-    return " ".join(text.split()).replace("<!--", "<!- -").replace("-->", "-- >")
+    return break_comments(" ".join(text.split()))
+
+
+def break_comments(text: str) -> str:
+    """`text` with no mark that begins or ends a comment."""
+    return text.replace("<!--", "<!- -").replace("-->", "-- >")
