@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log, log2
 from typing import NamedTuple
 
-DAY_SECONDS, HOUR = 86_400, 3_600  # seconds
+DAY_SECONDS = 86_400
 
 # Seed 003 lets architecture, decisions and code not decay, seed 002 decisions and rejections.
 NON_DECAYING_TYPES = frozenset(
@@ -26,13 +26,8 @@ HALF_LIFE_DAYS = {
 
 # What the kind adds to the score: seed 001's.
 TYPE_WEIGHTS = {
-    "decision": 0.5,
-    "bugfix": 0.3,
-    "pattern": 0.2,
-    "discovery": 0.15,
-    "config": 0.1,
-    "learning": 0.1,
-}
+    "decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1, "learning": 0.1,
+}  # fmt: skip
 
 # How much stands out at first, by kind: seed 002's events, under our names; the second line is ours, by likeness. The
 # same numbers are the confidence of what says none.
@@ -41,10 +36,8 @@ TYPE_SALIENCE = {
     "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
 }  # fmt: skip
 DEFAULT_SALIENCE = 0.5
-HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = (
-    0.995,
-    0.998,
-)  # what an hour leaves of it: seed 002, and its own later correction for knowledge
+# What an hour leaves of it: seed 002, and its own later correction for knowledge.
+HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = 0.995, 0.998
 KNOWLEDGE_TYPES = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
 USE_GAIN = 1.2  # by each use, up to 1: seed 002
 
@@ -80,14 +73,7 @@ class ScoreBreakdown(NamedTuple):
 def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
     """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and effective confidence, each
     with what it is made of: a person can do the sums again."""
-    added = dict(
-        zip(
-            ("base", "access", "recent", "incoming", "type", "age"),
-            _score_terms(signals, now),
-            strict=True,
-        )
-    )
-    total = _clamp(sum(added.values()), 0.0, 5.0)
+    terms = _score_terms(signals, now)
     base, gain, left = _salience_factors(signals, now)
     salient = {
         "salience_base": base,
@@ -95,27 +81,24 @@ def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
         "salience_left": left,
         "salience": salience(signals, now),
     }
-    terms = dict(
-        zip(
-            ("confidence", "priority", "centrality", "access", "branch", "recency"),
-            _rank_terms(signals, now),
-            strict=True,
-        )
-    )
-    ranked = {f"rank_{name}": value for name, value in terms.items()} | {"rank": rank(signals, now)}
+    ranked = {
+        f"rank_{name}": value
+        for name, value in zip(_RANK_TERMS, _rank_terms(signals, now), strict=True)
+    }
     life = half_life(signals)
-    fading = {"half_life": life} if life is not None else {}
-    fading |= {
+    fading = {
+        "rank": rank(signals, now),
+        **({"half_life": life} if life is not None else {}),
         "days": _days_since_touch(signals, now),
         "confidence": _confidence_or_default(signals),
         "effective_confidence": effective_confidence(signals, now),
     }
-    return ScoreBreakdown(total, added | salient | ranked | fading)
+    return ScoreBreakdown(total_score(signals, now), terms | salient | ranked | fading)
 
 
 def total_score(signals: Signals, now: float) -> float:
-    """`score` as one number, without its parts."""
-    return _clamp(sum(_score_terms(signals, now)), 0.0, 5.0)
+    """The score alone, without its parts."""
+    return _clamp(sum(_score_terms(signals, now).values()), 0.0, 5.0)
 
 
 def salience(signals: Signals, now: float) -> float:
@@ -133,21 +116,16 @@ def rank(signals: Signals, now: float) -> float:
 def effective_confidence(signals: Signals, now: float) -> float:
     """The effective confidence, 0 to 1: what was said once, less what time has taken since the last touch. Seed 003."""
     life, confidence = half_life(signals), _confidence_or_default(signals)
-    return (
-        confidence if life is None else confidence * 0.5 ** (_days_since_touch(signals, now) / life)
-    )
+    left = 1.0 if life is None else 0.5 ** (_days_since_touch(signals, now) / life)
+    return confidence * left
 
 
 def half_life(signals: Signals) -> float | None:
     """Days after which half of the confidence is left, longer with every use and with centrality; None: it does not fade."""
     days = None if is_non_decaying(signals) else HALF_LIFE_DAYS.get(signals.type or "note")
-    return (
-        None
-        if days is None
-        else days
-        * (1.0 + log2(1.0 + _clamp_count(signals.uses)) * 0.3)
-        * (1.0 + centrality(signals))
-    )
+    if days is None:
+        return None
+    return days * (1.0 + log2(1.0 + _clamp_count(signals.uses)) * 0.3) * (1.0 + centrality(signals))
 
 
 def centrality(signals: Signals) -> float:
@@ -173,32 +151,30 @@ def age_seconds(since: float, now: float) -> float:
     return passed if passed > 0 else 0.0
 
 
-def _score_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
+def _score_terms(signals: Signals, now: float) -> dict[str, float]:
     """Seed 001: base, uses, use in the last day, incoming edges, kind, and days since the last touch."""
     uses, incoming = _clamp_count(signals.uses), _clamp_count(signals.incoming)
     recent = uses > 0 and signals.used is not None and age_seconds(signals.used, now) <= DAY_SECONDS
     faded = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
-    return (
-        0.5,
-        min(0.1 * uses, 1.0),
-        0.5 if recent else 0.0,
-        min(0.2 * incoming, 1.0),
-        TYPE_WEIGHTS.get(signals.type, 0.0),
-        0.0 - faded,
-    )
+    return {
+        "base": 0.5,
+        "access": min(0.1 * uses, 1.0),
+        "recent": 0.5 if recent else 0.0,
+        "incoming": min(0.2 * incoming, 1.0),
+        "type": TYPE_WEIGHTS.get(signals.type, 0.0),
+        "age": 0.0 - faded,
+    }
 
 
 def _salience_factors(signals: Signals, now: float) -> tuple[float, float, float]:
     """What it began with, by how much its uses raise that, and what the hours since the last touch leave of it."""
     gain = USE_GAIN ** min(_clamp_count(signals.uses), 50)  # 1.2 to the 50 raises anything above 1
-    if is_non_decaying(signals):
-        return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE), gain, 1.0
     rate = HOURLY_DECAY_OF_KNOWLEDGE if signals.type in KNOWLEDGE_TYPES else HOURLY_DECAY
-    return (
-        TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE),
-        gain,
-        rate ** (_days_since_touch(signals, now) * 24),
-    )
+    hours = 0.0 if is_non_decaying(signals) else _days_since_touch(signals, now) * 24
+    return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE), gain, rate**hours
+
+
+_RANK_TERMS = ("confidence", "priority", "centrality", "access", "branch", "recency")
 
 
 def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:

@@ -59,10 +59,9 @@ def parse(text: str, now: str) -> Query:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
-            opposite = {"after": "before", "before": "after"}[
-                key
-            ]  # what is not after a moment is before it
-            bounds[opposite if negated else key] = _bound_seconds(key, value, now)
+            # What is not after a moment is before it.
+            (other,) = bounds.keys() - {key}
+            bounds[other if negated else key] = _bound_seconds(key, value, now)
         elif key in FILTER_KEYS:
             # A path, and what somebody put in quotes, may hold commas.
             whole = key == "path" or match["phrase"] is not None

@@ -16,17 +16,12 @@ from cortex.core.text.prompt import truncate_prompt
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
 MAX_TERMS = 48  # words that are looked up
-PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = (
-    1.0,
-    0.35,
-    0.8,
-)  # weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count beside others only
+# Weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count beside others only.
+PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = 1.0, 0.35, 0.8
 NAME_WEIGHT = 1.5  # of a file name or an identifier, beside where it stands
 _MAX_ERROR_LINES = 5  # lines with the message of an error that weigh like prose
-_MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = (
-    2_000,
-    200,
-)  # characters; of more only the beginning is read, and nothing of a chunk (base64)
+# Of more only the beginning is read, and nothing of a chunk (base64).
+_MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 
 # The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
@@ -34,19 +29,15 @@ MIN_PROMPT_SHARE = 0.6
 MIN_SCORE = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
 UNKNOWN_TERM_WEIGHT = 0.7  # of the weight of a word that no note holds: what is about something else altogether is about nothing here
 RARITY_EXPONENT = 0.6  # the power of a word's rarity that it weighs: what a question is made of is seldom rare in a vault on its subject
-MIN_ACTION_SHARE = (
-    0.9  # the share that an action has to cover: it is worded like what anybody asks for
-)
+# The share that an action has to cover: it is worded like what anybody asks for.
+MIN_ACTION_SHARE = 0.9
 MIN_SHARE_OF_BEST = 0.85  # of the score of the best; what covers less is not told beside it
 COMMON_TERM_SHARE = 0.6  # share of the notes; a word that more of them hold tells nothing
 MIN_COLLECTION_SIZE = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
 _RARE_NAME_SHARE = 0.06  # the same; a name that so few notes hold tells enough by itself
-_HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT, _HALFWAY_BODY_TERMS = (
-    1.5,
-    1.0,
-    0.4,
-    100.0,
-)  # of a match in the title, in a short text, in an endless one; terms halfway
+# Of a match in the title, in a short text, in an endless one; terms halfway between these.
+_HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT = 1.5, 1.0, 0.4
+_HALFWAY_BODY_TERMS = 100.0
 _MIN_NAME_MATCH_WEIGHT = 0.8  # the least of a name in any text: nobody writes one by chance
 
 _CODE_FENCE_RE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -58,7 +49,7 @@ _ERROR_MESSAGE_RE = re.compile(
     r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
 )
 _IDENTIFIER_SEAM_RE = re.compile(
-    r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
+    r"[_/.]|::|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
 )
 _SLASH_COMMAND_RE = re.compile(r"\s*/[\w:-]+(?=\s|$)")
 
@@ -116,9 +107,8 @@ class RelevantNote(NamedTuple):
 
     score: float
     number: int
-    prompt_share: float = (
-        1.0  # of what the heaviest words of the prompt weigh; a title counts for more than it says
-    )
+    # Of what the heaviest words of the prompt weigh; a title counts for more than it says.
+    prompt_share: float = 1.0
 
 
 def is_uninformative(prompt: str) -> bool:
@@ -174,14 +164,13 @@ def find_relevant_notes(
             for number in one.postings.head_documents | one.postings.body_documents:
                 covering.setdefault(number, []).append(place)
     rare = _RARE_NAME_SHARE * live
-    found = (
+    floor = max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
+    scored = (
         _score_note(number, weighed, places, length(number), rare)
         for number, places in covering.items()
     )
     good = (
-        one._replace(prompt_share=one.score / whole)
-        for one in found
-        if one is not None and one.score >= max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
+        one._replace(prompt_share=one.score / whole) for one in scored if one and one.score >= floor
     )
     return sorted(good, key=lambda one: (-one.score, one.number))
 
@@ -202,13 +191,8 @@ def _score_note(
     for place in places:
         word, where, weight = weighed[place]
         in_head = number in where.head_documents
-        score += weight * (
-            _HEAD_MATCH_WEIGHT
-            if in_head
-            else max(body, _MIN_NAME_MATCH_WEIGHT)
-            if word.is_name
-            else body
-        )
+        in_body = max(body, _MIN_NAME_MATCH_WEIGHT) if word.is_name else body
+        score += weight * (_HEAD_MATCH_WEIGHT if in_head else in_body)
         telling += word.is_informative
         alone = alone or (
             word.is_informative and (in_head or (word.is_name and where.document_count <= rare))
@@ -222,9 +206,8 @@ def _term_weight(word: PromptTerm, where: TermPostings, live: int) -> float:
         return word.weight * math.pow(normalized_idf(holding, live), RARITY_EXPONENT)
     if not word.is_informative:
         return 0.0  # what people say to ask for anything is about nothing else
-    return (
-        UNKNOWN_TERM_WEIGHT * word.weight / (NAME_WEIGHT if word.is_name else 1.0)
-    )  # nor does a name tell more that was never heard of here
+    # Nor does a name tell more that was never heard of here.
+    return UNKNOWN_TERM_WEIGHT * word.weight / (NAME_WEIGHT if word.is_name else 1.0)
 
 
 def _weighted_lines(text: str) -> Iterator[tuple[str, float]]:
@@ -238,17 +221,11 @@ def _weighted_lines(text: str) -> Iterator[tuple[str, float]]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
             continue
-        weight = (
-            CODE_WEIGHT
-            if fenced
-            or line.startswith(("    ", "\t"))
-            or _LOG_LINE_RE.match(line)
-            or _is_mostly_symbols(line)
-            else PROSE_WEIGHT
-        )
-        if weight == CODE_WEIGHT and errors < _MAX_ERROR_LINES and _ERROR_MESSAGE_RE.search(line):
-            weight, errors = PROSE_WEIGHT, errors + 1
-        yield line, weight
+        is_code = fenced or line.startswith(("    ", "\t"))
+        is_code = bool(is_code or _LOG_LINE_RE.match(line) or _is_mostly_symbols(line))
+        if is_code and errors < _MAX_ERROR_LINES and _ERROR_MESSAGE_RE.search(line):
+            is_code, errors = False, errors + 1
+        yield line, CODE_WEIGHT if is_code else PROSE_WEIGHT
 
 
 def _is_mostly_symbols(line: str) -> bool:
@@ -306,10 +283,4 @@ def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterat
 def _is_code_name(chunk: str) -> bool:
     """Whether this names something in code: a file, a function, a class, an option."""
     letters = sum(map(str.isalpha, chunk))
-    return letters > 3 and (
-        "_" in chunk
-        or "/" in chunk
-        or "::" in chunk
-        or "." in chunk
-        or bool(_IDENTIFIER_SEAM_RE.search(chunk))
-    )
+    return letters > 3 and bool(_IDENTIFIER_SEAM_RE.search(chunk))
