@@ -820,6 +820,33 @@ def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_hold
     assert a.git("status", "--short") == ""
 
 
+def test_an_edit_of_a_note_that_one_of_several_bases_alone_has_is_not_mixed_into_another(
+    two,
+) -> None:
+    """Both sides merged the other's commit before one of them deleted the note, which git then takes for renamed."""
+    a, b = two
+    a.record(Y)
+    a.commit("a note")
+    b.add_line("mine.md", "- bread")
+    b.commit("another line")
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    a.remove(record_path(Y))
+    a.record(Z, "Use files, in a way")
+    a.commit("one like it in its place")
+    b.git("merge", "-q", "--no-edit", "theirs")
+    b.add_line(record_path(Y), "measured on two machines")
+    b.commit("an edit")
+    a.git("merge", "-q", "--no-edit", "theirs")
+    a.git("pull", "-q", "--no-rebase", "--no-edit", str(b.root), "main", code=None)
+    a.git("commit", "-qam", "merged", code=None)
+    meet(a, b)
+    for clone in (a, b):
+        texts = clone.texts()
+        assert "measured on two machines" in texts[Y]
+        assert "measured" not in texts[Z]
+
+
 def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(
     two,
 ) -> None:
@@ -951,6 +978,28 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     a.fix()
     assert not (a.root / record_path(X)).exists()
     assert "A second line." in a.texts()[X]
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_note(
+    two, is_committed
+) -> None:
+    a = two[0]
+    old = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), old)
+    a.commit()
+    a.write(record_path(X), old.replace("status: active", "status: active\npinned: true"))
+    if is_committed:
+        a.commit()
+    a.fix()
+    assert not (a.root / record_path(X)).exists()
+    assert "A second line." in a.texts()[X]
+    assert "pinned: true" in a.texts()[X]
 
 
 def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(

@@ -120,6 +120,8 @@ def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) 
         before = base.get(gone.path, b"")
     texts = (before, gone.data, mixed.data, made)
     was, now, own, result = (set(data.splitlines()) for data in texts)
+    if not before:  # of several bases the one that was chosen does not have it
+        return bool(result - own) and result - own <= now
     added, removed = now - was - own, (was - now) & own
     return bool(added or removed) and added <= result and not removed & result
 

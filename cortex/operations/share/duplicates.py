@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_cortex_note, preferred_path
@@ -131,18 +132,22 @@ def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str
 
 
 def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
-    """The base for a merge of two files of one note, given as path and text: the latest text that both paths had in git's
-    history; empty when there is none. If one file still has it and the other has a text that it was made of, as after a pick
-    of an old commit, that older text: what was changed since then stays."""
-    changes = [objects.list_blob_changes(root, path) for path, _ in files_of]
-    seen = [[new for _, new in steps if new] for steps in changes]
-    blob = next((blob for blob in seen[0] if blob in seen[1]), "")
-    if not blob:
-        return b""
+    """The base for a merge of two files of one note, given as path and text: the latest text in git's history of both paths
+    from which both files came; if git shows none, the latest that both paths had; empty when there is none. If one file
+    still has it and the other has a text that it was made of, as after a pick of an old commit, that older text: what was
+    changed since then stays."""
+    paths = [path for path, _ in files_of]
+    changes = [objects.list_blob_changes(root, path) for path in paths]
     made_of: dict[str, set[str]] = {}
     for old, new in itertools.chain(*changes):
         if old and new:
             made_of.setdefault(new, set()).add(old)
+    seen = [[new for _, new in steps if new] for steps in changes]
+    blob = _latest_shared_blob(root, paths, seen, made_of) or next(
+        (blob for blob in seen[0] if blob in seen[1]), ""
+    )
+    if not blob:
+        return b""
     older = [
         each
         for each in _ancestor_blobs(made_of, blob)
@@ -153,6 +158,28 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     if texts.get(blob) not in now:
         return texts.get(blob, b"")
     return next((data for data in now if data in [texts.get(each) for each in older]), texts[blob])
+
+
+def _latest_shared_blob(
+    root: str, paths: Sequence[str], seen: Sequence[list[str]], made_of: Mapping[str, set[str]]
+) -> str:
+    """The latest blob that the committed blobs of all paths came from, or are; empty when there is none. `seen` holds the
+    blobs that each path had, the newest first."""
+    prefix = os.fsdecode(objects.prefix(root))
+    names = [prefix + path for path in paths]
+    committed = objects.list_files(root, "HEAD", names) if all(seen) else {}
+    if len(committed) < len(paths):
+        return ""
+    shared = set.intersection(
+        *({blob, *_ancestor_blobs(made_of, blob)} for blob in committed.values())
+    )
+    older = {blob: _ancestor_blobs(made_of, blob) for blob in shared}
+    latest = {
+        blob
+        for blob in shared
+        if not any(blob in older[each] and each not in older[blob] for each in shared)
+    }
+    return next((blob for blob in itertools.chain(*seen) if blob in latest), "")
 
 
 def _ancestor_blobs(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
