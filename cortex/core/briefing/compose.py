@@ -1,7 +1,8 @@
-"""The injected briefing: from notes that may stand in it to a text within a budget of tokens. Pure; the same for the same input.
+"""The injected briefing: from notes that may stand in it to a text within a budget of tokens. Pure;
+the same for the same input.
 
-Every part gets a share of the budget, each part that leaves some of its share gives it to the others, and what a part does not
-show it counts, with the command that shows it.
+Every part gets a share of the budget, each part that leaves some of its share gives it to the
+others, and what a part does not show it counts, with the command that shows it.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ class PartSpec(NamedTuple):
     share: float
 
 
-# The parts in their order. Shares sum to 1. Decisions: seed 002 caps them at 40%, so that a project with hundreds still says
-# what is open. Traps come next: a gotcha that was not told costs the most (seed 003 gives gotchas and patterns most lines after
-# decisions). A plan of ten steps takes 12% of 1,500. The rest are lists of a few lines.
+# The parts in their order. Shares sum to 1. Decisions: seed 002 caps them at 40%, so that a project
+# with hundreds still says what is open. Traps come next: a gotcha that was not told costs the most
+# (seed 003 gives gotchas and patterns most lines after decisions). A plan of ten steps takes 12% of
+# 1,500. The rest are lists of a few lines.
 PART_SPECS = {
     DECISIONS: PartSpec("Decisions and rejections", 0.40),
     PLAN: PartSpec("Plan", 0.12),
@@ -41,7 +43,8 @@ PART_SPECS = {
     PINNED: PartSpec("Pinned", 0.04),
     EVERYWHERE: PartSpec("In every project", 0.03),
 }
-# What a part does not use goes to these in turn. Decisions come last: their cap gives way only where nobody else wants the room.
+# What a part does not use goes to these in turn. Decisions come last: their cap gives way only
+# where nobody else wants the room.
 _OVERFLOW_ORDER = (PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, PINNED, EVERYWHERE, DECISIONS)
 _SINGLE_LINES_SHARE = 0.55  # of a part's room goes to one line for each note, before the first of them get their whole text
 _WHOLE_NOTES_FIRST = 3  # notes of a part that get it before others get a line; who has room for all lines goes on with whole texts
@@ -114,7 +117,7 @@ class FittedBriefing(NamedTuple):
 
 
 class _PartFill(NamedTuple):
-    """How a part uses its room: the first `lines` entries stand, the first `full` of them with their whole text."""
+    """How a part uses its room: its first lines, the first of them with their whole text."""
 
     line_count: int
     whole_count: int
@@ -145,7 +148,7 @@ def compose_within_characters(
 def compose_briefing(
     parts: Sequence[BriefingPart], head: BriefingHead, budget: int
 ) -> FittedBriefing:
-    """The briefing of these parts; empty when they hold nothing. `InvalidInputError` for a budget out of bounds."""
+    """The briefing of these parts, empty when they are. `InvalidInputError` for a bad budget."""
     if not MIN_BUDGET_TOKENS <= budget <= MAX_BUDGET_TOKENS:
         raise InvalidInputError(
             f"a budget of {budget} tokens cannot be kept",
@@ -169,7 +172,7 @@ def compose_briefing(
 def _compose_overview(
     held: Sequence[BriefingPart], costs: dict[str, _PartCosts], head: BriefingHead, budget: int
 ) -> FittedBriefing:
-    """Where there is no room for all parts: the first of them, where that has room, and what there is of each."""
+    """The first part, if all have no room but it has, and the totals of the others."""
     totals = [f"{PART_SPECS[part.kind].title.lower()}: {part.total}" for part in held]
     rest = [f"Also: {', '.join(totals[1:])}."] if totals[1:] else []
     preamble = [*_short_preamble(head, budget), *rest]
@@ -208,8 +211,8 @@ def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]
 
 
 def _fill_part(costs: _PartCosts, room: int) -> _PartFill:
-    """The most that a part can say in so many tokens: some lines, then the whole texts of the first, then more lines, then the
-    whole texts of others."""
+    """The most that a part can say in so many tokens: some lines, then the whole texts of the
+    first, then more lines, then the whole texts of others."""
     most, lines, full, used = len(costs.line_costs), 0, 0, costs.heading_cost
 
     def left(lines: int) -> int:
@@ -337,7 +340,7 @@ def _more_line(part: BriefingPart, number: int, budget: int) -> str:
 
 
 def _format_line(entry: BriefingEntry, *, whole: bool) -> str:
-    """The line of a note: what speaks against it, when, what, why, what is odd about it, and its id."""
+    """The line of a note: contradiction, day, title, excerpt, marks and id."""
     if entry.is_subline:
         return escape_for_agent(f"  - {sanitize_line(entry.title, TITLE_CHARACTERS)}")
     doubt = f"⚠ {sanitize_line(entry.doubt, TITLE_CHARACTERS)}. " if entry.doubt else ""

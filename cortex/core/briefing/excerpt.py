@@ -1,7 +1,8 @@
-"""What a note says in an injected briefing: on one line, and as data. Standard library alone; no YAML is read for it.
+"""What a note says in an injected briefing: on one line, and as data. Standard library alone; no
+YAML is read for it.
 
-The text of a note may come from a stranger, or from a model. Whatever stands in it, here it can neither begin a line nor
-end the frame or the block that a briefing stands in.
+The text of a note may come from a stranger, or from a model. Whatever stands in it, here it can
+neither begin a line nor end the frame or the block that a briefing stands in.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.value import NamedTuple
 
-# Characters of a full text: what holds, which the title mostly says, and why; a text that does not say which; what is told of a
-# session, and of a step.
+# Characters of a full text: what holds, which the title mostly says, and why; a text that does not
+# say which; what is told of a session, and of a step.
 WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80, 120, 190, 150
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
@@ -45,7 +46,8 @@ _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
 _SUMMARY_MARK = "<!-- summary "
 # As `core/model/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
-# What begins with one of these became a record. A pattern would take longer to compile than all sessions to read.
+# What begins with one of these became a record. A pattern would take longer to compile than all
+# sessions to read.
 _RECORD_MARKERS = frozenset([
     "decision:", "decisions:", "decided:", "rejected:", "rejection:", "learned:", "learning:", "learnings:", "lesson:", "til:", "gotcha:", "pattern:",
     "convention:", "fix:", "fixed:", "bug:", "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
@@ -77,8 +79,9 @@ def parse_note_body(data: bytes) -> NoteBody:
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:
-    """A note's text as data on one line: no control or invisible character, nothing that reads like a frame of ours or of a host, and no
-    comment that could end a block. What is changed for that makes it longer than the limit."""
+    """A note's text as data on one line: no control or invisible character, nothing that reads like
+    a frame of ours or of a host, and no comment that could end a block. What is changed for that
+    makes it longer than the limit."""
     line = shorten(_INVISIBLE_RE.sub("", text[: limit * 4]), limit)
     if "<" in line or "-->" in line:
         line = line.replace("<!--", "<!- -").replace("-->", "-- >")
@@ -86,7 +89,7 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
 
 
 def body_excerpt(title: str, body: str) -> str:
-    """What a body says beyond its title: what holds and why where it says so under these names, else its first paragraphs."""
+    """What a body adds to its title: its labelled `what` and `why`, else its first paragraphs."""
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
@@ -133,8 +136,9 @@ def plan_steps(body: str) -> list[PlanStep]:
 
 
 def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
-    """What a session's note says of it: its summary, else what was said last, and what was done. Sentences that became records of
-    their own, by the word that they begin with or because they are one of `titles` (as `folded`), are told there and not again."""
+    """What a session's note says of it: its summary, else what was said last, and what was done.
+    Sentences that became records of their own, by the word that they begin with or because they are
+    one of `titles` (as `folded`), are told there and not again."""
     summary: list[str] = []
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
@@ -202,7 +206,7 @@ def _is_empty_template_part(paragraph: str) -> bool:
 
 
 def _iter_paragraphs(body: str) -> Iterator[str]:
-    """The paragraphs of a text on one line each, what is fenced left out; a heading belongs to the text below it."""
+    """Paragraphs on one line each, without fenced text; a heading joins the text below it."""
     lines: list[str] = []
     fenced = False
     for line in body.splitlines()[:_MAX_LINES]:
@@ -228,8 +232,7 @@ def _strip_markup(text: str) -> str:
 
 
 def _without_title(title: str, text: str) -> str:
-    """A paragraph without the title that it repeats, whatever marks, case or leading word either has; nothing when the title says
-    all of it."""
+    """A paragraph without the title that it repeats, in whatever case; empty if that is all."""
     cut = title.endswith("…")
     words = text[_leading_word_end(text) :].split()
     opening = [

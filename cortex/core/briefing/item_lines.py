@@ -60,8 +60,8 @@ class ItemSource(NamedTuple):
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines of a note, each with the page that it stands on. A deleted one has none: not even the archive, which tells
-    what once held, goes on with what somebody took back."""
+    """The lines of a note, each with the page that it stands on. A deleted one has none: not even
+    the archive, which tells what once held, goes on with what somebody took back."""
     if note.status == _DELETED:
         return
     if note.type in ("decision", "rejection"):
@@ -91,7 +91,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
 
 
 def extract_reason(body: str, title: str) -> str:
-    """The line that says why: what stands after `Why`, `Reason` or `Because` at the beginning of a line, else what follows the title."""
+    """What follows `Why`, `Reason` or `Because` on a line, else what follows the title."""
     # A checkout may have changed the line ends, and a page is the same everywhere.
     body = body.replace("\r\n", "\n").replace("\r", "\n")
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", body) if part.strip()]
@@ -116,7 +116,7 @@ def extract_reason(body: str, title: str) -> str:
 
 
 def page_path(page: BriefingPage) -> str:
-    """Where a page lies: `briefings/<project>/<page>.md`, with names that every file system can hold."""
+    """The path of a page, `briefings/<project>/<page>.md`, valid on every file system."""
     if page.kind == "index":
         return f"{BRIEFINGS_FOLDER}/index.md"
     name = _safe_file_name(page.branch, PAGE_KINDS) if page.kind == "branch" else page.kind
@@ -162,7 +162,7 @@ def _plan_step_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]
 
 
 def _wikilink(note: ItemSource) -> str:
-    """A link that Obsidian follows: by the file's name where that is the id, which stays, else by its path."""
+    """A wikilink to the note: by its file name if that is the id, which stays, else by its path."""
     stem = note.path.rpartition("/")[2].removesuffix(".md")
     target = stem if stem == note.id else note.path.removesuffix(".md")
     title = _link_title(note.title)
@@ -219,7 +219,7 @@ def _sanitize_item_text(text: str) -> str:
 
 
 def _safe_file_name(name: str, taken: Container[str]) -> str:
-    """`name` as a file name: itself when it is one that nothing else has, else a slug of it with a hash."""
+    """`name` as a file name: itself if it is valid and not taken, else a slug with a hash."""
     plain = _FILE_NAME_RE.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
     return (
         name

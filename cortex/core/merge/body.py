@@ -1,7 +1,9 @@
-"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines are touched twice.
+"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines
+are touched twice.
 
-`git merge-file` finds the places where both sides changed something near. There, lines that both only added are all
-kept, changes that merely touch are both made, and what is left stands between conflict markers.
+`git merge-file` finds the places where both sides changed something near. There, lines that both
+only added are all kept, changes that merely touch are both made, and what is left stands between
+conflict markers.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def merge_body(
     *,
     added: bool,
 ) -> MergedBody:
-    """The merged body. `added` when the two notes have no common ancestor: then the lines they share are the base."""
+    """The merged body. `added`: there is no base, so the lines that both share are the base."""
     if older in (newer, base):
         return MergedBody(newer, 0)
     if newer == base:
@@ -110,8 +112,8 @@ def _marker_run_length(line: bytes) -> int:
 
 
 def _refine_git_merge(lines: list[bytes], size: int, style: MarkerStyle) -> tuple[list[bytes], int]:
-    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers, which
-    alone begin with `size` characters of one kind."""
+    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like
+    its markers, which alone begin with `size` characters of one kind."""
     begin, middle, half, end = _MARKER_CHARACTERS
     marks = [line[:1] if _marker_run_length(line) == size else b"" for line in lines]
     furthest = min(_MAX_EDIT_DISTANCE, int((_MAX_COMPARISONS / (marks.count(begin) or 1)) ** 0.5))
@@ -193,7 +195,7 @@ def _merge_hunks(
 def _without_repeated_lines(
     before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: int
 ) -> list[bytes]:
-    """The lines, less those at their beginning that the touching change before them has just added as well."""
+    """The lines without those at their beginning that the touching change before has added too."""
     if previous is None or previous.end != low or not previous.lines:
         return lines
     most = min(len(lines), len(previous.lines), _MAX_REPEATED_LINES)
@@ -209,7 +211,7 @@ def _merge_overlapping(
     style: MarkerStyle,
     around: _SurroundingLines,
 ) -> tuple[list[bytes], int]:
-    """Two changes of the same lines: what they agree on once, then what both added, or a conflict."""
+    """Two changes of the same lines: what is common once, then what both added, or a conflict."""
     if one == two:
         return one, 0
     most = min(len(one), len(two))
@@ -240,8 +242,8 @@ def _merge_overlapping(
 
 
 def _join_additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[bytes]:
-    """What both sides added at one place, in an order that does not depend on the side: turns of a session by their
-    events' ids, else the block that goes on from the line above first."""
+    """What both sides added at one place, in an order that does not depend on the side: turns of a
+    session by their events' ids, else the block that goes on from the line above first."""
     turns = {
         line: found[1]
         for line in (*one, *two)
@@ -286,8 +288,8 @@ def _diff_hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hu
 
 
 def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
-    """The lines that two texts share, in order. A blank line counts only beside another shared line: blank lines are
-    everywhere, and would tear two paragraphs into one another."""
+    """The lines that two texts share, in order. A blank line counts only beside another shared
+    line: blank lines are everywhere, and would tear two paragraphs into one another."""
     pairs = _match_lines(one, two, _MAX_EDIT_DISTANCE)
     shared = set(pairs)
     return [
@@ -297,8 +299,8 @@ def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
 
 
 def _match_lines(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
-    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of texts that differ
-    in more than `furthest` lines."""
+    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of
+    texts that differ in more than `furthest` lines."""
     most = min(len(one), len(two))
     head = next((count for count in range(most) if one[count] != two[count]), most)
     tail = next(

@@ -1,9 +1,9 @@
 """Resolve what git could not merge, note by note. Pure: versions in, actions out.
 
-Git pairs deleted and added files by likeness, so the versions that it has for one path may be versions of two notes. Here
-the versions of a note are found by its id; its path only says where it lies. Events are immutable, briefings are
-regenerated, records and sessions merge by field. What only a person can decide is left to them, and nothing that stands
-in either version is dropped.
+Git pairs deleted and added files by likeness, so the versions that it has for one path may be
+versions of two notes. Here the versions of a note are found by its id; its path only says where it
+lies. Events are immutable, briefings are regenerated, records and sessions merge by field. What
+only a person can decide is left to them, and nothing that stands in either version is dropped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BOTH_CHANGED = "both sides changed the same lines"
 def plan_resolution(
     unmerged: Sequence[UnmergedPath], sides: MergeSides, context: MergeContext
 ) -> MergeOutcome:
-    """Decide on every path that git could not merge, and on what an earlier pass left to a person."""
+    """Decide on every path that git could not merge, and on what was left to a person earlier."""
     plan = MergePlan(sides, context)
     versions = versions_by_note(*sides)
     keys_at: dict[str, list[str]] = {}  # by path: the notes that lie there on some side
@@ -53,7 +53,8 @@ def plan_resolution(
     todo = {one.path: one for one in unmerged}
     for path, open_ in context.open_conflicts.items():
         _take_manual_resolution(plan, path, open_, todo)
-    # A note that git took for another one is decided as well, though git has no conflict at its own path.
+    # A note that git took for another one is decided as well, though git has no conflict at its own
+    # path.
     keys = {id_ for one in todo.values() for id_ in one.ids if id_ in versions}
     events: dict[str, list[str]] = {}
     for path, one in todo.items():
@@ -88,7 +89,7 @@ def plan_resolution(
 def _take_manual_resolution(
     plan: MergePlan, path: str, open_: OpenConflict, todo: dict[str, UnmergedPath]
 ) -> None:
-    """Take what a person made of a note that was left to them. Untouched, it is decided anew, with the same outcome."""
+    """Take what a person made of a note that was left to them; untouched, it is decided anew."""
     unmerged = todo.get(path)
     now = plan.context.in_work_tree.get(path)
     is_untouched = sha256_hex(now) in (open_.found_digest, open_.written_digest)
@@ -158,9 +159,9 @@ def _resolve_briefing(plan: MergePlan, path: str) -> None:
 def resolve_event(
     plan: MergePlan, id_: str, unmerged: Sequence[str] = (), *, gone_is_gone: bool = False
 ) -> NoteDecision | None:
-    """An event stays as it was captured, in one place: normalized before failed before pending. A file with its name that
-    holds another id is none of its versions. None when no side has it; with `gone_is_gone` also when one side deleted what
-    the other left alone.
+    """An event stays as it was captured, in one place: normalized before failed before pending. A
+    file with its name that holds another id is none of its versions. None when no side has it; with
+    `gone_is_gone` also when one side deleted what the other left alone.
 
     unmerged: its paths that git could not merge; some of them may be in none of the trees
     """
@@ -217,7 +218,7 @@ def _resolve_record(
     todo: Mapping[str, UnmergedPath],
     keys_at: Mapping[str, list[str]],
 ) -> NoteDecision | None:
-    """What becomes of one note that git could not merge; None when it is gone, or waits as it is."""
+    """What becomes of one note that git could not merge; None when it is deleted, or waits."""
     id_, base, ours, theirs = versions
     if ours and theirs:
         path = versions.merged_path()
@@ -267,15 +268,17 @@ def merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
 
 
 def _is_edited_by_hand(plan: MergePlan, unmerged: UnmergedPath, versions: NoteVersions) -> bool:
-    """True if the file in the work tree is no version that git or Cortex can have put there: somebody has mended it between
-    a merge that was killed and this one, and it must not be overwritten."""
+    """True if the file in the work tree is no version that git or Cortex can have put there:
+    somebody has mended it between a merge that was killed and this one, and it must not be
+    overwritten."""
     now = unmerged.work_tree_text
     open_ = plan.context.open_conflicts.get(unmerged.path)
     is_left_to_a_person = open_ and open_.found_digest != open_.written_digest
     if now is None or marked_conflicts(now) or is_left_to_a_person:
         return False
     base, ours, theirs = (text or b"" for text in versions.texts())
-    # Git's own base may be another: none where it takes the base's file for another note's old name, a merged one where there are several.
+    # Git's own base may be another: none where it takes the base's file for another note's old
+    # name, a merged one where there are several.
     merged = {plan.context.merge_note(was, ours, theirs)[0] for was in (base, b"")}
     in_trees = {text for tree in plan.sides for text in tree.values()}
     known = {*merged, *in_trees, *unmerged.staged_texts, base, ours, theirs}

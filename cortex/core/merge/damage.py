@@ -1,4 +1,4 @@
-"""Find the notes that a merge has lost, doubled or mixed up though git calls it clean, and plan their repair. Pure."""
+"""Find notes that a merge has lost, doubled or mixed up though git calls it clean; plan repairs."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _DAMAGE_TEXTS = {
 
 
 class MergeDamage(NamedTuple):
-    """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or made of two readable ones so
-    that it cannot be read (broken); or such an event."""
+    """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or
+    made of two readable ones so that it cannot be read (broken); or such an event."""
 
     kind: str
     id: str
@@ -53,7 +53,7 @@ class MergeDamage(NamedTuple):
 
 
 def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> MergeOutcome:
-    """What has to change in the tree that git made of three, so that no note is gone, stands twice, or holds the text of another."""
+    """The changes to git's merged tree that bring back each note's own text, once."""
     plan = MergePlan(sides, context)
     damages = find_damage(sides, result, context.merge_note)
     leaving = {path for one in damages for path in one.wrong_paths}
@@ -77,12 +77,14 @@ def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> Merge
 def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[MergeDamage]:
     """The notes that are not in the tree that git made of three as their own versions give them.
 
-    `sides` and `result` hold the notes that differ anywhere. A note that one side alone changed must have that side's text;
-    one that both changed must be there once; one that a side deleted and the other left alone is gone.
+    `sides` and `result` hold the notes that differ anywhere. A note that one side alone changed
+    must have that side's text; one that both changed must be there once; one that a side deleted
+    and the other left alone is gone.
     """
     plan = MergePlan(sides, MergeContext(merge))
     damages = list(_find_event_damage(plan, result))
-    # Notes that both sides have alike and the result has not, with its text: somebody's decision, or another note's lines.
+    # Notes that both sides have alike and the result has not, with its text: somebody's decision,
+    # or another note's lines.
     alike: list[tuple[MergeDamage, bytes]] = []
     for key, (base, ours, theirs, now) in sorted(group_by_note(*sides, result).items()):
         id_ = key.partition("\0")[0]
@@ -113,7 +115,7 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
 
 
 def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) -> bool:
-    """True if what was changed in a note that is gone was changed in another note instead, of which a merge has made `made`."""
+    """True if the change of the lost note `gone` was made to another note, now with text `made`."""
     if gone.id:
         before = next((data for data in base.values() if note_id(data) == gone.id), b"")
     else:
@@ -145,8 +147,8 @@ def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
 def _find_lost_copies(
     id_: str, sides: Sequence[Sequence[NoteFile]], now: Sequence[NoteFile]
 ) -> Iterator[MergeDamage]:
-    """Of a note that a side has in two files, which doctor names: a file that one side edited and the other deleted, if
-    what was added in it stands in no file of the note now."""
+    """Of a note that a side has in two files, which doctor names: a file that one side edited and
+    the other deleted, if what was added in it stands in no file of the note now."""
     before, *changed = ({file.path: file.data for file in files} for files in sides)
     here = {file.path: frozenset(file.data.splitlines()) for file in now}
     for one, other in (changed, changed[::-1]):
@@ -159,7 +161,7 @@ def _find_lost_copies(
 def _find_note_damage(
     plan: MergePlan, versions: NoteVersions, now: Sequence[NoteFile]
 ) -> MergeDamage | None:
-    """How one note came out of a merge otherwise than its versions give it; None when it is as it should be."""
+    """How the merged note differs from what its versions ask for; None when it is right."""
     if len(now) != 1:
         return _find_lost_or_duplicated(plan, versions, now)
     (file,) = now
@@ -171,7 +173,8 @@ def _find_note_damage(
     )
     if is_both_changed and not is_in_the_way:  # then it is as git and its drivers merged it
         return _find_unreadable_merge(plan, versions, file)
-    # What both made of it alike may have been changed since; only git puts markers into it, for two notes of one name.
+    # What both made of it alike may have been changed since; only git puts markers into it, for two
+    # notes of one name.
     if (
         ours == theirs
         and not is_in_the_way
@@ -211,7 +214,7 @@ def _find_lost_or_duplicated(
 def _find_unreadable_merge(
     plan: MergePlan, versions: NoteVersions, file: NoteFile
 ) -> MergeDamage | None:
-    """A note that both sides changed, whose frontmatter git has merged line by line into what cannot be read: a field twice."""
+    """A note that both sides changed and whose frontmatter git made unreadable: a field twice."""
     _, ours, theirs = versions.texts()
     if (
         ours is None
@@ -229,8 +232,8 @@ def _find_unreadable_merge(
 
 
 def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDamage]:
-    """People's own notes, which have no ids, that git took for records or records for them. What git takes for one of their own
-    notes renamed to another is left as it is."""
+    """People's own notes, which have no ids, that git took for records or records for them. What
+    git takes for one of their own notes renamed to another is left as it is."""
     base, ours, theirs = (
         {path: data for path, data in tree.items() if is_personal_note(path, data)}
         for tree in sides
@@ -238,7 +241,8 @@ def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDam
     damages = []
     for side, other in ((ours, theirs), (theirs, ours)):
         added = [path for path in side if path not in sides.base and path not in other]
-        # A note of the base that this side does not have, and the other has changed or moved: an added one may be the same note.
+        # A note of the base that this side does not have, and the other has changed or moved: an
+        # added one may be the same note.
         renamed = [path for path in base if path not in side and other.get(path) != base[path]]
         damages += [
             MergeDamage(MIXED, "", path, side[path])

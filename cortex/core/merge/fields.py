@@ -1,6 +1,8 @@
-"""Three-way merge of frontmatter by field: what each field's kind and name say about whose value stands.
+"""Three-way merge of frontmatter by field: what each field's kind and name say about whose value
+stands.
 
-Nothing here knows which side is ours: the sides come ordered, the newer first, so that swapping them changes nothing.
+Nothing here knows which side is ours: the sides come ordered, the newer first, so that swapping
+them changes nothing.
 """
 
 from __future__ import annotations
@@ -16,17 +18,20 @@ from cortex.core.notes.yaml_writer import flow_text
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
 IMMUTABLE_KEYS = ("id", "type")
-# What one event alone can say of a topic's record: it stands and falls with the text, as in `core/normalize/topic_upsert.py`.
+# What one event alone can say of a topic's record: it stands and falls with the text, as in
+# `core/normalize/topic_upsert.py`.
 _KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session")
 _LATEST_TIME_KEYS = ("updated", "modified")
 _EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events",)
 _REQUIRED_KEYS = ("type", "title")
-# What verbs write beside a status (`edit.set_aside`): where both sides changed that, these are of the side whose status stands.
+# What verbs write beside a status (`edit.set_aside`): where both sides changed that, these are of
+# the side whose status stands.
 _KEYS_OF_STATUS = (
     "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by", "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
-# As `record.compose` writes them; its module would cost the driver an import. A test compares the two.
+# As `record.compose` writes them; its module would cost the driver an import. A test compares the
+# two.
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases", "owner", "due", "created", "updated",
     "confidence", "priority", "pinned", "supersedes", "superseded_by", "relations", "provenance",
@@ -51,7 +56,7 @@ class SidePrecedence(NamedTuple):
 
 
 class MergeLog:
-    """What a merge has decided: lines for a person, and the entries of the `merge_conflicts` field."""
+    """The decisions of a merge, as lines for a person and entries of `merge_conflicts`."""
 
     def __init__(self, sides: SidePrecedence) -> None:
         self.precedence = sides
@@ -151,7 +156,7 @@ def add_conflict_entries(
 def _merge_key_order(
     base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock
 ) -> list[str]:
-    """Base's keys, and after each the keys that a side has added there. Where both have, these are sorted."""
+    """Base's keys, each followed by those that a side added there; sorted where both did."""
     known = dict.fromkeys(base or newer)
     added: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
     placed = set(known)
@@ -178,7 +183,7 @@ def _is_standard_order(block: FrontmatterBlock) -> bool:
 
 
 def _standard_order(keys: list[str]) -> list[str]:
-    """The keys of a topic that clones began apart, in an order that does not depend on who merges first."""
+    """The standard order of keys, for topics begun on two clones: the same whoever merges."""
     return [
         *(key for key in KEY_ORDER if key in keys),
         *sorted(key for key in keys if key not in KEY_ORDER and key != TAIL_KEY),
@@ -200,7 +205,7 @@ def _merge_comments(base: str | None, newer: str | None, older: str | None) -> s
 
 
 class _FieldVersions(NamedTuple):
-    """One key's text in the three notes, and what each text says; None where it is not known to be YAML."""
+    """One key's text in the three notes, and its values; None for one that cannot be parsed."""
 
     path: str
     base: str | None
@@ -260,7 +265,7 @@ def _merge_field(
 def _status_winner(
     base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock, ledger: MergeLog
 ) -> str:
-    """The side whose status stands where both sides changed it, each in its own way; empty elsewhere."""
+    """The side whose status stands where both sides changed it differently; empty elsewhere."""
     texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
     if len(set(texts)) < 3 or None in texts[1:]:
         return ""
@@ -436,7 +441,7 @@ def pick_changed(base: T, one: T, other: T) -> T:
 
 
 def time_sort_key(text: str) -> tuple[bool, str, str]:
-    """What times are ordered by: one that can be read comes after one that can't; without a zone it is UTC."""
+    """Sort key of a time: unreadable ones first; without a zone it is UTC."""
     # As Cortex writes it; nearly every time is so, and needs no datetime, 1 ms.
     if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_DIGIT_REMOVAL) == "--T::Z":
         return True, text[:19], text

@@ -1,4 +1,4 @@
-"""What is to be done about a merge: its input, the decisions on notes, and the actions that follow from them."""
+"""What to do about a merge: its input, the decisions on notes, and the resulting actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MergeFunction: TypeAlias = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
 
 
 class MergeSides(NamedTuple):
-    """The versions of what is merged: every note that differs between the three trees, and what is unmerged."""
+    """The three trees of a merge, reduced to the notes that differ or are unmerged."""
 
     base: Tree
     ours: Tree
@@ -38,7 +38,7 @@ class UnmergedPath(NamedTuple):
 
 
 class OpenConflict(NamedTuple):
-    """What an earlier pass left to a person at a path: digests of what it found there and of what it wrote there."""
+    """What was left to a person at a path: digests of what stood there and what we wrote there."""
 
     found_digest: str
     written_digest: str
@@ -150,7 +150,7 @@ class MergePlan:
         return target
 
     def write_second_text(self, path: str, data: bytes) -> str:
-        """Write the second text of one event id beside its path, with an id of its own; returns the message on the first."""
+        """Write an event's second text beside its path, under a new id. Returns the message."""
         target = self.free_path(path, "", data, {})
         self.write(target, with_id(data, stem_of(target)))
         return _TWO_NOTES.format(target)

@@ -1,7 +1,8 @@
 """Three-way merge of a record: its frontmatter by field, its body by lines.
 
-Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is called ours, the
-bytes that come out are the same; frontmatter stays YAML whenever one side's is; what loses is named.
+Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is
+called ours, the bytes that come out are the same; frontmatter stays YAML whenever one side's is;
+what loses is named.
 """
 
 from __future__ import annotations
@@ -72,9 +73,10 @@ def merge_record(
     *,
     name: str = "",
 ) -> MergedRecord:
-    """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
-    took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
-    `InvalidInputError` for what is no text with lines."""
+    """The merged note; `base` is empty when both sides added it. Versions with different ids are
+    different notes, which git took for one: they are never merged. `name` is the file's name
+    without its ending, which tells whose file it is. `InvalidInputError` for what is no text with
+    lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:
@@ -160,14 +162,16 @@ def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
 def _separate_notes(
     ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
 ) -> tuple[bytes, bytes | None]:
-    """Of two versions that are not one note, that whose file this is and the other; None for the other where they are one
-    note, which has lost or got its id. `ids` are those of base, ours and theirs, and differ."""
+    """Of two versions that are not one note, that whose file this is and the other; None for the
+    other where they are one note, which has lost or got its id. `ids` are those of base, ours and
+    theirs, and differ."""
     was, one, two = ids
     if one == two:
         return ours, None
     if "" in (one, two) and (was or not is_added):
         id_ = one or two
-        # Without an id a note is known by its path: it is the note that this file is named after, or a person's own.
+        # Without an id a note is known by its path: it is the note that this file is named after,
+        # or a person's own.
         if (was == id_ and name in (id_, "")) or (not was and name != id_):
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
@@ -199,7 +203,8 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
         return value.text if value and value.kind == "scalar" else ""
 
     id_ = text("id")
-    # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
+    # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to
+    # be known.
     if not found and (match := re.search(r"(?m)^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block)):
         id_ = match[1]
     updated = text("updated") or text("modified") or text("created")
@@ -207,8 +212,8 @@ def _read_side(head: bytes, body: bytes) -> _RecordSide:
 
 
 def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
-    """Whose text stands of a record with a topic that was saved anew on both sides: that of the greatest event, as in
-    `core/normalize/topic_upsert.py`. None where that was not so."""
+    """Whose text stands of a record with a topic that was saved anew on both sides: that of the
+    greatest event, as in `core/normalize/topic_upsert.py`. None where that was not so."""
     if not (newer.topic and older.topic):
         return None
     before, one, two = (_provenance_events(side) for side in (was, newer, older))
@@ -269,7 +274,7 @@ def _merge_frontmatter(
 def _choose_whole_block(
     was: _RecordSide, newer: _RecordSide, older: _RecordSide, ledger: MergeLog
 ) -> str:
-    """One side's block, where no merge by lines is possible: the one that changed; of two, one that can be read."""
+    """One side's block, where lines cannot be merged: the changed one, or one that can be read."""
     if newer.frontmatter == older.frontmatter:
         return newer.frontmatter
     changed, other = (older, newer) if newer.frontmatter == was.frontmatter else (newer, older)
@@ -293,7 +298,7 @@ def _choose_whole_block(
 
 
 def _is_too_large(block: str) -> bool:
-    """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
+    """True if `notes.read` would refuse the block: a union of two may exceed its limits."""
     data = block.encode("utf-8", "surrogateescape")
     is_read = split_note(b"---\n%b---\n" % data).frontmatter == data
     return not is_read or data.count(b"[") + data.count(b"{") > 2000
@@ -304,7 +309,7 @@ def _join_fields(block: FrontmatterBlock) -> str:
 
 
 def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) -> bool:
-    """Whether conflict markers stand in the body that base does not have; then they are recorded."""
+    """True if the body holds conflict markers that base does not have; they are logged."""
     known = set(conflict_marker_lines(before))
     if not text.conflict_count and all(line in known for line in conflict_marker_lines(text.data)):
         return False
@@ -333,8 +338,8 @@ def _side_label(side: _RecordSide) -> bytes:
 
 
 def _unify_line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
-    """The line end of the result, and the three texts with line feeds alone; texts that mix line ends stay as they are,
-    unless one side has tidied them."""
+    """The line end of the result, and the three texts with line feeds alone; texts that mix line
+    ends stay as they are, unless one side has tidied them."""
     was, one, two = (_line_end_of(data) for data in texts)
     one, two = one or two, two or one
     chosen = one if two in (one, was) else two if one == was else b"\n"

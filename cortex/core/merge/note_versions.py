@@ -1,6 +1,8 @@
-"""Which files of the three trees of a merge are versions of one note: told by its id, never by its path.
+"""Which files of the three trees of a merge are versions of one note: told by its id, never by its
+path.
 
-A file without an id is known by its path. Events, briefings and people's own notes are no versions of a record.
+A file without an id is known by its path. Events, briefings and people's own notes are no versions
+of a record.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ class NoteVersions(NamedTuple):
         return base, ours, theirs
 
     def merged_path(self) -> str:
-        """Where it lies once both sides' versions are merged: where the side that moved it put it. Where both moved it, or
-        added it in two places, see `preferred_path`."""
+        """Where it lies once both sides' versions are merged: where the side that moved it put it.
+        Where both moved it, or added it in two places, see `preferred_path`."""
         assert self.ours is not None
         assert self.theirs is not None
         ours, theirs = self.ours.path, self.theirs.path
@@ -59,8 +61,8 @@ class NoteVersions(NamedTuple):
 
 
 def versions_by_note(base: Tree, ours: Tree, theirs: Tree) -> dict[str, NoteVersions]:
-    """The versions of each record and session, by a key that begins with its id. Where a side has two files with one id,
-    each path is a note of its own."""
+    """The versions of each record and session, by a key that begins with its id. Where a side has
+    two files with one id, each path is a note of its own."""
     versions: dict[str, NoteVersions] = {}
     for key, sides in group_by_note(base, ours, theirs).items():
         id_ = key.partition("\0")[0]
@@ -74,9 +76,10 @@ def versions_by_note(base: Tree, ours: Tree, theirs: Tree) -> dict[str, NoteVers
 
 
 def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
-    """The files of each record or session in each tree: id -> its files, one list for each tree. A file in Cortex's folders
-    that has no id belongs to the note that has this path in another tree, else to one of its own (key `\\0PATH`). Events,
-    briefings and people's own notes are left out."""
+    """The files of each record or session in each tree: id -> its files, one list for each tree. A
+    file in Cortex's folders that has no id belongs to the note that has this path in another tree,
+    else to one of its own (key `\\0PATH`). Events, briefings and people's own notes are left out.
+    """
     ids = [
         {
             path: note_id(data)
@@ -103,9 +106,9 @@ def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
 
 
 def preferred_path(id_: str, texts: Tree) -> str:
-    """Which of the paths of one note stays: one that a person chose before one that Cortex gave, and that before a copy of it
-    (`ID 1.md`); then that of the version that was updated last; then the greatest. The same on every clone, in whatever
-    order versions meet."""
+    """Which of the paths of one note stays: one that a person chose before one that Cortex gave,
+    and that before a copy of it (`ID 1.md`); then that of the version that was updated last; then
+    the greatest. The same on every clone, in whatever order versions meet."""
 
     def rank(path: str) -> tuple[int, str, str]:
         given = path.startswith(("records/", "sessions/")) and stem_of(path) == id_
@@ -121,7 +124,7 @@ def preferred_path(id_: str, texts: Tree) -> str:
 
 
 def is_cortex_note(path: str, data: bytes) -> bool:
-    """True if a note is Cortex's to merge: it lies in our folders, or it is a record that a person moved elsewhere."""
+    """True if Cortex may merge a note: it lies in our folders, or is a record moved elsewhere."""
     return path.startswith(("records/", "sessions/")) or (
         path.endswith(".md") and is_record(notes.read(data))
     )
@@ -137,7 +140,7 @@ def is_personal_note(path: str, data: bytes) -> bool:
 
 
 def is_record(note: Note) -> bool:
-    """True if a note is one of Cortex's records or sessions, wherever in the vault a person keeps it."""
+    """True if a note is one of Cortex's records or sessions, wherever it lies."""
     type_ = note.get("type")
     return bool(
         _RECORD_ID_RE.fullmatch(note.get("id"))
@@ -147,7 +150,7 @@ def is_record(note: Note) -> bool:
 
 
 def is_record_file_name(name: str) -> bool:
-    """True if a file's name is an id as Cortex gives them: then two files with one id have one name."""
+    """True if a file is named by an id as Cortex gives them."""
     return bool(_RECORD_ID_RE.fullmatch(name.removesuffix(".md")))
 
 

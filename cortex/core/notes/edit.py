@@ -1,4 +1,4 @@
-"""Edits of a record's frontmatter: only the lines that change are written; every other byte stays a person's."""
+"""Edits of a record's frontmatter: only the lines that change are written."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note
 def with_fields_in_order(
     order: Sequence[str], note: Note, fields: Mapping[str, yaml_writer.YamlValue]
 ) -> Note:
-    """As `with_fields`; a field that is new stands behind the last of those that come before it in this order."""
+    """As `with_fields`; a new field is inserted behind the last of those before it in `order`."""
     for key, value in fields.items():
         before = order[: order.index(key)] if key in order and key not in note.fields else ()
         above = [one for one in before if one in note.fields]
@@ -74,8 +74,8 @@ def list_relations(note: Note) -> list[dict[str, str]]:
 
 
 def with_relation(note: Note, kind: str, to: str) -> Note:
-    """The note with one more relation below those it has, in whatever form these are; itself when it has it.
-    `InvalidInputError` when its relations are no list."""
+    """The note with one more relation below those it has, in whatever form these are; itself when
+    it has it. `InvalidInputError` when its relations are no list."""
     relations = note.fields.get("relations")
     more: dict[str, FieldValue] = {"kind": kind, "to": f"[[{to}]]"}
     if not relations:
@@ -105,7 +105,7 @@ def with_relation(note: Note, kind: str, to: str) -> Note:
 
 
 def without_relation(note: Note, kind: str, to: str) -> Note:
-    """The note without a relation (of any kind when `kind` is empty); itself when it has none such."""
+    """The note without a relation (any kind if `kind` is empty); itself if it has none such."""
     relations = list_relations(note)
     rest = [
         one
@@ -128,8 +128,8 @@ def without_supersedes(note: Note, old: str) -> Note:
 
 
 def set_inactive_status(note: Note, status: str, said: Mapping[str, str]) -> Note:
-    """The note as superseded, archived or deleted, with what is `said` of that. Where it was set aside already, it keeps that too:
-    `status_before` is then `archived, open`, the latest first."""
+    """The note as superseded, archived or deleted, with what is `said` of that. Where it was set
+    aside already, it keeps that too: `status_before` is then `archived, open`, the latest first."""
     held, before = note.get("status"), note.get(_STATUS_BEFORE)
     if held.lower() not in SET_ASIDE_STATUSES:
         before = held
@@ -164,7 +164,7 @@ def restore_active_status(note: Note) -> Note:
 
 
 def normalized_body(note: Note) -> str:
-    """The text of a note as it is compared and kept: line ends as `\n`, no blank lines around it."""
+    """The text of a note as it is compared: line ends as `\n`, no blank lines around it."""
     return note.text.replace("\r\n", "\n").strip("\n")
 
 

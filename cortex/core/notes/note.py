@@ -1,7 +1,8 @@
-"""Bytes to note and back. A note keeps every byte it was read from; an edit replaces only the lines it means to.
+"""Bytes to note and back. A note keeps every byte it was read from; an edit replaces only the lines
+it means to.
 
-`write(read(data)) == data` for any bytes. Nothing here raises on a stranger's file: what cannot be understood is a
-problem of the note, and its text is still there to be searched.
+`write(read(data)) == data` for any bytes. Nothing here raises on a stranger's file: what cannot be
+understood is a problem of the note, and its text is still there to be searched.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Note(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The body as text; bytes that are not UTF-8 become U+FFFD here and stay as they are in the file."""
+        """The body as text; bytes that are not UTF-8 become U+FFFD."""
         return decode_text(self.body)
 
     @property
@@ -96,7 +97,7 @@ class Note(NamedTuple):
         )
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
-        """The events that the note names as where it came from, and what else stands beside them."""
+        """The events in `provenance`, and its other fields."""
         held = self.fields.get("provenance")
         block = dict(held) if isinstance(held, dict) else {}
         named = block.pop("events", None)
@@ -126,7 +127,7 @@ def write(note: Note) -> bytes:
 
 
 def read_strict(data: bytes, where: str) -> Note:
-    """A note that is about to be used or edited by its fields: raises `InvalidInputError` with its first problem."""
+    """A note to be edited by its fields. `InvalidInputError` with its first problem."""
     note = read(data, where)
     if note.problems:
         problem = note.problems[0]
@@ -135,8 +136,9 @@ def read_strict(data: bytes, where: str) -> Note:
 
 
 def set_field(note: Note, key: str, lines: list[str]) -> Note:
-    """The note with the top-level `key` written as `lines`: in the place of its old lines, else at the end of the
-    frontmatter (a new one when there is none). Every other byte stays. The fields of the result are read anew."""
+    """The note with the top-level `key` written as `lines`: in the place of its old lines, else at
+    the end of the frontmatter (a new one when there is none). Every other byte stays. The fields of
+    the result are read anew."""
     if not note.opening_fence:
         written = "".join(line + note.eol for line in ("---", *lines, "---"))
         return read(note.bom + written.encode() + note.body)
@@ -144,8 +146,8 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
 
 
 def replace_lines(note: Note, start: int, end: int, lines: list[str], key: str) -> Note:
-    """The note with `lines` in the place of the bytes `start` to `end` of its frontmatter, read anew.
-    `InvalidInputError` if that changes another field than `key`, or makes a problem."""
+    """The note with `lines` in the place of the bytes `start` to `end` of its frontmatter, read
+    anew. `InvalidInputError` if that changes another field than `key`, or makes a problem."""
     written = "".join(line + note.eol for line in lines).encode()
     block = note.frontmatter[:start] + written + note.frontmatter[end:]
     changed = read(write(note._replace(frontmatter=block)))
@@ -154,7 +156,8 @@ def replace_lines(note: Note, start: int, end: int, lines: list[str], key: str) 
             f"with {key!r} it could not be read any more: {changed.problems[0].message}",
             "take lines out of its frontmatter",
         )
-    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
+    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is
+    # changed.
     same = {**note.fields, key: None} == {**changed.fields, key: None}
     if not same or len(changed.problems) > len(note.problems):
         raise InvalidInputError(
@@ -165,7 +168,7 @@ def replace_lines(note: Note, start: int, end: int, lines: list[str], key: str) 
 
 
 def insert_body_line(note: Note, line: str, before: int) -> Note:
-    """The note with `line` put before the body's line number `before` (0-based; past the end appends)."""
+    """The note with `line` before the body's line `before` (0-based; past the end appends)."""
     lines = note.body.splitlines(keepends=True)
     if lines and before >= len(lines) and not lines[-1].endswith((b"\n", b"\r")):
         lines[-1] += note.eol.encode()
@@ -199,8 +202,9 @@ def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
 
 
 def _salvage_fields(text: str) -> Fields:
-    """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its id, its title and
-    its status still hold. Only for showing and finding; `parse` refuses such a note."""
+    """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its
+    id, its title and its status still hold. Only for showing and finding; `parse` refuses such a
+    note."""
     found: Fields = {}
     for key, value in _SIMPLE_FIELD_RE.findall(text):
         if value[0] not in "[{&*!|>%@`\"'":
@@ -218,8 +222,9 @@ def _encoding_problems(data: bytes, where: str) -> list[Problem]:
 
 
 def key_span(block: bytes, key: str) -> tuple[int, int]:
-    """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
-    follow, comments among these included. Both ends are the block's end when it has no such key."""
+    """Where the lines of a top-level key stand in a block: its own and the indented, list and
+    comment lines that follow, comments among these included. Both ends are the block's end when it
+    has no such key."""
     name = re.escape(key.encode())
     head = re.compile(rb"(?:%b|\"%b\"|'%b')[ \t]*:" % (name, name, name))
     start = end = -1

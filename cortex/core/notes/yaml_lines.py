@@ -1,8 +1,10 @@
-"""Frontmatter as lines, without a YAML parser: a block is a row of chunks, one for each top-level key.
+"""Frontmatter as lines, without a YAML parser: a block is a row of chunks, one for each top-level
+key.
 
-The merge driver runs where only the standard library is. What is understood here is a subset of YAML, on purpose: a
-value that `read` gives is YAML for every parser; what it refuses may be YAML too, and is then moved as it stands or
-not at all. No pattern is compiled on the way: that alone would cost a fifth of a merge.
+The merge driver runs where only the standard library is. What is understood here is a subset of
+YAML, on purpose: a value that `read` gives is YAML for every parser; what it refuses may be YAML
+too, and is then moved as it stands or not at all. No pattern is compiled on the way: that alone
+would cost a fifth of a merge.
 """
 
 from __future__ import annotations
@@ -93,15 +95,16 @@ def _is_first_key(line: str) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their ends. Only a line feed ends one: what else Python takes for a line end may stand in a value."""
+    """The lines with their ends. Only a line feed ends one."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def split_fields(block: str) -> dict[str, FieldText] | None:
-    """The block's chunks by key, in their order; None when lines do not tell where a key begins (`{a: b}`, `? key`).
-    A key that stands again, and a conflict marker, get a key with a NUL in it."""
+    """The block's chunks by key, in their order; None when lines do not tell where a key begins
+    (`{a: b}`, `? key`). A key that stands again, and a conflict marker, get a key with a NUL in it.
+    """
     found: dict[str, FieldText] = {}
     waiting = lead = ""
     current: list[str] = []

@@ -110,7 +110,7 @@ def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
 
 
 def _value_start(text: str) -> int:
-    """Where the value begins after a key that every parser takes as such; below 0 when there is none."""
+    """Where the value begins, after a key that every parser takes as such; -1 if there is none."""
     line = text.partition("\n")[0]
     key = parse_key(line)
     end = len(key) + 2 if line[:1] in ('"', "'") else len(key)
@@ -371,7 +371,7 @@ def _parse_list_item(lines: list[str], depth: int) -> YamlNode:
 
 
 def item_key(node: YamlNode) -> str:
-    """What an item is known by: a relation by its kind and its target, another map by its id, else all it says."""
+    """The identity of an item: of a relation kind and target, of another map its id, else all."""
     if isinstance(node, str):
         return node
     if isinstance(node, list):
@@ -382,7 +382,7 @@ def item_key(node: YamlNode) -> str:
 
 
 def _wikilink_text(node: list[YamlNode]) -> str:
-    """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
+    """The link that an unquoted `[[Note]]`, a list in a list for YAML, stands for; else empty."""
     inner = node[0] if len(node) == 1 else ""
     return (
         f"[[{inner[0]}]]"

@@ -1,4 +1,4 @@
-"""Values as YAML lines for notes that Cortex writes itself. Standard library only: capture is on this path."""
+"""Values as YAML lines, for notes that Cortex writes. Standard library only: captures use it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import TypeAlias
 
 YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValue] | None"
 
-# Plain scalars that every YAML reader, 1.1 or 1.2, takes as the same text: they begin with a letter, or look
-# like a date, a time stamp or an event id. `: ` and ` #` cannot occur, as neither `:`+blank nor `#` is allowed.
+# Plain scalars that every YAML reader, 1.1 or 1.2, takes as the same text: they begin with a
+# letter, or look like a date, a time stamp or an event id. `: ` and ` #` cannot occur, as neither
+# `:`+blank nor `#` is allowed.
 _PLAIN_RE = re.compile(
     r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}"
 )
 # YAML 1.1 reads these as other types.
 _YAML_1_1_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
-# Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits is quoted and stays text.
+# Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits
+# is quoted and stays text.
 _NUMERIC_KEYS = ("confidence", "priority")
 _NUMBER_PATTERN = r"(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,6})?"
 _ESCAPED_CHARACTERS_PATTERN = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def scalar(text: str) -> str:
-    """`text` as one YAML scalar on one line: plain where every reader agrees, else double-quoted."""
+    """`text` as one YAML scalar on one line: plain if every reader agrees, else double-quoted."""
     if _PLAIN_RE.fullmatch(text) and text.lower() not in _YAML_1_1_WORDS:
         return text
     escaped = (
@@ -37,8 +39,8 @@ def scalar(text: str) -> str:
 
 
 def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
-    """The lines of `key: value`. Lists of scalars stand in brackets at the top level, one to a line below it:
-    git then merges the nested ones (a record's provenance) line by line."""
+    """The lines of `key: value`. Lists of scalars stand in brackets at the top level, one to a line
+    below it: git then merges the nested ones (a record's provenance) line by line."""
     if isinstance(value, Mapping):
         return [
             f"{indent}{key}:",
@@ -55,7 +57,7 @@ def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
 
 
 def frontmatter(fields: Mapping[str, YamlValue]) -> str:
-    """A frontmatter block of the fields that hold something, fences included. `False` is something."""
+    """A frontmatter block of the fields that are not empty (`False` is not), fences included."""
     lines = [
         line
         for key, value in fields.items()

@@ -1,7 +1,7 @@
 """Which records have lost their importance, and why: the rules by which a pass archives.
 
-Nothing here follows from a default. A record about which nobody has said a confidence or a priority stays as it is,
-however old: what is merely unscored is not unimportant.
+Nothing here follows from a default. A record about which nobody has said a confidence or a priority
+stays as it is, however old: what is merely unscored is not unimportant.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def judge(signals: Signals, now: float, status: str = "active") -> ArchiveVerdic
 
 
 def max_archived(active: int, number: int) -> int:
-    """How many a pass may archive of so many active records: of a small vault a quarter, rounded up."""
+    """How many of `active` records a pass may archive: in a small vault a quarter, rounded up."""
     return number if active >= SMALL_VAULT_RECORDS else min(number, (active + 3) // 4)
 
 

@@ -1,8 +1,10 @@
-"""How much a record matters now, in three numbers: a score that orders lists, a rank that orders recall, a confidence
-that fades. Nothing of it is stored; `docs/importance.md` has each formula with its source and worked examples.
+"""How much a record matters now, in three numbers: a score that orders lists, a rank that orders
+recall, a confidence that fades. Nothing of it is stored; `docs/importance.md` has each formula with
+its source and worked examples.
 
-The formulas are those of three systems that came before. What each of them forgot is mended here: nothing that is
-merely unscored counts as unimportant, every use counts, and each number fades once, by the time since the last touch.
+The formulas are those of three systems that came before. What each of them forgot is mended here:
+nothing that is merely unscored counts as unimportant, every use counts, and each number fades once,
+by the time since the last touch.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ NON_DECAYING_TYPES = frozenset(
     {"decision", "rejection", "architecture", "code_description", "code"}
 )
 
-# Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed 003's; the others are
-# ours, each as the one of these that it is most like. A kind that does not stand here does not fade.
+# Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed
+# 003's; the others are ours, each as the one of these that it is most like. A kind that does not
+# stand here does not fade.
 HALF_LIFE_DAYS = {
     "pattern": 60.0, "gotcha": 45.0, "context": 30.0, "progress": 7.0,
     "learning": 60.0, "discovery": 60.0, "config": 60.0, "reference": 60.0, "bugfix": 45.0, "note": 30.0, "question": 30.0,
@@ -29,8 +32,8 @@ TYPE_WEIGHTS = {
     "decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1, "learning": 0.1,
 }  # fmt: skip
 
-# How much stands out at first, by kind: seed 002's events, under our names; the second line is ours, by likeness. The
-# same numbers are the confidence of what says none.
+# How much stands out at first, by kind: seed 002's events, under our names; the second line is
+# ours, by likeness. The same numbers are the confidence of what says none.
 TYPE_SALIENCE = {
     "decision": 0.9, "rejection": 0.9, "plan": 0.85, "preference": 0.8, "bugfix": 0.75, "progress": 0.7, "learning": 0.7, "action": 0.6,
     "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
@@ -47,7 +50,7 @@ MAX_USES = 10**9  # more is a fault of the counting
 
 
 class Signals(NamedTuple):
-    """What is known of a note. Times are seconds since the epoch; one that lies in the future counts as now."""
+    """What is known of a note. Times are seconds since the epoch; a future one counts as now."""
 
     type: str
     created: float
@@ -64,15 +67,15 @@ class Signals(NamedTuple):
 
 
 class ScoreBreakdown(NamedTuple):
-    """The one number by which lists are ordered, 0 to 5, and all that it and its companions consist of."""
+    """The score by which lists are ordered, 0 to 5, and everything that it is computed from."""
 
     score: float
     parts: dict[str, float]
 
 
 def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
-    """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and effective confidence, each
-    with what it is made of: a person can do the sums again."""
+    """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and
+    effective confidence, each with what it is made of: a person can do the sums again."""
     terms = _score_terms(signals, now)
     base, gain, left = _salience_factors(signals, now)
     salient = {
@@ -102,7 +105,7 @@ def total_score(signals: Signals, now: float) -> float:
 
 
 def salience(signals: Signals, now: float) -> float:
-    """How much it stands out now, 0 to 1: seed 002. Halves in under six days, of knowledge in fourteen."""
+    """Salience, 0 to 1, by seed 002. Halves in under six days, of knowledge in fourteen."""
     base, gain, left = _salience_factors(signals, now)
     return min(base * gain, 1.0) * left
 
@@ -114,14 +117,14 @@ def rank(signals: Signals, now: float) -> float:
 
 
 def effective_confidence(signals: Signals, now: float) -> float:
-    """The effective confidence, 0 to 1: what was said once, less what time has taken since the last touch. Seed 003."""
+    """Confidence, 0 to 1, less what has faded since the last touch. Seed 003."""
     life, confidence = half_life(signals), _confidence_or_default(signals)
     left = 1.0 if life is None else 0.5 ** (_days_since_touch(signals, now) / life)
     return confidence * left
 
 
 def half_life(signals: Signals) -> float | None:
-    """Days after which half of the confidence is left, longer with every use and with centrality; None: it does not fade."""
+    """Days until confidence is halved, longer with uses and centrality; None: it does not fade."""
     days = None if is_non_decaying(signals) else HALF_LIFE_DAYS.get(signals.type or "note")
     if days is None:
         return None
@@ -129,13 +132,13 @@ def half_life(signals: Signals) -> float | None:
 
 
 def centrality(signals: Signals) -> float:
-    """The notes that point to it, as a part of those that point to the most pointed-to note of the vault."""
+    """Incoming links, as a share of those of the note with the most."""
     incoming, most = signals.incoming, signals.most_incoming
     return 0.0 if incoming <= 0 else 1.0 if incoming >= most else incoming / most
 
 
 def is_non_decaying(signals: Signals) -> bool:
-    """Whether time takes nothing from it: decisions, rejections, architecture, and what a person has pinned."""
+    """True if it does not fade: decisions, rejections, architecture, and what is pinned."""
     return signals.pinned or signals.type in NON_DECAYING_TYPES
 
 
@@ -152,7 +155,7 @@ def age_seconds(since: float, now: float) -> float:
 
 
 def _score_terms(signals: Signals, now: float) -> dict[str, float]:
-    """Seed 001: base, uses, use in the last day, incoming edges, kind, and days since the last touch."""
+    """Seed 001: base, uses, use in the last day, incoming links, type, days since last touch."""
     uses, incoming = _clamp_count(signals.uses), _clamp_count(signals.incoming)
     recent = uses > 0 and signals.used is not None and age_seconds(signals.used, now) <= DAY_SECONDS
     faded = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
@@ -167,7 +170,7 @@ def _score_terms(signals: Signals, now: float) -> dict[str, float]:
 
 
 def _salience_factors(signals: Signals, now: float) -> tuple[float, float, float]:
-    """What it began with, by how much its uses raise that, and what the hours since the last touch leave of it."""
+    """Initial salience, the gain by uses, and the share left after the hours since last touch."""
     gain = USE_GAIN ** min(_clamp_count(signals.uses), 50)  # 1.2 to the 50 raises anything above 1
     rate = HOURLY_DECAY_OF_KNOWLEDGE if signals.type in KNOWLEDGE_TYPES else HOURLY_DECAY
     hours = 0.0 if is_non_decaying(signals) else _days_since_touch(signals, now) * 24
@@ -178,7 +181,7 @@ _RANK_TERMS = ("confidence", "priority", "centrality", "access", "branch", "rece
 
 
 def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
-    """Seed 003: five addends, and the factor for recency. Ten thousand notes are ranked at a time, so it hurries."""
+    """Seed 003: five addends and the recency factor. Hot: called for 10,000 notes at a time."""
     uses, priority = signals.uses, signals.priority
     return (
         0.5 * _confidence_or_default(signals),

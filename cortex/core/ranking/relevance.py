@@ -1,8 +1,9 @@
 """What a prompt is about, in the words of an index, and which notes bear on it.
 
-A prompt is a sentence, or a page of pasted log. Its telling words are chosen by how and where they are said: names of files
-and identifiers above prose, the message of an error above its stack trace, words with which anybody asks for anything least.
-A note bears on the prompt when it covers enough of what these words tell; else nothing is said.
+A prompt is a sentence, or a page of pasted log. Its telling words are chosen by how and where they
+are said: names of files and identifiers above prose, the message of an error above its stack trace,
+words with which anybody asks for anything least. A note bears on the prompt when it covers enough
+of what these words tell; else nothing is said.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from cortex.core.text.prompt import truncate_prompt
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
 MAX_TERMS = 48  # words that are looked up
-# Weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count beside others only.
+# Weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count
+# beside others only.
 PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = 1.0, 0.35, 0.8
 NAME_WEIGHT = 1.5  # of a file name or an identifier, beside where it stands
 _MAX_ERROR_LINES = 5  # lines with the message of an error that weigh like prose
 # Of more only the beginning is read, and nothing of a chunk (base64).
 _MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 
-# The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words of the prompt weigh.
+# The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words
+# of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
 MIN_PROMPT_SHARE = 0.6
 MIN_SCORE = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
@@ -76,7 +79,7 @@ GENERIC_WORDS = frozenset(
 
 
 class PromptTerm(NamedTuple):
-    """A word of a prompt, as the index may have it: any of `terms`, or the terms of `row` one after the other."""
+    """A word of a prompt, as the index may have it: any of `terms`, or `phrase` in a row."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
@@ -86,8 +89,8 @@ class PromptTerm(NamedTuple):
 
 
 class TermPostings(NamedTuple):
-    """Where an index has a word: how many notes hold it; which do so in title or tags, and which in their text. A common word
-    need not say which."""
+    """Where an index has a word: how many notes hold it; which do so in title or tags, and which in
+    their text. A common word need not say which."""
 
     document_count: int
     head_documents: AbstractSet[int] = frozenset()
@@ -112,14 +115,14 @@ class RelevantNote(NamedTuple):
 
 
 def is_uninformative(prompt: str) -> bool:
-    """Whether a prompt holds no word that tells anything: told without a stemmer, and so without the index."""
+    """True if no word of a prompt is informative. Needs no stemmer, and so no index."""
     return not any(
         one.is_informative for one in prompt_terms(prompt, lambda word: word.removesuffix("s"))
     )
 
 
 def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
-    """The words of a prompt, those that may tell most first; none of a prompt that holds no word."""
+    """The words of a prompt, the most informative first."""
     asked = {stem(word.replace("'", "")) for word in GENERIC_WORDS} | GENERIC_WORDS
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], PromptTerm] = {}
     for line, weight in _weighted_lines(truncate_prompt(prompt)):
@@ -134,7 +137,7 @@ def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
 
 
 def normalized_idf(holding: int, live: int) -> float:
-    """How much it tells that a note holds a word which so many of the `live` notes hold: BM25's idf, from 0 to 1."""
+    """BM25's idf of a word that `holding` of `live` notes hold, scaled to 0 to 1."""
     most = math.log(1 + (live - 0.5) / 1.5) if live > 1 else 1.0
     return min(1.0, max(0.0, math.log(1 + max(0.0, live - holding + 0.5) / (holding + 0.5)) / most))
 
@@ -150,8 +153,8 @@ def find_relevant_notes(
     live: int,
     length: Callable[[int], int],
 ) -> list[RelevantNote]:
-    """The notes that bear on what was said, best first. `held` tells where each word stands, `length` how many words a
-    note's text has."""
+    """The notes that bear on what was said, best first. `held` tells where each word stands,
+    `length` how many words a note's text has."""
     live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
         _WeightedTerm(word, where, _term_weight(word, where, live))
@@ -183,7 +186,7 @@ def score_cutoff(scores: Iterable[float]) -> float:
 def _score_note(
     number: int, weighed: Sequence[_WeightedTerm], places: Sequence[int], length: int, rare: float
 ) -> RelevantNote | None:
-    """How much of a prompt a note covers; None when that is one word that would not do by itself."""
+    """The score of a note; None if it covers a single word that is not enough alone."""
     body = _LONG_BODY_MATCH_WEIGHT + (_BODY_MATCH_WEIGHT - _LONG_BODY_MATCH_WEIGHT) / (
         1 + length / _HALFWAY_BODY_TERMS
     )
@@ -263,7 +266,7 @@ def _chunk_terms(
 
 
 def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterator[PromptTerm]:
-    """A path is known by any of its ends: people write it from the root, from the project, or its last name alone."""
+    """The term of a path, known by any of its ends: from the root, the project, or its name."""
     steps = [step for step in chunk.split("/") if step]
     ends = ["/".join(steps[at:]) for at in range(max(0, len(steps) - 6), len(steps))]
     terms = tuple(
