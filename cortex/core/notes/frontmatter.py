@@ -23,13 +23,8 @@ MAX_DEPTH = 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL_WORDS = frozenset(["", "~", "null", "Null", "NULL"])
 _BOOL_WORDS = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-}
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
 _HASH_TAGS_RE = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 
 
@@ -61,19 +56,14 @@ def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     problems: list[tuple[int, str]] = []
     if hashed := _HASH_TAGS_RE.search(block):
         line = block.count("\n", 0, hashed.start()) + 1
-        problems.append(
-            (
-                line,
-                f"`{hashed[1]}: #…` is a comment in YAML, so the value is empty; write [a, b] without #",
-            )
-        )
+        hint = "is a comment in YAML, so the value is empty; write [a, b] without #"
+        problems.append((line, f"`{hashed[1]}: #…` {hint}"))
     parsed, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=_HANDLER)
     fields = cast("Fields", parsed)
     repeated = fields.pop(_REPEATED_LINES_KEY, None)
     if isinstance(repeated, list):
-        problems += [
-            (int(str(line)), "a key stands twice; the last one counts") for line in repeated
-        ]
+        message = "a key stands twice; the last one counts"
+        problems += [(int(str(line)), message) for line in repeated]
     return fields, problems
 
 
@@ -89,12 +79,9 @@ def _load_yaml(block: str) -> Fields:
         mark = error.problem_mark or error.context_mark
         raise FrontmatterError(error.problem or "not YAML", mark.line + 1 if mark else 1) from error
     except yaml.reader.ReaderError as error:
-        raise FrontmatterError(
-            f"a character that YAML forbids: U+{ord(error.character):04X}"
-            if isinstance(error.character, str)
-            else "a character that YAML forbids",
-            block.count("\n", 0, error.position) + 1,
-        ) from error
+        sign = f": U+{ord(error.character):04X}" if isinstance(error.character, str) else ""
+        line = block.count("\n", 0, error.position) + 1
+        raise FrontmatterError(f"a character that YAML forbids{sign}", line) from error
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -174,11 +161,7 @@ def _scalar_value(event: yaml.ScalarEvent) -> FieldValue:
 
 def _join_wikilink(value: FieldValue) -> FieldValue:
     """An unquoted `[[Note]]`, a list in a list for YAML, as the link that it is meant to be."""
-    if (
-        isinstance(value, list)
-        and len(value) == 1
-        and isinstance(inner := value[0], list)
-        and len(inner) == 1
-    ):
-        return f"[[{inner[0]}]]" if isinstance(inner[0], str) else value
+    match value:
+        case [[str(name)]]:
+            return f"[[{name}]]"
     return value

@@ -31,13 +31,11 @@ _PROGRESS_INTERVAL = 256  # texts between two reports of progress
 _MIN_WORD_LETTERS = 3  # letters of a word
 _ASCII_WORD_RE = re.compile(r"[a-z]{3,}")
 _WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
-_UNSPACED_SCRIPT_RE = re.compile(
-    "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
-)  # scripts that are mostly written without blanks
+# Scripts that are mostly written without blanks.
+_UNSPACED_SCRIPT_RE = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
 _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
-_RARE_WORD_TEXTS = (
-    30  # texts with a word up to which a list of them is faster than a number with their bits
-)
+# Texts with a word up to which a list of them is faster than a number with their bits.
+_RARE_WORD_TEXTS = 30
 _MAX_BITS = 500_000_000  # in the numbers of all words together
 _SIZE_BANDS = 4  # of sizes, each with its own count that is enough
 
