@@ -176,16 +176,9 @@ def _separate_notes(
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
         return (theirs, ours) if was == one else (ours, theirs)
-    return (
-        (ours, theirs)
-        if _owner_sort_key(one, ours, name) < _owner_sort_key(two, theirs, name)
-        else (theirs, ours)
-    )
-
-
-def _owner_sort_key(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
-    """Sorts first whose file it is by its name, whichever side it is on."""
-    return id_ != name, not id_, id_, data
+    # First the note that the file is named after, whichever side it is on.
+    sides = sorted((id_ != name, not id_, id_, data) for id_, data in ((one, ours), (two, theirs)))
+    return sides[0][-1], sides[1][-1]
 
 
 def _describe_note(data: bytes) -> str:
@@ -196,19 +189,19 @@ def _describe_note(data: bytes) -> str:
 def _read_side(head: bytes, body: bytes) -> _RecordSide:
     parts = split_note(head)._replace(body=body)
     block = parts.frontmatter.decode("utf-8", "surrogateescape")
-    found = split_fields(block)
+    by_key = split_fields(block)
 
     def text(key: str) -> str:
-        value = yaml_subset.parse_value(key, found[key].text) if found and key in found else None
+        value = yaml_subset.parse_value(key, by_key[key].text) if by_key and key in by_key else None
         return value.text if value and value.kind == "scalar" else ""
 
     id_ = text("id")
     # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to
     # be known.
-    if not found and (match := re.search(r"(?m)^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block)):
+    if not by_key and (match := re.search(r"(?m)^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block)):
         id_ = match[1]
     updated = text("updated") or text("modified") or text("created")
-    return _RecordSide(parts, block, found, id_, text("type"), updated, text("topic"))
+    return _RecordSide(parts, block, by_key, id_, text("type"), updated, text("topic"))
 
 
 def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
@@ -232,15 +225,11 @@ def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _
 
 def _provenance_events(side: _RecordSide) -> set[str]:
     """The ids of the events that a note names as where it came from."""
-    held = side.fields.get("provenance") if side.fields else None
-    block = yaml_subset.parse_value("provenance", held.text) if held else None
-    named = block.entries.get("events") if block and block.kind == "map" else None
-    events = yaml_subset.parse_value("events", named.text) if named else None
-    return (
-        {item.node for item in events.items if isinstance(item.node, str)}
-        if events and events.kind == "list"
-        else set()
-    )
+    field = side.fields.get("provenance") if side.fields else None
+    block = yaml_subset.parse_value("provenance", field.text) if field else None
+    field = block.entries.get("events") if block else None
+    events = yaml_subset.parse_value("events", field.text) if field else None
+    return {item.node for item in events.items if isinstance(item.node, str)} if events else set()
 
 
 def _merge_frontmatter(
@@ -286,12 +275,8 @@ def _choose_whole_block(
     )
     lost = other if kept is changed else changed
     if both or kept is other:
-        ledger.log_conflict(
-            fields.WHOLE_FRONTMATTER,
-            None,
-            lost.frontmatter.strip(),
-            "it cannot be merged by its lines, so one side's was taken whole",
-        )
+        why = "it cannot be merged by its lines, so one side's was taken whole"
+        ledger.log_conflict(fields.WHOLE_FRONTMATTER, None, lost.frontmatter.strip(), why)
     else:
         ledger.decisions.append("frontmatter: taken whole from the side that changed it")
     return kept.frontmatter

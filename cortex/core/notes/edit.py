@@ -127,15 +127,15 @@ def without_supersedes(note: Note, old: str) -> Note:
     return note
 
 
-def set_inactive_status(note: Note, status: str, said: Mapping[str, str]) -> Note:
+def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:
     """The note as superseded, archived or deleted, with what is `said` of that. Where it was set
     aside already, it keeps that too: `status_before` is then `archived, open`, the latest first."""
-    held, before = note.get("status"), note.get(_STATUS_BEFORE)
-    if held.lower() not in SET_ASIDE_STATUSES:
-        before = held
-    elif held.lower() != status:
-        before = f"{held.lower()}, {before}" if before else held.lower()
-    return with_fields(note, {"status": status, _STATUS_BEFORE: before, **said})
+    now, before = note.get("status"), note.get(_STATUS_BEFORE)
+    if now.lower() not in SET_ASIDE_STATUSES:
+        before = now
+    elif now.lower() != status:
+        before = f"{now.lower()}, {before}" if before else now.lower()
+    return with_fields(note, {"status": status, _STATUS_BEFORE: before, **details})
 
 
 def restore_previous_status(note: Note) -> Note:
@@ -146,14 +146,8 @@ def restore_previous_status(note: Note) -> Note:
         before, rest = head.strip().lower(), below.strip()
     left = {before, *(one.strip().lower() for one in rest.split(","))}
     gone = [key for status, keys in _FIELDS_OF_STATUS.items() if status not in left for key in keys]
-    return with_fields(
-        note,
-        {
-            "status": before or initial_status(note.get("type")),
-            _STATUS_BEFORE: rest,
-            **dict.fromkeys(gone, ""),
-        },
-    )
+    status = before or initial_status(note.get("type"))
+    return with_fields(note, {"status": status, _STATUS_BEFORE: rest, **dict.fromkeys(gone, "")})
 
 
 def restore_active_status(note: Note) -> Note:

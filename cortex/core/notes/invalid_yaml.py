@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ", "|||||||")
-_FORBIDDEN_FIRST_CHARACTERS = (
-    "@`%}],*!"  # an alias and a tag, which Cortex does not read, among them
-)
+from cortex.core.notes.yaml_lines import CONFLICT_MARKERS
+
+# An alias and a tag, which Cortex does not read, among them.
+_FORBIDDEN_FIRST_CHARACTERS = "@`%}],*!"
 _MULTILINE_OPENERS = ("'", '"', "[", "{", "|", ">")
 _OPENING_BRACKETS = {"]": "[", "}": "{"}
 
@@ -16,7 +16,7 @@ def is_invalid_yaml(text: str) -> bool:
         line for line in text.split("\n") if line.strip() and not line.lstrip(" ").startswith("#")
     ]
     marked = any(
-        line.startswith(_CONFLICT_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
+        line.startswith(CONFLICT_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
         for line in lines
     )
     # What belongs to a key is indented, but for the items of a list and a bracket that closes.

@@ -90,21 +90,16 @@ class Note(NamedTuple):
         value = self.fields.get(key)
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",")]
-        return (
-            tuple(item for item in value if isinstance(item, str) and item)
-            if isinstance(value, list)
-            else ()
-        )
+        items = value if isinstance(value, list) else []
+        return tuple(item for item in items if isinstance(item, str) and item)
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
         """The events in `provenance`, and its other fields."""
-        held = self.fields.get("provenance")
-        block = dict(held) if isinstance(held, dict) else {}
-        named = block.pop("events", None)
-        named = [named] if isinstance(named, str) else named
-        return tuple(one for one in named if isinstance(one, str)) if isinstance(
-            named, list
-        ) else (), block
+        value = self.fields.get("provenance")
+        block = dict(value) if isinstance(value, dict) else {}
+        events = block.pop("events", None)
+        ids = events if isinstance(events, list) else [events]
+        return tuple(one for one in ids if isinstance(one, str)), block
 
 
 def read(data: bytes, where: str = "") -> Note:
@@ -205,11 +200,11 @@ def _salvage_fields(text: str) -> Fields:
     """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its
     id, its title and its status still hold. Only for showing and finding; `parse` refuses such a
     note."""
-    found: Fields = {}
+    fields: Fields = {}
     for key, value in _SIMPLE_FIELD_RE.findall(text):
         if value[0] not in "[{&*!|>%@`\"'":
-            found.setdefault(key, value)
-    return found
+            fields.setdefault(key, value)
+    return fields
 
 
 def _encoding_problems(data: bytes, where: str) -> list[Problem]:

@@ -26,9 +26,8 @@ class ListItem(NamedTuple):
 
     name: str  # what it is known by: two items with one name are one item
     node: YamlNode
-    lines: tuple[
-        str, ...
-    ]  # as it stands: between brackets one text; else its lines from the dash on, comments above
+    # As it stands: between brackets one text; else its lines from the dash on, comments above.
+    lines: tuple[str, ...]
 
 
 class ParsedValue(NamedTuple):
@@ -152,9 +151,9 @@ def _is_blank_or_comment(text: str) -> bool:
 
 def _has_forbidden_character(text: str) -> bool:
     """Whether a character stands in it that YAML forbids or takes for a line end."""
-    return not all(line.isprintable() for line in text.split("\n")) and bool(
-        re.search(_FORBIDDEN_CHARACTER_PATTERN, text)
-    )
+    if all(line.isprintable() for line in text.split("\n")):
+        return False
+    return bool(re.search(_FORBIDDEN_CHARACTER_PATTERN, text))
 
 
 def _parse_block_scalar(first: str, below: str) -> ParsedValue:
@@ -168,10 +167,8 @@ def _parse_block_scalar(first: str, below: str) -> ParsedValue:
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip(" "))]
     if not indent or not all(line.startswith(indent) or line == "\n" for line in lines):
         raise _NotInSubset
-    return ParsedValue(
-        "scalar",
-        f"{first.rstrip()}\n" + "".join(line[len(indent) :] or "\n" for line in lines).rstrip(),
-    )
+    text = "".join(line[len(indent) :] or "\n" for line in lines).rstrip()
+    return ParsedValue("scalar", f"{first.rstrip()}\n{text}")
 
 
 def _parse_flow_node(text: str, at: int, depth: int) -> tuple[YamlNode, int]:
@@ -383,12 +380,10 @@ def item_key(node: YamlNode) -> str:
 
 def _wikilink_text(node: list[YamlNode]) -> str:
     """The link that an unquoted `[[Note]]`, a list in a list for YAML, stands for; else empty."""
-    inner = node[0] if len(node) == 1 else ""
-    return (
-        f"[[{inner[0]}]]"
-        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], str)
-        else ""
-    )
+    match node:
+        case [[str(name)]]:
+            return f"[[{name}]]"
+    return ""
 
 
 def _unescape(found: re.Match[str]) -> str:
