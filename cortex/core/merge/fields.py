@@ -25,12 +25,12 @@ _LATEST_TIME_KEYS = ("updated", "modified")
 _EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events",)
 _REQUIRED_KEYS = ("type", "title")
-# What verbs write beside a status (`edit.set_aside`): where both sides changed that, these are of
+# What verbs write beside a status (`edit.set_inactive_status`): where both sides changed that, these are of
 # the side whose status stands.
 _KEYS_OF_STATUS = (
     "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by", "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
-# As `record.compose` writes them; its module would cost the driver an import. A test compares the
+# As `record.compose_record` writes them; its module would cost the driver an import. A test compares the
 # two.
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases", "owner", "due", "created", "updated",
