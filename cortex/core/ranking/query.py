@@ -1,4 +1,4 @@
-"""Search queries as values: words, phrases, prefixes, and filters."""
+"""What a person types into search, as values: words, phrases, prefixes, and the filters among them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QueryFilter(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed query. `after` and `before` are seconds since the epoch, None if not given."""
+    """A parsed query. `after` and `before` are seconds since the epoch, None where not asked for."""
 
     terms: tuple[QueryTerm, ...]
     filters: tuple[QueryFilter, ...]
@@ -48,9 +48,8 @@ class Query(NamedTuple):
 
 
 def parse(text: str, now: str) -> Query:
-    """Read a query; `now` (ISO, with zone) is what `7d` counts back from. Raises
-    `InvalidInputError` for a date that is none and for a query in which there is nothing to look
-    for. Unknown `key:value` pairs are words like others."""
+    """Read a query; `now` (ISO, with zone) is what `7d` counts back from. Raises `InvalidInputError` for a date that is none
+    and for a query in which there is nothing to look for. Unknown `key:value` pairs are words like others."""
     pieces: list[QueryTerm] = []
     filters: list[QueryFilter] = []
     bounds: dict[str, int | None] = {"after": None, "before": None}
@@ -60,9 +59,10 @@ def parse(text: str, now: str) -> Query:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
-            # What is not after a moment is before it.
-            (other,) = bounds.keys() - {key}
-            bounds[other if negated else key] = _bound_seconds(key, value, now)
+            opposite = {"after": "before", "before": "after"}[
+                key
+            ]  # what is not after a moment is before it
+            bounds[opposite if negated else key] = _bound_seconds(key, value, now)
         elif key in FILTER_KEYS:
             # A path, and what somebody put in quotes, may hold commas.
             whole = key == "path" or match["phrase"] is not None
@@ -97,8 +97,8 @@ def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
 
 
 def _bound_seconds(key: str, value: str, now: str) -> int:
-    """The moment that `7d`, `2026`, `2026-11` or `2026-11-20` means for a bound, in UTC.
-    `before:2026` is what was before that year began; `after:2026-11-20` includes the day."""
+    """The moment that `7d`, `2026`, `2026-11` or `2026-11-20` means for a bound, in UTC. `before:2026` is what was
+    before that year began; `after:2026-11-20` includes the day."""
     if span := _SPAN_RE.fullmatch(value.lower()):
         return (
             int(datetime.fromisoformat(now).timestamp())
