@@ -464,6 +464,34 @@ def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first
     meet(b, a)
 
 
+def test_what_a_pick_mixed_is_put_right_though_the_pick_was_rebased_before_cortex_saw_it(
+    two,
+) -> None:
+    a, b = two
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.add_line("mine.md", "- bread")
+    b.commit("an edit")
+    b.git("fetch", "-q")
+    b.git("cherry-pick", "origin/main", code=None)
+    b.git("rebase", "-q", "-Xno-renames", "--onto", "origin/main", "HEAD~1", code=None)
+    if b.git("ls-files", "-u"):
+        kept = [
+            line
+            for line in (b.root / record_path(Y)).read_text().splitlines(keepends=True)
+            if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
+        ]
+        b.write(record_path(Y), "".join(kept))
+        b.git("add", "-A")
+        b.git("rebase", "--continue")
+    heal(b.vault, b.caller())
+    assert "measured" not in b.texts()[Y]
+    meet(b, a)
+    for clone in (a, b):
+        assert "measured" not in clone.texts()[Y]
+
+
 def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drivers) -> None:
     """Git takes the record that is edited here for the one that was saved there, and drops the commit as empty."""
     if not has_drivers:

@@ -284,7 +284,8 @@ def free_path(root: str, path: str, data: bytes) -> str:
 
 def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
     """The new commits that somebody has picked, rebased or applied from others, here or elsewhere, as long as these are known:
-    what was merged, and the commit. A commit that was only amended is none."""
+    what was merged, and the commit. A copy that was itself copied before anybody looked at it, as a pick that was then
+    rebased, is among them. A commit that was only amended is none."""
     new = _list_plain_commits(root, *since)
     if not new:
         return []
@@ -294,9 +295,10 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
         _list_plain_commits(root, "--all", "--reflog", oldest), key=lambda one: int(one.commit_time)
     ):
         known[one.author_time, one.author_and_subject].append(one)
-    merged: set[str] = set()
+    in_history: set[str] = set()
+    unseen: set[str] = set()
     found = []
-    for copy in new:
+    for copy in new:  # grows
         same = [
             one
             for one in known[copy.author_time, copy.author_and_subject]
@@ -304,13 +306,16 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
             and one.parent != copy.parent
             and int(one.commit_time) <= int(copy.commit_time)
         ]
-        if (
-            len(same) > 1
-        ):  # made in the same second with the same words: one that a rebase has left behind comes first
-            merged = merged or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
-            same.sort(key=lambda one: one.id in merged)
-        if same:
-            found.append((MergeRevisions((same[0].parent,), copy.parent, same[0].id), copy.id))
+        if not same:
+            continue
+        if len(same) > 1:
+            in_history = in_history or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+            unseen = unseen or {
+                one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[1:])
+            }
+            same.sort(key=lambda one: one.id in in_history)  # what a rebase left behind comes first
+            new += [one for one in same[:1] if one.id in unseen - in_history and one not in new]
+        found.append((MergeRevisions((same[0].parent,), copy.parent, same[0].id), copy.id))
     return found
 
 
