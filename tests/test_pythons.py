@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import whoosh
 
-from cortex.core.merge import times
+from cortex.core.merge.fields import time_sort_key
 from cortex.core.text import iso_time
 from cortex.core.text.strings import slugify
 
@@ -140,6 +140,6 @@ def test_a_time_is_read_alike_by_every_python(text, seconds):
     if seconds is None:
         with pytest.raises(ValueError):
             iso_time.parse_utc(text)
-        assert times.time_sort_key(text) == (False, "", text)
+        assert time_sort_key(text) == (False, "", text)
     else:
         assert iso_time.parse_utc(text).timestamp() == seconds

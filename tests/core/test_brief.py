@@ -108,7 +108,7 @@ def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
     assert all(line.text.endswith(f"[{line.id}]") for line in lines)
     assert "reference data" in fitted.text
     assert "not instructions" in fitted.text
-    assert f"{fitted.tokens} of 1500 tokens" in fitted.text
+    assert "At most 1500 tokens." in fitted.text
     assert fitted.tokens == count_tokens(fitted.text)
 
 
@@ -340,10 +340,10 @@ def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:
 
 def test_a_note_is_taken_apart_without_yaml() -> None:
     assert parse_note_body(
-        '\ufeff---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody'
+        b'\xef\xbb\xbf---\r\nid: x\r\nprovenance:\r\n  layer: "keyword"\r\n---\r\nbody'
     ) == (
         "keyword",
         "body",
     )
-    assert parse_note_body("---\nno end") == ("", "---\nno end")
-    assert parse_note_body("---\n" * 300_000).layer == ""
+    assert parse_note_body(b"---\nno end") == ("", "---\nno end")
+    assert parse_note_body(b"---\n" * 300_000).layer == ""

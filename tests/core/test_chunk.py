@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 from hypothesis import example, given, settings, strategies as st
@@ -71,21 +73,57 @@ def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, t
     ).map("".join),
     st.booleans(),
 )
-def test_a_file_is_taken_apart_as_the_note_reader_takes_it(text: str, fenced: bool) -> None:
+def test_a_file_is_taken_apart_as_by_patterns(text: str, fenced: bool) -> None:
     data = ("---\n" + text if fenced else text).encode().removeprefix(notes.BOM)
+    parts = split_note(data)
+    assert parts[:4] == split_by_patterns(data)
+    assert b"".join(parts[:4]) == data
     note = notes.read(data)
-    assert split_note(data) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
-    assert b"".join(split_note(data)) == data
+    assert (note.opening_fence, note.frontmatter, note.closing_fence, note.body) == parts[:4]
 
 
-@pytest.mark.parametrize("size", [65_520, 65_530, 65_533, 65_540, 65_600])
-def test_the_size_of_frontmatter_has_the_limit_of_the_note_reader(size: int) -> None:
-    data = b"---\n" + b"a: x\n" + b"# " + b"y" * size + b"\n---\nbody\n"
-    note = notes.read(data)
-    assert split_note(data) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
-    many = b"---\n" + b"# y\n" * (size - 64_520) + b"---\nbody\n"
-    note = notes.read(many)
-    assert split_note(many) == (note.opening_fence, note.frontmatter, note.closing_fence, note.body)
+def split_by_patterns(data: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """The parts of a file; those of a file with too much frontmatter are not told."""
+    nothing = (b"", b"", b"", data)
+    fence = re.match(rb"---[ \t]*(?:\r\n|\n|\r)", data)
+    if not fence:
+        return nothing
+    closing = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)").search(data, fence.end())
+    if not closing:
+        return nothing
+    block = data[fence.end() : closing.start()]
+    lines = block.decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    is_key = re.match(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)", first)
+    if lines and not lines[0].strip() and first and not is_key:
+        return nothing
+    return fence[0], block, closing[0], data[closing.end() :]
+
+
+EVENT_LINE = b"    - 20261120t164512z-k3f7q2abcd\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "fits"),
+    [
+        (b"a:\n#" + b"y" * (65_536 - 9) + b"\n", True),
+        (b"a:\n#" + b"y" * (65_536 - 8) + b"\n", False),
+        (b"a:\n" + EVENT_LINE * 20_000, True),
+        (b"a:\n#" + b"y" * (65_536 - 9) + b"\n" + EVENT_LINE * 3, True),
+        (b"a:\n" + EVENT_LINE * 22_600, False),
+        (b"a: x\n" + b"# y\n" * 999, True),
+        (b"a: x\n" + b"# y\r\n" * 999, True),
+        (b"a:\n" + b"# y\n" * 999 + EVENT_LINE * 3, True),
+        (b"a: x\n" + b"# y\n" * 1_000, False),
+        (b"a: x\r" + b"# y\r" * 1_000, False),
+    ],
+)
+def test_frontmatter_has_a_size_above_which_it_is_body_and_named(block: bytes, fits: bool) -> None:
+    data = b"---\n" + block + b"---\nbody\n"
+    parts = split_note(data)
+    assert parts[:4] == ((b"---\n", block, b"---\n", b"body\n") if fits else (b"", b"", b"", data))
+    assert bool(parts.error) is not fits
+    assert bool(notes.read(data).problems) is not fits
 
 
 @given(

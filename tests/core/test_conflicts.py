@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import event as seen, given, strategies as st
 
-from cortex.core.merge.conflicts import (
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.conflicts import plan_resolution
+from cortex.core.merge.damage import (
     DUPLICATED,
     LOST,
     MIXED,
     UNREADABLE,
     WRONG_EVENT as KIND_EVENT,
+    find_damage,
+    plan_repair,
+)
+from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
     MergeSides,
@@ -18,10 +24,6 @@ from cortex.core.merge.conflicts import (
     RemoveFile,
     UnmergedPath,
     WriteFile,
-    find_damage,
-    marked_conflicts,
-    plan_repair,
-    plan_resolution,
     sha256_hex,
 )
 from cortex.core.notes import note as notes

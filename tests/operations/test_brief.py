@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -93,6 +94,16 @@ NOTES = "".join([
     record("the-meeting", "meeting"),
     record("in-english", "preference", title="Write English", project="", scope="personal"),
 ])  # fmt: skip
+
+
+def test_a_record_with_many_events_says_its_text_not_its_frontmatter(vault_from, home) -> None:
+    signs = itertools.product("abcd234567", repeat=4)
+    events = "".join(f"\n    - 20261101t100000z-abcdef{''.join(four)}" for four in signs)
+    note = record("slate", title="Slate", body="It lasts a hundred years.").replace(
+        "---\n\nIt", f"provenance:\n  events:{events}\n---\n\nIt"
+    )
+    (line,) = brief(vault_from(note), caller_at(NOW, str(home))).sections[0].lines
+    assert line.text == "- 2026-11-01 Slate: It lasts a hundred years. [slate]"
 
 
 def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, home) -> None:

@@ -1,7 +1,8 @@
-"""What a note says in an injected briefing: on one line, and as data. Standard library alone; no YAML is read for it.
+"""What a note says in an injected briefing: on one line, and as data. Standard library alone; no
+YAML is read for it.
 
-The text of a note may come from a stranger, or from a model. Whatever stands in it, here it can neither begin a line nor
-end the frame or the block that a briefing stands in.
+The text of a note may come from a stranger, or from a model. Whatever stands in it, here it can
+neither begin a line nor end the frame or the block that a briefing stands in.
 """
 
 from __future__ import annotations
@@ -9,19 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from cortex.core.model.note_status import decode_text
+from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.value import NamedTuple
 
-# Characters of a full text: what holds, which the title mostly says, and why; a text that does not say which; what is told of a
-# session, and of a step.
+# Characters of a full text: what holds, which the title mostly says, and why; a text that does not
+# say which; what is told of a session, and of a step.
 WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80, 120, 190, 150
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_FRONTMATTER_RE = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
-)
 _LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = re.compile(
@@ -37,33 +37,23 @@ _OTHER_LABEL_RE = re.compile(
     r"(?:\*\*|__|#{1,6}\s{1,4})[^*_#\n]{1,60}?(?:[.:](?:\*\*|__)?|(?:\*\*|__)[.:]?)\s{1,4}"
 )
 _HEADING_RE = re.compile(r" {0,3}#{1,6}\s")
-_LABEL_WORDS = ("what", "why", "because", "reason", "rationale")  # of `_LABEL_RE`
-# What can stand behind it: a mark, or the end of the line, since a heading gets its colon later.
-_LABEL_END_RE = re.compile(
-    r"[.:*_#]|[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\Z)"
-)
 _LEADING_WORD_RE = re.compile(r"[A-Za-z]{2,20}:\s+")
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
-_SUMMARY_MARK_RE = re.compile(r"<!-- summary ")
-_SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = (
-    " · ",
-    "changed ",
-    " failed",
-)  # as `core/model/session_note.py` writes the line of an event
-# What begins with one of these became a record. A pattern would take longer to compile than all sessions to read.
+_SUMMARY_MARK = "<!-- summary "
+# As `core/model/session_note.py` writes the line of an event.
+_SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
+# What begins with one of these became a record. A pattern would take longer to compile than all
+# sessions to read.
 _RECORD_MARKERS = frozenset([
     "decision:", "decisions:", "decided:", "rejected:", "rejection:", "learned:", "learning:", "learnings:", "lesson:", "til:", "gotcha:", "pattern:",
     "convention:", "fix:", "fixed:", "bug:", "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
 ])  # fmt: skip
-_REQUEST_TURNS = (
-    "prompt",
-    "session_start",
-    "session_end",
-)  # lines that say what was wanted, or only that it ended
+# Lines that say what was wanted, or only that it ended.
+_REQUEST_TURNS = ("prompt", "session_start", "session_end")
 _EMPTY_TURN_PREFIX = "(no "  # how the events of a start and an end begin that said nothing
 
 
@@ -81,16 +71,17 @@ class PlanStep(NamedTuple):
     is_done: bool
 
 
-def parse_note_body(text: str) -> NoteBody:
-    """The parts of a note's text."""
-    found = _FRONTMATTER_RE.match(text)
-    layer = _LAYER_RE.search(found[1]) if found else None
-    return NoteBody(layer[1] if layer else "", text[found.end() :] if found else text)
+def parse_note_body(data: bytes) -> NoteBody:
+    """The parts of a note's file, of which the end may be missing."""
+    parts = split_note(data.removeprefix(BOM))
+    layer = _LAYER_RE.search(parts.frontmatter.decode("utf-8", "replace"))
+    return NoteBody(layer[1] if layer else "", decode_text(parts.body))
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:
-    """A note's text as data on one line: no control or invisible character, nothing that reads like a frame of ours or of a host, and no
-    comment that could end a block. What is changed for that makes it longer than the limit."""
+    """A note's text as data on one line: no control or invisible character, nothing that reads like
+    a frame of ours or of a host, and no comment that could end a block. What is changed for that
+    makes it longer than the limit."""
     line = shorten(_INVISIBLE_RE.sub("", text[: limit * 4]), limit)
     if "<" in line or "-->" in line:
         line = line.replace("<!--", "<!- -").replace("-->", "-- >")
@@ -98,15 +89,13 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
 
 
 def body_excerpt(title: str, body: str) -> str:
-    """What a body says beyond its title: what holds and why where it says so under these names, else its first paragraphs."""
+    """What a body adds to its title: its labelled `what` and `why`, else its first paragraphs."""
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
     room = 4 * (WHAT_CHARACTERS + WHY_CHARACTERS)  # characters that `sanitize_line` looks at
-    last = _last_label_line(body)
-    # What stands behind the last label counts only until there is enough of it, and then no more is read.
-    for line, paragraph in _iter_paragraphs(body):
-        if len(labelled) == 2 or (line > last and (others or room <= 0)):
+    for paragraph in _iter_paragraphs(body):
+        if len(labelled) == 2:
             break
         found = _LABEL_RE.match(paragraph)
         if found:
@@ -129,26 +118,8 @@ def body_excerpt(title: str, body: str) -> str:
     what, why = labelled.get("what", "") or rest, labelled.get("why", "")
     if not why:
         return sanitize_line(what, UNLABELLED_CHARACTERS)
-    return " ".join(
-        part
-        for part in (
-            sanitize_line(what, WHAT_CHARACTERS),
-            f"Why: {sanitize_line(why, WHY_CHARACTERS)}",
-        )
-        if part
-    )
-
-
-def _last_label_line(body: str) -> int:
-    """The number of the last line in which one of our labels can stand, rather too high; 0 for none. Searched by words: the pattern of
-    the labels, tried at each character of a long note, takes longer than all that is saved by knowing."""
-    folded, last = body.casefold(), -1
-    for word in _LABEL_WORDS:
-        at = folded.rfind(word)
-        while at > last and not _LABEL_END_RE.match(folded, at + len(word)):
-            at = folded.rfind(word, 0, at)
-        last = max(last, at)
-    return len(folded[: last + 1].splitlines())
+    reason = f"Why: {sanitize_line(why, WHY_CHARACTERS)}"
+    return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), reason]))
 
 
 def plan_steps(body: str) -> list[PlanStep]:
@@ -165,8 +136,9 @@ def plan_steps(body: str) -> list[PlanStep]:
 
 
 def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
-    """What a session's note says of it: its summary, else what was said last, and what was done. Sentences that became records of
-    their own, by the word that they begin with or because they are one of `titles` (as `folded`), are told there and not again."""
+    """What a session's note says of it: its summary, else what was said last, and what was done.
+    Sentences that became records of their own, by the word that they begin with or because they are
+    one of `titles` (as `folded`), are told there and not again."""
     summary: list[str] = []
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
@@ -174,50 +146,32 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     for line in body.splitlines():
         if line.startswith("## "):
             section = line.strip()
-        elif (
-            section == "## Summary"
-            and not _SUMMARY_MARK_RE.match(line)
-            and not line.startswith("#")
-        ):
+        elif section == "## Summary" and not line.startswith(("#", _SUMMARY_MARK)):
             summary.append(line)
         elif section == "## Events" and (turn := _TURN_RE.match(line)):
-            said = turn[2].rpartition(" [[")[0] or turn[2]
-            if said.startswith(_EMPTY_TURN_PREFIX):
+            text = turn[2].rpartition(" [[")[0] or turn[2]
+            if text.startswith(_EMPTY_TURN_PREFIX):
                 continue
             if turn[1] in _REQUEST_TURNS:
-                asked = said
+                asked = text
                 continue
-            parts = said.split(_SEPARATOR)
-            for part in parts:
+            said = []
+            for part in text.split(_SEPARATOR):
                 if part.startswith(_CHANGED_PREFIX):
-                    changed.update(
-                        dict.fromkeys(_changed_files(part.removeprefix(_CHANGED_PREFIX)))
-                    )
+                    files = _changed_files(part.removeprefix(_CHANGED_PREFIX))
+                    changed.update(dict.fromkeys(files))
                 elif part.endswith(_FAILED_SUFFIX):
                     failed[part] = None
-            last = (
-                _unrecorded_sentences(
-                    _SEPARATOR.join(
-                        part
-                        for part in parts
-                        if not part.startswith(_CHANGED_PREFIX)
-                        and not part.endswith(_FAILED_SUFFIX)
-                    ),
-                    titles,
-                )
-                or last
-            )
-    wrote = _unrecorded_sentences(
-        " · ".join(_strip_markup(one) for _, one in _iter_paragraphs("\n".join(summary))), titles
-    )
+                else:
+                    said.append(part)
+            last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
+    wrote = _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs("\n".join(summary)))
     done = [f"{_CHANGED_PREFIX}{', '.join(changed)}"] if changed else []
     rest = shorten(_SEPARATOR.join((*done, *failed)), SESSION_CHARACTERS)
-    text = sanitize_line(
-        wrote or _strip_markup(last) or ("" if rest else _strip_markup(asked)), SESSION_CHARACTERS
-    )
-    return sanitize_line(
-        _SEPARATOR.join(part for part in (text, rest) if part), 2 * SESSION_CHARACTERS
-    )
+    text = _unrecorded_sentences(wrote, titles) or _strip_markup(last)
+    text = text or ("" if rest else _strip_markup(asked))
+    parts = [sanitize_line(text, SESSION_CHARACTERS), rest]
+    return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)
 
 
 def title_key(text: str) -> str:
@@ -251,30 +205,26 @@ def _is_empty_template_part(paragraph: str) -> bool:
     return paragraph.startswith("#") and paragraph.endswith(":")
 
 
-def _iter_paragraphs(body: str) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a text on one line each, with the numbers of their first lines, what is fenced left out; a heading belongs to
-    the text below it."""
-    held: list[str] = []
-    first = 0
+def _iter_paragraphs(body: str) -> Iterator[str]:
+    """Paragraphs on one line each, without fenced text; a heading joins the text below it."""
+    lines: list[str] = []
     fenced = False
-    for number, line in enumerate(body.splitlines()[:_MAX_LINES], 1):
+    for line in body.splitlines()[:_MAX_LINES]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
         elif fenced:
             continue
         elif line.strip():
-            if held and (
-                _LABEL_RE.match(line) or _OTHER_LABEL_RE.match(line) or _HEADING_RE.match(line)
-            ):
-                yield first, one_line(" ".join(held))
-                held = []
-            first = first if held else number
-            held.append(f"{line.rstrip().rstrip('.:#')}:" if _HEADING_RE.match(line) else line)
-        elif held and not (len(held) == 1 and _HEADING_RE.match(held[0])):
-            yield first, one_line(" ".join(held))
-            held = []
-    if held:
-        yield first, one_line(" ".join(held))
+            is_heading = _HEADING_RE.match(line)
+            if lines and (is_heading or _LABEL_RE.match(line) or _OTHER_LABEL_RE.match(line)):
+                yield one_line(" ".join(lines))
+                lines = []
+            lines.append(f"{line.rstrip().rstrip('.:#')}:" if is_heading else line)
+        elif lines and not (len(lines) == 1 and _HEADING_RE.match(lines[0])):
+            yield one_line(" ".join(lines))
+            lines = []
+    if lines:
+        yield one_line(" ".join(lines))
 
 
 def _strip_markup(text: str) -> str:
@@ -282,8 +232,7 @@ def _strip_markup(text: str) -> str:
 
 
 def _without_title(title: str, text: str) -> str:
-    """A paragraph without the title that it repeats, whatever marks, case or leading word either has; nothing when the title says
-    all of it."""
+    """A paragraph without the title that it repeats, in whatever case; empty if that is all."""
     cut = title.endswith("…")
     words = text[_leading_word_end(text) :].split()
     opening = [
@@ -299,10 +248,9 @@ def _without_title(title: str, text: str) -> str:
             return ""
         said = _bare_word(words[at])
         if said != wanted:
-            within = cut and number == len(opening) - 1 and said.startswith(wanted)
-            if not within:
-                return text
-            break
+            if cut and number == len(opening) - 1 and said.startswith(wanted):
+                break
+            return text
         at += 1
     if not opening:
         return text

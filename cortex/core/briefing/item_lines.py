@@ -6,7 +6,13 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER, PAGE_KINDS, BriefingPage, ItemLine
+from cortex.core.briefing.pages import (
+    BRIEFINGS_FOLDER,
+    PAGE_KINDS,
+    BriefingPage,
+    ItemLine,
+    break_comments,
+)
 from cortex.core.markdown.blocks import Task
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
@@ -29,14 +35,11 @@ _LEADING_WORD_RE = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
 _LABEL_RE = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
 _SENTENCE_END_RE = re.compile(r"[.!?](?=\s|\Z)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
-_REQUEST_TURNS = (
-    "prompt",
-    "session_start",
-)  # turns that say what was wanted; what was done says more
+# Turns that say what was wanted; what was done says more.
+_REQUEST_TURNS = ("prompt", "session_start")
 _DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
 _FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TOKEN_RE = re.compile(r"[^\s<>]{1,120}")
-_COMMENT_ESCAPES = (("<!--", "<!- -"), ("-->", "-- >"))
 
 
 class ItemSource(NamedTuple):
@@ -57,21 +60,15 @@ class ItemSource(NamedTuple):
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines of a note, each with the page that it stands on. A deleted one has none: not even the archive, which tells
-    what once held, goes on with what somebody took back."""
+    """The lines of a note, each with the page that it stands on. A deleted one has none: not even
+    the archive, which tells what once held, goes on with what somebody took back."""
     if note.status == _DELETED:
         return
     if note.type in ("decision", "rejection"):
         aside = note.status in SET_ASIDE_STATUSES
         # A meeting's decision or a proposal is told apart from what simply holds.
-        marks = [
-            word
-            for word in (
-                "rejected" if note.type == "rejection" else "",
-                "" if note.status == "active" else note.status,
-            )
-            if word
-        ]
+        marks = ["rejected"] if note.type == "rejection" else []
+        marks += [note.status] if note.status not in ("", "active") else []
         yield (
             BriefingPage("decisions-archive" if aside else "decisions", note.project),
             _make_item(note, "", marks, extract_reason(note.body, note.title)),
@@ -88,30 +85,24 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         yield from _plan_step_items(note)
     section = _SECTION_BY_TYPE.get(note.type)
     if section and note.branch and (note.status not in SET_ASIDE_STATUSES):
-        told = (
-            _last_turn_text(note.body)
-            if note.type == "session"
-            else extract_reason(note.body, note.title)
-        )
-        yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], told)
+        is_session = note.type == "session"
+        text = _last_turn_text(note.body) if is_session else extract_reason(note.body, note.title)
+        yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], text)
 
 
 def extract_reason(body: str, title: str) -> str:
-    """The line that says why: what stands after `Why`, `Reason` or `Because` at the beginning of a line, else what follows the title."""
-    body = body.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )  # a checkout may have changed them, and a page is the same everywhere
+    """What follows `Why`, `Reason` or `Because` on a line, else what follows the title."""
+    # A checkout may have changed the line ends, and a page is the same everywhere.
+    body = body.replace("\r\n", "\n").replace("\r", "\n")
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", body) if part.strip()]
-    for number, paragraph in enumerate(paragraphs):
+    if not paragraphs:
+        return ""
+    for paragraph, following in zip(paragraphs, [*paragraphs[1:], ""], strict=True):
         lines = paragraph.strip().splitlines()
         for at, line in enumerate(lines):
             if found := _WHY_LINE_RE.fullmatch(line):
                 text = " ".join([found[1], *lines[at + 1 :]]).strip()
-                return _first_sentence(
-                    text or (paragraphs[number + 1] if number + 1 < len(paragraphs) else "")
-                )
-    if not paragraphs:
-        return ""
+                return _first_sentence(text or following)
     first = one_line(paragraphs[0])
     lead = _LEADING_WORD_RE.match(first)
     opening = title.rstrip("….")
@@ -125,38 +116,34 @@ def extract_reason(body: str, title: str) -> str:
 
 
 def page_path(page: BriefingPage) -> str:
-    """Where a page lies: `briefings/<project>/<page>.md`, with names that every file system can hold."""
+    """The path of a page, `briefings/<project>/<page>.md`, valid on every file system."""
     if page.kind == "index":
         return f"{BRIEFINGS_FOLDER}/index.md"
-    name = page.kind if page.kind != "branch" else _safe_file_name(page.branch, taken=PAGE_KINDS)
-    return f"{BRIEFINGS_FOLDER}/{_safe_file_name(page.project, taken=(NO_PROJECT,)) if page.project else NO_PROJECT}/{name}.md"
+    name = _safe_file_name(page.branch, PAGE_KINDS) if page.kind == "branch" else page.kind
+    folder = _safe_file_name(page.project, (NO_PROJECT,)) if page.project else NO_PROJECT
+    return f"{BRIEFINGS_FOLDER}/{folder}/{name}.md"
 
 
 def index_items(pages: Iterable[BriefingPage]) -> Iterator[ItemLine]:
     """The index: one line for each page."""
     for page in pages:
         path = page_path(page).removesuffix(".md")
-        title = (
-            f"{page.project or NO_PROJECT}: {page.branch or PAGE_KINDS[page.kind].heading.lower()}"
-        )
-        yield ItemLine(path, "", path, f"[[{path}|{_link_title(title)}]]")
+        about = page.branch or PAGE_KINDS[page.kind].heading.lower()
+        title = _link_title(f"{page.project or NO_PROJECT}: {about}")
+        yield ItemLine(path, "", path, f"[[{path}|{title}]]")
 
 
 def _make_item(
-    note: ItemSource, section: str, marks: list[str], told: str, *, before: str = ""
+    note: ItemSource, section: str, marks: list[str], reason: str, *, before: str = ""
 ) -> ItemLine:
     date = note.created[:10] if _DATE_RE.fullmatch(note.created) else ""
-    text = (
-        f"{date} {_wikilink(note)}".strip()
-        + (f" ({', '.join(one_line(mark) for mark in marks)})" if marks else "")
-        + (f": {told}" if told else "")
-    )
-    return ItemLine(
-        _item_token(note.id),
-        section,
-        f"{before}{_date_digits(note.created) or '0'}",
-        _sanitize_item_text(text),
-    )
+    text = f"{date} {_wikilink(note)}".strip()
+    if marks:
+        text += f" ({', '.join(map(one_line, marks))})"
+    if reason:
+        text += f": {reason}"
+    order = f"{before}{_date_digits(note.created) or '0'}"
+    return ItemLine(_item_token(note.id), section, order, _sanitize_item_text(text))
 
 
 def _plan_step_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
@@ -167,20 +154,15 @@ def _plan_step_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]
         if key in seen:
             continue
         seen.add(key)
-        order = (
-            f"{'' if task.done else '99999999'}{_date_digits(note.created) or '0'}.{task.line:05}"
-        )
-        text = _sanitize_item_text(
-            f"{shorten(task.text, MAX_REASON_CHARACTERS)} ({_wikilink(note)})"
-        )
-        yield (
-            BriefingPage("active-plan", note.project),
-            ItemLine(f"{_item_token(note.id)}.{key}", "Done" if task.done else "Open", order, text),
-        )
+        section, before = ("Done", "") if task.done else ("Open", "99999999")
+        order = f"{before}{_date_digits(note.created) or '0'}.{task.line:05}"
+        text = f"{shorten(task.text, MAX_REASON_CHARACTERS)} ({_wikilink(note)})"
+        item = ItemLine(f"{_item_token(note.id)}.{key}", section, order, _sanitize_item_text(text))
+        yield BriefingPage("active-plan", note.project), item
 
 
 def _wikilink(note: ItemSource) -> str:
-    """A link that Obsidian follows: by the file's name where that is the id, which stays, else by its path."""
+    """A wikilink to the note: by its file name if that is the id, which stays, else by its path."""
     stem = note.path.rpartition("/")[2].removesuffix(".md")
     target = stem if stem == note.id else note.path.removesuffix(".md")
     title = _link_title(note.title)
@@ -204,9 +186,8 @@ def _last_turn_text(body: str) -> str:
 
 def move_to_done(line: ItemLine) -> ItemLine:
     """An open action's line on its page once the task in its meeting's minutes is ticked."""
-    return line._replace(
-        section="Done", order=line.order[8:]
-    )  # without the date by which it is due
+    # Without the date by which it is due.
+    return line._replace(section="Done", order=line.order[8:])
 
 
 def _first_sentence(text: str) -> str:
@@ -217,10 +198,8 @@ def _first_sentence(text: str) -> str:
         line[label.end() if label else 0 :].lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
     )
     end = _SENTENCE_END_RE.search(line)
-    return shorten(
-        line[: end.start()] if end and end.start() <= MAX_REASON_CHARACTERS else line,
-        MAX_REASON_CHARACTERS,
-    )
+    is_short = end and end.start() <= MAX_REASON_CHARACTERS
+    return shorten(line[: end.start()] if end and is_short else line, MAX_REASON_CHARACTERS)
 
 
 def _date_digits(text: str) -> str:
@@ -236,14 +215,11 @@ def _item_token(id_: str) -> str:
 
 
 def _sanitize_item_text(text: str) -> str:
-    text = one_line(text)
-    for mark, broken in _COMMENT_ESCAPES:
-        text = text.replace(mark, broken)
-    return escape_for_agent(text)  # agents read these pages too
+    return escape_for_agent(break_comments(one_line(text)))  # agents read these pages too
 
 
 def _safe_file_name(name: str, taken: Container[str]) -> str:
-    """`name` as a file name: itself when it is one that nothing else has, else a slug of it with a hash."""
+    """`name` as a file name: itself if it is valid and not taken, else a slug with a hash."""
     plain = _FILE_NAME_RE.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
     return (
         name

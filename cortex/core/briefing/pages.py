@@ -1,7 +1,9 @@
-"""Briefings as they are committed: pages of item lines that merge by id, without a look at the records behind them.
+"""Briefings as they are committed: pages of item lines that merge by id, without a look at the
+records behind them.
 
-A page is a pure function of its items, and its header of what page it is: no clock, no count, nothing that two clones
-could see differently. Standard library alone: the merge driver is on this path.
+A page is a pure function of its items, and its header of what page it is: no clock, no count,
+nothing that two clones could see differently. Standard library alone: the merge driver is on this
+path.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from typing import NamedTuple
 
 from cortex.core.notes import yaml_writer
 
-# Of the pages' form, what `items` says included: raise it with any change that makes other lines of the same notes. A page that a
-# newer program made is left alone, so that two versions in one team do not rewrite each other's pages for ever.
+# Of the pages' form, what `item_lines` says included: raise it with any change that makes other
+# lines of the same notes. A page that a newer program made is left alone, so that two versions in
+# one team do not rewrite each other's pages for ever.
 GENERATOR_VERSION = 3
 BRIEFINGS_FOLDER = "briefings"
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
@@ -22,7 +25,7 @@ _WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
 class PageSection(NamedTuple):
-    """A part of a page. Its items stand in the order of `ItemLine.order`, turned round when the newest come first."""
+    """A part of a page. Its items are sorted by `ItemLine.order`, descending if `newest_first`."""
 
     title: str
     newest_first: bool = True
@@ -69,7 +72,7 @@ class ItemLine(NamedTuple):
 
 
 class ParsedPage(NamedTuple):
-    """What a page's text tells: who made it, which page it is when that can be told, and its items."""
+    """A page's text, parsed: the generator that made it, which page it is, and its items."""
 
     generator_version: int
     page: BriefingPage | None
@@ -106,7 +109,7 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
 
 
 def parse_page(text: str) -> ParsedPage:
-    """Take a page apart, whatever state it is in: lines that are no items, conflict markers too, are passed over."""
+    """Parse a page in any state: lines that are no items, conflict markers too, are skipped."""
     told: dict[str, str] = {}
     items: list[ItemLine] = []
     section = ""
@@ -127,8 +130,9 @@ def parse_page(text: str) -> ParsedPage:
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Three versions of a page as one. Swapping the sides changes nothing; there is never a conflict. Where both sides
-    changed one item in the same part the outcome may differ from what the records say, until `cortex heal`."""
+    """Three versions of a page as one. Swapping the sides changes nothing; there is never a
+    conflict. Where both sides changed one item in the same part the outcome may differ from what
+    the records say, until `cortex heal`."""
     if theirs in (ours, base):
         return ours
     if ours == base:
@@ -145,9 +149,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     merged = (
         _merge_item(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
     )
-    return render_page(max(pages), (item for item in merged if item)).encode(
-        "utf-8", "replace"
-    )  # a header may ask for half a character
+    # A header may ask for half a character.
+    return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
 
 
 def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
@@ -157,8 +160,8 @@ def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
 def _merge_item(
     held: ItemLine | None, one: ItemLine | None, other: ItemLine | None
 ) -> ItemLine | None:
-    """An item that either side may have added, changed or taken out. Taken out wins over changed: what was superseded
-    on one side does not come back because the other corrected its title."""
+    """An item that either side may have added, changed or taken out. Taken out wins over changed:
+    what was superseded on one side does not come back because the other corrected its title."""
     if other in (one, held):
         return one
     if one == held:
@@ -175,34 +178,29 @@ def _merge_item(
 
 
 def _item_parts(item: ItemLine) -> tuple[str, ...]:
-    """What of an item can change by itself: its section, its order, what stands before its link, the link, the rest."""
+    """The parts of an item that merge one by one; its text is split around its first wikilink."""
     link = _WIKILINK_RE.search(item.text)
     start, end = link.span() if link else (0, 0)
-    return (
-        item.id,
-        item.section,
-        item.order,
-        item.text[:start],
-        item.text[start:end],
-        item.text[end:],
-    )
+    return (*item[:3], item.text[:start], item.text[start:end], item.text[end:])
 
 
 def _unquote(scalar: str) -> str:
-    """A scalar as `emit` wrote it, read back."""
-    if not (scalar.startswith('"') and scalar.endswith('"')):
+    """A scalar as `yaml_writer.scalar` wrote it, read back."""
+    if not scalar.startswith('"'):
         return scalar
-    return re.sub(
-        r"\\(u[0-9a-f]{4}|.)",
-        lambda found: (
-            chr(int(found[1][1:], 16))
-            if len(found[1]) == 5
-            else {"n": "\n", "t": "\t"}.get(found[1], found[1])
-        ),
-        scalar[1:-1],
-    )
+    import json  # noqa: PLC0415  hardly any header is quoted
+
+    try:
+        return str(json.loads(scalar))
+    except ValueError:
+        return scalar
 
 
 def _escape_title(text: str) -> str:
     """`text` as one line that cannot be taken for an item or a comment."""
-    return " ".join(text.split()).replace("<!--", "<!- -").replace("-->", "-- >")
+    return break_comments(" ".join(text.split()))
+
+
+def break_comments(text: str) -> str:
+    """`text` with no mark that begins or ends a comment."""
+    return text.replace("<!--", "<!- -").replace("-->", "-- >")

@@ -1,7 +1,9 @@
-"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines are touched twice.
+"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines
+are touched twice.
 
-`git merge-file` finds the places where both sides changed something near. There, lines that both only added are all
-kept, changes that merely touch are both made, and what is left stands between conflict markers.
+`git merge-file` finds the places where both sides changed something near. There, lines that both
+only added are all kept, changes that merely touch are both made, and what is left stands between
+conflict markers.
 """
 
 from __future__ import annotations
@@ -10,21 +12,24 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from cortex.core.merge.fields import pick_changed
+
 # (base, one, other, marker size) -> what `git merge-file -p --diff3 --marker-size=N` prints.
 MergeFile: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
 
-_MAX_EDIT_DISTANCE = 400  # lines by which two texts may differ and still be compared line by line; costs 0.1 s at most
-_MAX_COMPARISONS = (
-    20 * _MAX_EDIT_DISTANCE**2
-)  # of all the places of a body together: where there are many, each is compared less far
-_MAX_REPEATED_LINES = 200  # lines that both sides may have added where their changes touch, and that are then kept once
-_SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"  # as `core/normalize/handlers.py` writes them; compiled only when lines meet
+# Lines by which two texts may differ and still be compared line by line; costs 0.1 s at most.
+_MAX_EDIT_DISTANCE = 400
+# Of all the places of a body together: where there are many, each is compared less far.
+_MAX_COMPARISONS = 20 * _MAX_EDIT_DISTANCE**2
+# Lines that both sides may have added where their changes touch, and that are then kept once.
+_MAX_REPEATED_LINES = 200
+# As `core/model/session_note.py` writes them; compiled only when lines meet.
+_SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 _MARKER_CHARACTERS = (b"<", b"|", b"=", b">")
 
 _LIST_ITEM_PREFIXES = (b"- ", b"* ", b"+ ", b"|")
-_SurroundingLines: TypeAlias = tuple[
-    list[bytes], list[bytes]
-]  # the line above and the line below; none at an end of the body
+# The line above and the line below; none at an end of the body.
+_SurroundingLines: TypeAlias = tuple[list[bytes], list[bytes]]
 
 
 class MergedBody(NamedTuple):
@@ -59,7 +64,7 @@ def merge_body(
     *,
     added: bool,
 ) -> MergedBody:
-    """The merged body. `added` when the two notes have no common ancestor: then the lines they share are the base."""
+    """The merged body. `added`: there is no base, so the lines that both share are the base."""
     if older in (newer, base):
         return MergedBody(newer, 0)
     if newer == base:
@@ -67,10 +72,8 @@ def merge_body(
     was, one, two = (_split_lines(text) for text in (base, newer, older))
     taken = {_marker_run_length(line) for line in (*was, *one, *two)}
     size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
-    if _marker_lines(one) or _marker_lines(two):
-        style = style._replace(
-            marker_size=style.marker_size + 1
-        )  # markers around text with markers must not look like these
+    if _marker_lines(one) or _marker_lines(two):  # ours must not look like these
+        style = style._replace(marker_size=style.marker_size + 1)
     if added and not was:
         merged, conflicts = _merge_hunks(
             _common_lines(one, two), one, two, style, ([], []), furthest=_MAX_EDIT_DISTANCE
@@ -80,10 +83,7 @@ def merge_body(
         merged, conflicts = _refine_git_merge(_split_lines(output), size, style)
     data = b"".join(merged)
     ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
-    return MergedBody(
-        data if (ends[2] if ends[1] == ends[0] else ends[1]) else data.removesuffix(b"\n"),
-        conflicts,
-    )
+    return MergedBody(data if pick_changed(*ends) else data.removesuffix(b"\n"), conflicts)
 
 
 def conflict_marker_lines(body: bytes) -> list[bytes]:
@@ -92,11 +92,11 @@ def conflict_marker_lines(body: bytes) -> list[bytes]:
 
 
 def _marker_lines(lines: Sequence[bytes]) -> list[bytes]:
-    found = [
-        line for line in lines if line.lstrip(b"<")[:1] == b" " and line.startswith(b"<<<<<<<")
-    ]
-    ends = [line for line in lines if line.lstrip(b">")[:1] == b" " and line.startswith(b">>>>>>>")]
-    return [*found, *ends] if found and ends else []
+    begins, ends = (
+        [line for line in lines if line.startswith(sign * 7) and line.lstrip(sign)[:1] == b" "]
+        for sign in (b"<", b">")
+    )
+    return begins + ends if begins and ends else []
 
 
 def _split_lines(text: bytes) -> list[bytes]:
@@ -110,8 +110,8 @@ def _marker_run_length(line: bytes) -> int:
 
 
 def _refine_git_merge(lines: list[bytes], size: int, style: MarkerStyle) -> tuple[list[bytes], int]:
-    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like its markers, which
-    alone begin with `size` characters of one kind."""
+    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like
+    its markers, which alone begin with `size` characters of one kind."""
     begin, middle, half, end = _MARKER_CHARACTERS
     marks = [line[:1] if _marker_run_length(line) == size else b"" for line in lines]
     furthest = min(_MAX_EDIT_DISTANCE, int((_MAX_COMPARISONS / (marks.count(begin) or 1)) ** 0.5))
@@ -193,13 +193,12 @@ def _merge_hunks(
 def _without_repeated_lines(
     before: list[bytes], lines: list[bytes], previous: _Hunk | None, low: int
 ) -> list[bytes]:
-    """The lines, less those at their beginning that the touching change before them has just added as well."""
+    """The lines without those at their beginning that the touching change before has added too."""
     if previous is None or previous.end != low or not previous.lines:
         return lines
     most = min(len(lines), len(previous.lines), _MAX_REPEATED_LINES)
-    return lines[
-        next((count for count in range(most, 0, -1) if before[-count:] == lines[:count]), 0) :
-    ]
+    repeated = (count for count in range(most, 0, -1) if before[-count:] == lines[:count])
+    return lines[next(repeated, 0) :]
 
 
 def _merge_overlapping(
@@ -209,25 +208,16 @@ def _merge_overlapping(
     style: MarkerStyle,
     around: _SurroundingLines,
 ) -> tuple[list[bytes], int]:
-    """Two changes of the same lines: what they agree on once, then what both added, or a conflict."""
+    """Two changes of the same lines: what is common once, then what both added, or a conflict."""
     if one == two:
         return one, 0
-    most = min(len(one), len(two))
-    head = next((count for count in range(most) if one[count] != two[count]), most)
-    tail = next(
-        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
-    )
+    head, tail = _common_ends(one, two)
     above, below = one[:head], one[len(one) - tail :]
     ours, theirs = one[head : len(one) - tail], two[head : len(two) - tail]
     if head + tail >= len(was):
         alone = not above and not below and all(_starts_blank(line) or not line for line in around)
-        return [
-            *above,
-            *_join_additions(
-                ours, theirs, spaced=alone or _starts_blank(above[-1:]) or _starts_blank(below[:1])
-            ),
-            *below,
-        ], 0
+        spaced = alone or _starts_blank(above[-1:]) or _starts_blank(below[:1])
+        return [*above, *_join_additions(ours, theirs, spaced=spaced), *below], 0
     begin, _, half, end = (marker * style.marker_size for marker in _MARKER_CHARACTERS)
     marked = [
         begin + b" " + style.newer_label + b"\n",
@@ -240,8 +230,8 @@ def _merge_overlapping(
 
 
 def _join_additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list[bytes]:
-    """What both sides added at one place, in an order that does not depend on the side: turns of a session by their
-    events' ids, else the block that goes on from the line above first."""
+    """What both sides added at one place, in an order that does not depend on the side: turns of a
+    session by their events' ids, else the block that goes on from the line above first."""
     turns = {
         line: found[1]
         for line in (*one, *two)
@@ -286,8 +276,8 @@ def _diff_hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hu
 
 
 def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
-    """The lines that two texts share, in order. A blank line counts only beside another shared line: blank lines are
-    everywhere, and would tear two paragraphs into one another."""
+    """The lines that two texts share, in order. A blank line counts only beside another shared
+    line: blank lines are everywhere, and would tear two paragraphs into one another."""
     pairs = _match_lines(one, two, _MAX_EDIT_DISTANCE)
     shared = set(pairs)
     return [
@@ -297,13 +287,9 @@ def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
 
 
 def _match_lines(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
-    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of texts that differ
-    in more than `furthest` lines."""
-    most = min(len(one), len(two))
-    head = next((count for count in range(most) if one[count] != two[count]), most)
-    tail = next(
-        (count for count in range(most - head) if one[-1 - count] != two[-1 - count]), most - head
-    )
+    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of
+    texts that differ in more than `furthest` lines."""
+    head, tail = _common_ends(one, two)
     middle = _myers_matches(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
     ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
     return [
@@ -311,6 +297,14 @@ def _match_lines(one: list[bytes], two: list[bytes], furthest: int) -> list[tupl
         *((head + left, head + right) for left, right in middle),
         *ends,
     ]
+
+
+def _common_ends(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
+    """The numbers of equal lines at the beginning and at the end."""
+    most = min(len(one), len(two))
+    head = next((count for count in range(most) if one[count] != two[count]), most)
+    most -= head
+    return head, next((count for count in range(most) if one[-1 - count] != two[-1 - count]), most)
 
 
 def _myers_matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:

@@ -1,32 +1,37 @@
-"""Three-way merge of frontmatter by field: what each field's kind and name say about whose value stands.
+"""Three-way merge of frontmatter by field: what each field's kind and name say about whose value
+stands.
 
-Nothing here knows which side is ours: the sides come ordered, the newer first, so that swapping them changes nothing.
+Nothing here knows which side is ours: the sides come ordered, the newer first, so that swapping
+them changes nothing.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from cortex.core.merge.times import time_sort_key
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.invalid_yaml import is_invalid_yaml
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
-from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode, flow_text
+from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
+from cortex.core.notes.yaml_writer import flow_text
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
 IMMUTABLE_KEYS = ("id", "type")
-# What one event alone can say of a topic's record: it stands and falls with the text, as in `core/normalize/topic_upsert.py`.
+# What one event alone can say of a topic's record: it stands and falls with the text, as in
+# `core/normalize/topic_upsert.py`.
 _KEYS_OF_TEXT = ("type", "title", "branch", "confidence", "priority", "provenance.session")
 _LATEST_TIME_KEYS = ("updated", "modified")
 _EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events",)
 _REQUIRED_KEYS = ("type", "title")
-# What verbs write beside a status (`edit.set_aside`): where both sides changed that, these are of the side whose status stands.
+# What verbs write beside a status (`edit.set_inactive_status`): where both sides changed that, these are of
+# the side whose status stands.
 _KEYS_OF_STATUS = (
     "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by", "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
-# As `record.compose` writes them; its module would cost the driver an import. A test compares the two.
+# As `record.compose_record` writes them; its module would cost the driver an import. A test compares the
+# two.
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases", "owner", "due", "created", "updated",
     "confidence", "priority", "pinned", "supersedes", "superseded_by", "relations", "provenance",
@@ -34,7 +39,10 @@ KEY_ORDER = (
 _UNREADABLE_REASON = "not YAML that can be merged"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
 
+_DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
+
 FrontmatterBlock = dict[str, FieldText]
+T = TypeVar("T")
 
 
 class SidePrecedence(NamedTuple):
@@ -48,7 +56,7 @@ class SidePrecedence(NamedTuple):
 
 
 class MergeLog:
-    """What a merge has decided: lines for a person, and the entries of the `merge_conflicts` field."""
+    """The decisions of a merge, as lines for a person and entries of `merge_conflicts`."""
 
     def __init__(self, sides: SidePrecedence) -> None:
         self.precedence = sides
@@ -117,20 +125,15 @@ def add_conflict_entries(
     block: FrontmatterBlock, conflicts: list[dict[str, str]]
 ) -> FrontmatterBlock:
     """The block with the entries added to its `merge_conflicts`."""
-    held = block.get(CONFLICTS_KEY)
-    value = yaml_subset.parse_value(CONFLICTS_KEY, held.text) if held else None
-    lines = (
-        [
-            "".join(item.lines)
-            if value and value.style == "block"
-            else f"- {flow_text(item.node)}\n"
-            for item in value.items
-        ]
-        if value
-        else []
-    )
-    if held and (value is None or value.kind not in ("list", "empty")):
-        conflicts = [{"field": CONFLICTS_KEY, "other": held.text.strip()}, *conflicts]
+    existing = block.get(CONFLICTS_KEY)
+    value = yaml_subset.parse_value(CONFLICTS_KEY, existing.text) if existing else None
+    is_block = bool(value and value.style == "block")
+    lines = [
+        "".join(item.lines) if is_block else f"- {flow_text(item.node)}\n"
+        for item in (value.items if value else ())
+    ]
+    if existing and (value is None or value.kind not in ("list", "empty")):
+        conflicts = [{"field": CONFLICTS_KEY, "other": existing.text.strip()}, *conflicts]
     known = {item.name for item in value.items} if value else set()
     for entry in conflicts:
         # Of two entries with one name the first stands for both.
@@ -145,7 +148,7 @@ def add_conflict_entries(
     tail = {TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {}
     return {
         **{key: chunk for key, chunk in block.items() if key != TAIL_KEY},
-        CONFLICTS_KEY: FieldText(held.comments_above if held else "", text),
+        CONFLICTS_KEY: FieldText(existing.comments_above if existing else "", text),
         **tail,
     }
 
@@ -153,7 +156,7 @@ def add_conflict_entries(
 def _merge_key_order(
     base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock
 ) -> list[str]:
-    """Base's keys, and after each the keys that a side has added there. Where both have, these are sorted."""
+    """Base's keys, each followed by those that a side added there; sorted where both did."""
     known = dict.fromkeys(base or newer)
     added: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
     placed = set(known)
@@ -168,12 +171,8 @@ def _merge_key_order(
     order: list[str] = []
     for key in ("", *known):
         order.append(key)
-        groups_here = [groups.get(key, []) for groups in added]
-        order += (
-            sorted([*groups_here[0], *groups_here[1]])
-            if all(groups_here)
-            else [*groups_here[0], *groups_here[1]]
-        )
+        one, other = (groups.get(key, []) for groups in added)
+        order += sorted(one + other) if one and other else one + other
     return [key for key in order if key not in ("", TAIL_KEY)] + [TAIL_KEY]
 
 
@@ -184,7 +183,7 @@ def _is_standard_order(block: FrontmatterBlock) -> bool:
 
 
 def _standard_order(keys: list[str]) -> list[str]:
-    """The keys of a topic that clones began apart, in an order that does not depend on who merges first."""
+    """The standard order of keys, for topics begun on two clones: the same whoever merges."""
     return [
         *(key for key in KEY_ORDER if key in keys),
         *sorted(key for key in keys if key not in KEY_ORDER and key != TAIL_KEY),
@@ -196,8 +195,7 @@ def _merge_comments(base: str | None, newer: str | None, older: str | None) -> s
     """Comment and blank lines; where both sides wrote some, both stand."""
     base, newer, older = base or "", newer or "", older or ""
     if newer in (older, base) or older == base:
-        chosen = older if newer == base else newer
-        other = newer if newer == base else older
+        chosen, other = (older, newer) if newer == base else (newer, older)
         return chosen if chosen == other or yaml_subset.is_valid_comment(chosen) else other
     lines = split_lines(newer)
     both = "".join(
@@ -207,7 +205,7 @@ def _merge_comments(base: str | None, newer: str | None, older: str | None) -> s
 
 
 class _FieldVersions(NamedTuple):
-    """One key's text in the three notes, and what each text says; None where it is not known to be YAML."""
+    """One key's text in the three notes, and its values; None for one that cannot be parsed."""
 
     path: str
     base: str | None
@@ -215,27 +213,29 @@ class _FieldVersions(NamedTuple):
     older: str | None
     parsed: dict[str, ParsedValue | None]
 
+    @classmethod
+    def parse(
+        cls, path: str, base: str | None, newer: str | None, older: str | None
+    ) -> _FieldVersions:
+        key = path.rpartition(".")[2]
+        texts = {text for text in (base, newer, older) if text is not None}
+        parsed = {text: yaml_subset.parse_value(key, text) for text in texts}
+        return cls(path, base, newer, older, parsed)
+
     def is_equal(self, one: str | None, two: str | None) -> bool:
         """Whether two texts mean the same, comments included."""
         if one is None or two is None:
             return one == two
-        meant, also = self.parsed[one], self.parsed[two]
-        return (
-            one == two
-            if meant is None or also is None
-            else _comparison_key(meant) == _comparison_key(also)
-        )
+        values = self.parsed[one], self.parsed[two]
+        keys = [_comparison_key(value) for value in values if value is not None]
+        return keys[0] == keys[1] if len(keys) == 2 else one == two
 
     def display_text(self, text: str) -> str:
         """The value as a person reads it; a text that cannot be read is shown whole."""
         value = self.parsed[text]
-        return (
-            text.strip()
-            if value is None
-            else value.text
-            if value.kind == "scalar"
-            else text.partition(":")[2].strip()
-        )
+        if value is None:
+            return text.strip()
+        return value.text if value.kind == "scalar" else text.partition(":")[2].strip()
 
 
 def _merge_field(
@@ -244,12 +244,7 @@ def _merge_field(
     """The text that stands for a key; None when the key goes."""
     if newer == older:
         return newer
-    read = {
-        text: yaml_subset.parse_value(path.rpartition(".")[2], text)
-        for text in {base, newer, older}
-        if text is not None
-    }
-    of = _FieldVersions(path, base, newer, older, read)
+    of = _FieldVersions.parse(path, base, newer, older)
     if older == base or (newer != base and of.is_equal(older, base)):
         return _take_if_valid(of, newer, older, ledger)
     if newer == base or of.is_equal(newer, base):
@@ -257,7 +252,7 @@ def _merge_field(
     if newer is None or older is None:
         changed = newer if older is None else older
         assert changed is not None
-        if read[changed] is not None:
+        if of.parsed[changed] is not None:
             ledger.decisions.append(
                 f"{path}: kept {_quote_value(of.display_text(changed))}: one side changed it, the other removed it"
             )
@@ -270,7 +265,7 @@ def _merge_field(
 def _status_winner(
     base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock, ledger: MergeLog
 ) -> str:
-    """The side whose status stands where both sides changed it, each in its own way; empty elsewhere."""
+    """The side whose status stands where both sides changed it differently; empty elsewhere."""
     texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
     if len(set(texts)) < 3 or None in texts[1:]:
         return ""
@@ -290,14 +285,10 @@ def _take_side(
     """What one side says, where that can be read; nothing where it says nothing."""
     kept, lost = (newer, older) if side == "newer" else (older, newer)
     why = "status" if path in _KEYS_OF_STATUS else "later text"
-    read = {
-        text: yaml_subset.parse_value(path.rpartition(".")[2], text)
-        for text in (kept, lost)
-        if text is not None
-    }
-    if not all(read.values()) or (kept is None and path in _REQUIRED_KEYS):
+    of = _FieldVersions.parse(path, base, newer, older)
+    is_read = all(of.parsed[text] for text in (kept, lost) if text is not None)
+    if not is_read or (kept is None and path in _REQUIRED_KEYS):
         return _merge_field(path, base, newer, older, ledger=ledger)
-    of = _FieldVersions(path, base, newer, older, read)
     if lost is not None and lost != base and not of.is_equal(kept, lost):
         if kept is None:
             ledger.decisions.append(
@@ -320,81 +311,46 @@ def _take_if_valid(
         or not ("\0" in of.path or is_invalid_yaml(changed))
     ):
         return changed
-    ledger.log_conflict(
-        of.path,
-        None if other is None else of.display_text(other),
-        changed.strip(),
-        _UNREADABLE_REASON,
-    )
+    kept_text = None if other is None else of.display_text(other)
+    ledger.log_conflict(of.path, kept_text, changed.strip(), _UNREADABLE_REASON)
     return other
 
 
 def _merge_both_changed(of: _FieldVersions, newer: str, older: str, ledger: MergeLog) -> str | None:
     """Both changed it, each in its own way."""
-    one, two, was = (
-        of.parsed[newer],
-        of.parsed[older],
-        of.parsed[of.base] if of.base is not None else None,
-    )
+    one, two = of.parsed[newer], of.parsed[older]
+    was = of.parsed[of.base] if of.base is not None else None
     if one is None or two is None:
         kept = newer if one else older if two else of.base if was else None
         for lost in sorted({newer, older} - {kept}):
-            ledger.log_conflict(
-                of.path,
-                None if kept is None else of.display_text(kept),
-                lost.strip(),
-                _UNREADABLE_REASON,
-            )
+            kept_text = None if kept is None else of.display_text(kept)
+            ledger.log_conflict(of.path, kept_text, lost.strip(), _UNREADABLE_REASON)
         return kept
     if {one.kind, two.kind} <= {"list", "empty"}:
         # Of a topic that many clones save, lists in order come out the same whoever merges first.
-        return _merge_list(
-            (was, one, two),
-            newer,
-            older,
-            in_order=of.path in _SORTED_LIST_KEYS or bool(ledger.precedence.topic_winner),
-        )
+        in_order = of.path in _SORTED_LIST_KEYS or bool(ledger.precedence.topic_winner)
+        return _merge_list((was, one, two), newer, older, in_order=in_order)
     if one.kind == two.kind == "map":
         return _merge_map(of.path, (was, one, two), newer, ledger)
-    if of.path in IMMUTABLE_KEYS:
-        kept = (
-            of.base
-            if of.base is not None and was is not None
-            else _newer_text(newer, older, one, two, ledger.precedence)
-        )
-        for lost in sorted({newer, older} - {kept}):
-            ledger.log_conflict(
-                of.path,
-                of.display_text(kept),
-                of.display_text(lost),
-                "it is not to change, and both sides changed it",
-            )
-        return kept
     if of.path in (*_LATEST_TIME_KEYS, *_EARLIEST_TIME_KEYS):
         chosen = max if of.path in _LATEST_TIME_KEYS else min
         return chosen((newer, older), key=lambda text: (time_sort_key(of.display_text(text)), text))
-    kept = _newer_text(newer, older, one, two, ledger.precedence)
-    if (
-        ledger.precedence.is_session
-        and of.path == "status"
-        and {one.text, two.text} == {"open", "done"}
-    ):
-        kept = (
-            newer if one.text == "done" else older
-        )  # a session that was held stays held: see `normalize.amend_note`
-    lost = older if kept == newer else newer
-    time = ledger.precedence.newer_time if kept == newer else ledger.precedence.older_time
-    ledger.log_choice(
-        of.path, of.display_text(kept), of.display_text(lost), f"updated {time}" if time else ""
-    )
+    sides = ledger.precedence
+    is_newer_kept = sides.is_strictly_newer or (one.text, newer) >= (two.text, older)
+    if of.path in IMMUTABLE_KEYS:
+        kept = of.base if was else newer if is_newer_kept else older
+        assert kept is not None
+        for lost in sorted({newer, older} - {kept}):
+            texts = of.display_text(kept), of.display_text(lost)
+            ledger.log_conflict(of.path, *texts, "it is not to change, and both sides changed it")
+        return kept
+    if sides.is_session and of.path == "status" and {one.text, two.text} == {"open", "done"}:
+        is_newer_kept = one.text == "done"  # a session that was held stays held
+    kept, lost = (newer, older) if is_newer_kept else (older, newer)
+    time = sides.newer_time if is_newer_kept else sides.older_time
+    why = f"updated {time}" if time else ""
+    ledger.log_choice(of.path, of.display_text(kept), of.display_text(lost), why)
     return kept
-
-
-def _newer_text(
-    newer: str, older: str, one: ParsedValue, two: ParsedValue, sides: SidePrecedence
-) -> str:
-    """The newer side's text; of two of one age the larger value."""
-    return newer if sides.is_strictly_newer or (one.text, newer) >= (two.text, older) else older
 
 
 def _merge_map(
@@ -430,8 +386,8 @@ def _merge_list(
             return text
     forms = [value.style or (two.style or one.style) for value in (one, two)]
     commented = any(line.startswith("#") for item in items for line in item.lines)
-    form = "block" if commented else _pick_changed(was.style if was else "", *forms)
-    after = _pick_changed(
+    form = "block" if commented else pick_changed(was.style if was else "", *forms)
+    after = pick_changed(
         was.trailing_comment if was else "", one.trailing_comment, two.trailing_comment
     )
     head = newer[: newer.index(":") + 1]
@@ -465,7 +421,7 @@ def _merge_items(
     newer = {item.name: item for item in one}
     older = {item.name: item for item in two}
     kept = [
-        _pick_item(was[name], newer[name], older[name])
+        pick_changed(was[name], newer[name], older[name])
         for name in was
         if name in newer and name in older
     ]
@@ -474,26 +430,27 @@ def _merge_items(
         [name for name in side if name not in was and name not in other]
         for side, other in ((newer, older), (older, newer))
     ]
-    names = [
-        *both,
-        *(sorted(added[0] + added[1]) if added[0] and added[1] else added[0] + added[1]),
-    ]
-    new = [_pick_item(None, newer.get(name), older.get(name)) for name in names]
+    names = both + (sorted(added[0] + added[1]) if all(added) else added[0] + added[1])
+    new = [newer.get(name) or older[name] for name in names]
     return sorted([*kept, *new], key=lambda item: item.name) if in_order else [*kept, *new]
 
 
-def _pick_item(was: ListItem | None, newer: ListItem | None, older: ListItem | None) -> ListItem:
-    """The one form of an item that several hold; the newer's where both wrote it differently."""
-    chosen = (
-        newer if older is None or was is None or older == was else older if newer == was else newer
-    )
-    chosen = chosen or older
-    assert chosen is not None
-    return chosen
+def pick_changed(base: T, one: T, other: T) -> T:
+    """The value of the side that changed it; `one` where both did."""
+    return other if one == base else one
 
 
-def _pick_changed(was: str, newer: str, older: str) -> str:
-    return older if newer == was else newer
+def time_sort_key(text: str) -> tuple[bool, str, str]:
+    """Sort key of a time: unreadable ones first; without a zone it is UTC."""
+    # As Cortex writes it; nearly every time is so, and needs no datetime, 1 ms.
+    if len(text) == 20 and text[4::3] == "--T::Z" and text.translate(_DIGIT_REMOVAL) == "--T::Z":
+        return True, text[:19], text
+    from cortex.core.text import iso_time  # noqa: PLC0415
+
+    try:
+        return True, iso_time.parse_utc(text).replace(tzinfo=None).isoformat(), text
+    except ValueError:
+        return False, "", text
 
 
 def _comparison_key(value: ParsedValue) -> tuple[str, str, str]:

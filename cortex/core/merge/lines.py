@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 def merge_lines(
     base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
 ) -> list[bytes]:
-    """The lines of `base` that both kept, and what each of them put in between: ours first, the same lines once."""
+    """Base's lines that both kept, between them what each added: ours first, equal ones once."""
     kept_by_us, added_by_us = _diff_from_base(base, ours)
     kept_by_them, added_by_them = _diff_from_base(base, theirs)
     kept = kept_by_us & kept_by_them

@@ -1,13 +1,14 @@
 """Three-way merge of a record: its frontmatter by field, its body by lines.
 
-Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is called ours, the
-bytes that come out are the same; frontmatter stays YAML whenever one side's is; what loses is named.
+Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is
+called ours, the bytes that come out are the same; frontmatter stays YAML whenever one side's is;
+what loses is named.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from cortex.core.merge import fields
 from cortex.core.merge.body import (
@@ -17,23 +18,20 @@ from cortex.core.merge.body import (
     conflict_marker_lines,
     merge_body,
 )
-from cortex.core.merge.fields import FrontmatterBlock, MergeLog, SidePrecedence
-from cortex.core.merge.times import time_sort_key
+from cortex.core.merge.fields import (
+    FrontmatterBlock,
+    MergeLog,
+    SidePrecedence,
+    pick_changed,
+    time_sort_key,
+)
 from cortex.core.model.note_status import UTF16_BOMS
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.yaml_lines import (
-    MAX_BLOCK_BYTES,
-    MAX_BLOCK_LINES,
-    NoteParts,
-    split_fields,
-    split_note,
-)
+from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
-BOM = b"\xef\xbb\xbf"
 _MIXED_LINE_ENDS = b"?"
 _SUMMARY_MARK = b"<!-- summary "
-T = TypeVar("T")
 
 
 class MergedRecord(NamedTuple):
@@ -42,9 +40,8 @@ class MergedRecord(NamedTuple):
     data: bytes
     is_clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
     decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
-    other_note: bytes | None = (
-        None  # the versions are of two notes: `data` is the one whose path this is, this is the other
-    )
+    # The versions are of two notes: `data` is the one whose path this is, this is the other.
+    other_note: bytes | None = None
 
 
 class _TopicWinner(NamedTuple):
@@ -76,9 +73,10 @@ def merge_record(
     *,
     name: str = "",
 ) -> MergedRecord:
-    """The merged note; `base` is empty when both sides added it. Versions with different ids are different notes, which git
-    took for one: they are never merged. `name` is the file's name without its ending, which tells whose file it is.
-    `InvalidInputError` for what is no text with lines."""
+    """The merged note; `base` is empty when both sides added it. Versions with different ids are
+    different notes, which git took for one: they are never merged. `name` is the file's name
+    without its ending, which tells whose file it is. `InvalidInputError` for what is no text with
+    lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:
@@ -89,15 +87,14 @@ def merge_record(
             "a binary file, or one in UTF-16, cannot be merged by lines",
             "take one side: git checkout --ours or --theirs, then git add",
         )
-    bom = BOM if _pick_changed(*(data.startswith(BOM) for data in files)) else b""
-    parts = [_split_large_note(data.removeprefix(BOM)) for data in files]
+    bom = BOM if pick_changed(*(data.startswith(BOM) for data in files)) else b""
+    parts = [split_note(data.removeprefix(BOM)) for data in files]
     head_eol, heads = _unify_line_ends([b"".join(part[:3]) for part in parts])
     body_eol, bodies = _unify_line_ends([part.body for part in parts])
     was, one, two = (_read_side(head, body) for head, body in zip(heads, bodies, strict=True))
     if not was.id == one.id == two.id:
-        if (
-            one.id == two.id != "" and was.id
-        ):  # base is another note, and both sides have put this one in its place
+        if one.id == two.id != "" and was.id:
+            # Base is another note, and both sides have put this one in its place.
             return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
         stays, goes = _separate_notes(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
@@ -108,118 +105,108 @@ def merge_record(
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
-    strictly = time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2]
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(
         SidePrecedence(
             newer.updated,
             older.updated,
-            strictly,
+            time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
             is_session="session" in (one.type, two.type),
             topic_winner=latest.side if latest else "",
         )
     )
-
-    labels = _side_label(newer), _side_label(older)
-    if (
-        labels[0] == labels[1]
-    ):  # whose is whose cannot be told without a side; that they are two can
-        labels = labels[0] + b", one version", labels[1] + b", the other"
-    style = MarkerStyle(*labels, marker_size)
-    if latest and latest.side != "both":
-        text = MergedBody((newer if latest.side == "newer" else older).parts.body, 0)
-        lost = (older if latest.side == "newer" else newer).parts.body
-        if lost not in (text.data, was.parts.body):
-            ledger.decisions.append(
-                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
-            )
-    else:
-        texts = (was.parts.body, newer.parts.body, older.parts.body)
-        if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in texts[1:]):
-            from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
-
-            texts = keep_latest_summary(*texts)
-        text = merge_body(*texts, text_merge, style, added=not base)
+    style = _marker_style(newer, older, marker_size)
+    text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=not base)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
-    ids = (was.id, newer.id, older.id)
-    name = _pick_changed(*ids) if was.id in ids[1:] else was.id or newer.id or older.id
-    history = f"; cortex history {name} shows both" if name else ""
-    decisions = tuple(
-        f"{line}{history if ', not ' in line or ': left out ' in line else ''}"
-        for line in ledger.decisions
-    )
+    decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
+
+
+def _merge_text(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    ledger: MergeLog,
+    latest: _TopicWinner | None,
+    text_merge: MergeFile,
+    style: MarkerStyle,
+    *,
+    is_added: bool,
+) -> MergedBody:
+    """The body: of a topic that both sides saved anew the later one, else merged by lines."""
+    was, newer, older = sides
+    if latest and latest.side != "both":
+        kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
+        if lost.parts.body not in (kept.parts.body, was.parts.body):
+            ledger.decisions.append(
+                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
+            )
+        return MergedBody(kept.parts.body, 0)
+    bodies = (was.parts.body, newer.parts.body, older.parts.body)
+    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
+        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
+
+        bodies = keep_latest_summary(*bodies)
+    return merge_body(*bodies, text_merge, style, added=is_added)
+
+
+def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
+    """The decisions; those that left something out name the command that shows both versions."""
+    id_ = pick_changed(*ids) if ids[0] in ids[1:] else next(filter(None, ids), "")
+    hint = f"; cortex history {id_} shows both" if id_ else ""
+    return tuple(
+        f"{line}{hint if ', not ' in line or ': left out ' in line else ''}" for line in decisions
+    )
 
 
 def _separate_notes(
     ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
 ) -> tuple[bytes, bytes | None]:
-    """Of two versions that are not one note, that whose file this is and the other; None for the other where they are one
-    note, which has lost or got its id. `ids` are those of base, ours and theirs, and differ."""
+    """Of two versions that are not one note, that whose file this is and the other; None for the
+    other where they are one note, which has lost or got its id. `ids` are those of base, ours and
+    theirs, and differ."""
     was, one, two = ids
     if one == two:
         return ours, None
     if "" in (one, two) and (was or not is_added):
         id_ = one or two
-        # Without an id a note is known by its path: it is the note that this file is named after, or a person's own.
+        # Without an id a note is known by its path: it is the note that this file is named after,
+        # or a person's own.
         if (was == id_ and name in (id_, "")) or (not was and name != id_):
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
         return (theirs, ours) if was == one else (ours, theirs)
-    return (
-        (ours, theirs)
-        if _owner_sort_key(one, ours, name) < _owner_sort_key(two, theirs, name)
-        else (theirs, ours)
-    )
-
-
-def _owner_sort_key(id_: str, data: bytes, name: str) -> tuple[bool, bool, str, bytes]:
-    """Sorts first whose file it is by its name, whichever side it is on."""
-    return id_ != name, not id_, id_, data
+    # First the note that the file is named after, whichever side it is on.
+    sides = sorted((id_ != name, not id_, id_, data) for id_, data in ((one, ours), (two, theirs)))
+    return sides[0][-1], sides[1][-1]
 
 
 def _describe_note(data: bytes) -> str:
-    head = _split_large_note(data.removeprefix(BOM))
+    head = split_note(data.removeprefix(BOM))
     return _read_side(b"".join(head[:3]), b"").id or "a note without an id"
 
 
 def _read_side(head: bytes, body: bytes) -> _RecordSide:
-    parts = _split_large_note(head)._replace(body=body)
+    parts = split_note(head)._replace(body=body)
     block = parts.frontmatter.decode("utf-8", "surrogateescape")
-    found = split_fields(block)
+    by_key = split_fields(block)
 
     def text(key: str) -> str:
-        value = yaml_subset.parse_value(key, found[key].text) if found and key in found else None
+        value = yaml_subset.parse_value(key, by_key[key].text) if by_key and key in by_key else None
         return value.text if value and value.kind == "scalar" else ""
 
-    # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to be known.
-    id_ = (
-        text("id")
-        if found
-        else next(
-            (
-                match[1]
-                for match in re.finditer(r"^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block, re.MULTILINE)
-            ),
-            "",
-        )
-    )
-    return _RecordSide(
-        parts,
-        block,
-        found,
-        id_,
-        text("type"),
-        text("updated") or text("modified") or text("created"),
-        text("topic"),
-    )
+    id_ = text("id")
+    # Also where lines do not tell the keys apart (conflict markers, a map in braces) the id has to
+    # be known.
+    if not by_key and (match := re.search(r"(?m)^[{ ]{0,4}id:[ \t]+([^\s,}]+)", block)):
+        id_ = match[1]
+    updated = text("updated") or text("modified") or text("created")
+    return _RecordSide(parts, block, by_key, id_, text("type"), updated, text("topic"))
 
 
 def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _TopicWinner | None:
-    """Whose text stands of a record with a topic that was saved anew on both sides: that of the greatest event, as in
-    `core/normalize/topic_upsert.py`. None where that was not so."""
+    """Whose text stands of a record with a topic that was saved anew on both sides: that of the
+    greatest event, as in `core/normalize/topic_upsert.py`. None where that was not so."""
     if not (newer.topic and older.topic):
         return None
     before, one, two = (_provenance_events(side) for side in (was, newer, older))
@@ -238,15 +225,11 @@ def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _
 
 def _provenance_events(side: _RecordSide) -> set[str]:
     """The ids of the events that a note names as where it came from."""
-    held = side.fields.get("provenance") if side.fields else None
-    block = yaml_subset.parse_value("provenance", held.text) if held else None
-    named = block.entries.get("events") if block and block.kind == "map" else None
-    events = yaml_subset.parse_value("events", named.text) if named else None
-    return (
-        {item.node for item in events.items if isinstance(item.node, str)}
-        if events and events.kind == "list"
-        else set()
-    )
+    field = side.fields.get("provenance") if side.fields else None
+    block = yaml_subset.parse_value("provenance", field.text) if field else None
+    field = block.entries.get("events") if block else None
+    events = yaml_subset.parse_value("events", field.text) if field else None
+    return {item.node for item in events.items if isinstance(item.node, str)} if events else set()
 
 
 def _merge_frontmatter(
@@ -273,14 +256,14 @@ def _merge_frontmatter(
         (side.parts.opening_fence, side.parts.closing_fence)
         for side in (was, with_one[0], with_one[-1])
     ]
-    opening, closing = _pick_changed(*fences)
+    opening, closing = pick_changed(*fences)
     return opening, block.encode("utf-8", "surrogateescape"), closing
 
 
 def _choose_whole_block(
     was: _RecordSide, newer: _RecordSide, older: _RecordSide, ledger: MergeLog
 ) -> str:
-    """One side's block, where no merge by lines is possible: the one that changed; of two, one that can be read."""
+    """One side's block, where lines cannot be merged: the changed one, or one that can be read."""
     if newer.frontmatter == older.frontmatter:
         return newer.frontmatter
     changed, other = (older, newer) if newer.frontmatter == was.frontmatter else (newer, older)
@@ -292,53 +275,18 @@ def _choose_whole_block(
     )
     lost = other if kept is changed else changed
     if both or kept is other:
-        ledger.log_conflict(
-            fields.WHOLE_FRONTMATTER,
-            None,
-            lost.frontmatter.strip(),
-            "it cannot be merged by its lines, so one side's was taken whole",
-        )
+        why = "it cannot be merged by its lines, so one side's was taken whole"
+        ledger.log_conflict(fields.WHOLE_FRONTMATTER, None, lost.frontmatter.strip(), why)
     else:
         ledger.decisions.append("frontmatter: taken whole from the side that changed it")
     return kept.frontmatter
 
 
 def _is_too_large(block: str) -> bool:
-    """Whether readers would refuse the block: no union of two that they read may become one that they don't."""
+    """True if `notes.read` would refuse the block: a union of two may exceed its limits."""
     data = block.encode("utf-8", "surrogateescape")
-    if len(data) > MAX_BLOCK_BYTES or data.count(b"\n") > MAX_BLOCK_LINES:
-        from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  hardly any note names so many events
-
-        own = re.sub(PROVENANCE_LINE_PATTERN, b"", data)
-        if (
-            len(own) > MAX_BLOCK_BYTES
-            or own.count(b"\n") > MAX_BLOCK_LINES
-            or len(data) > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES
-        ):
-            return True
-    return data.count(b"[") + data.count(b"{") > 2000
-
-
-def _split_large_note(data: bytes) -> NoteParts:
-    """The parts of a file: those that `split` finds, also where the lines that name its events are more than that reads."""
-    found = split_note(data)
-    if found.opening_fence or not data.startswith(b"---") or data.count(b"\n") <= MAX_BLOCK_LINES:
-        return found
-    from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN  # noqa: PLC0415  as above
-
-    lines = data[: 2 * MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES].splitlines(keepends=True)
-    named = re.compile(PROVENANCE_LINE_PATTERN)
-    found = split_note(b"".join(line for line in lines if not named.fullmatch(line)))
-    if not found.opening_fence:
-        return split_note(data)
-    closing = next(
-        number for number, line in enumerate(lines[1:], 1) if line.rstrip(b" \t\r\n") == b"---"
-    )
-    start, end = len(lines[0]), sum(map(len, lines[:closing]))
-    after = end + len(lines[closing])
-    if after - start > MAX_BLOCK_BYTES + MAX_PROVENANCE_BYTES:
-        return split_note(data)
-    return NoteParts(data[:start], data[start:end], data[end:after], data[after:])
+    is_read = split_note(b"---\n%b---\n" % data).frontmatter == data
+    return not is_read or data.count(b"[") + data.count(b"{") > 2000
 
 
 def _join_fields(block: FrontmatterBlock) -> str:
@@ -346,7 +294,7 @@ def _join_fields(block: FrontmatterBlock) -> str:
 
 
 def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) -> bool:
-    """Whether conflict markers stand in the body that base does not have; then they are recorded."""
+    """True if the body holds conflict markers that base does not have; they are logged."""
     known = set(conflict_marker_lines(before))
     if not text.conflict_count and all(line in known for line in conflict_marker_lines(text.data)):
         return False
@@ -361,6 +309,13 @@ def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) ->
     return True
 
 
+def _marker_style(newer: _RecordSide, older: _RecordSide, marker_size: int) -> MarkerStyle:
+    one, other = _side_label(newer), _side_label(older)
+    if one == other:  # whose is whose cannot be told without a side; that they are two can
+        one, other = one + b", one version", other + b", the other"
+    return MarkerStyle(one, other, marker_size)
+
+
 def _side_label(side: _RecordSide) -> bytes:
     """What a marker says of a side: when it was updated, and never whose it is."""
     known = side.updated.isascii() and side.updated.isprintable() and 0 < len(side.updated) <= 40
@@ -368,8 +323,8 @@ def _side_label(side: _RecordSide) -> bytes:
 
 
 def _unify_line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
-    """The line end of the result, and the three texts with line feeds alone; texts that mix line ends stay as they are,
-    unless one side has tidied them."""
+    """The line end of the result, and the three texts with line feeds alone; texts that mix line
+    ends stay as they are, unless one side has tidied them."""
     was, one, two = (_line_end_of(data) for data in texts)
     one, two = one or two, two or one
     chosen = one if two in (one, was) else two if one == was else b"\n"
@@ -389,7 +344,3 @@ def _line_end_of(data: bytes) -> bytes:
     if pairs == feeds == returns:
         return b"\r\n"
     return _MIXED_LINE_ENDS if feeds else b"\r"
-
-
-def _pick_changed(was: T, one: T, two: T) -> T:
-    return two if one == was else one

@@ -1,7 +1,9 @@
-"""The summaries of a session that ended on two clones: the later one stands on both before their lines are merged.
+"""The summaries of a session that ended on two clones: the later one stands on both before their
+lines are merged.
 
-As in `core/model/session_note.py`, whose marks these are: each tells which event gave the summary, how many lines it has, and how
-these read. What a person has changed since is theirs, and merged by lines.
+As in `core/model/session_note.py`, whose marks these are: each tells which event gave the summary,
+how many lines it has, and how these read. What a person has changed since is theirs, and merged by
+lines.
 """
 
 from __future__ import annotations

@@ -20,10 +20,6 @@ PLACEHOLDER_TEXTS = {
 }  # the text of an event that may come without one
 RAW_HEADING = "## Raw Content"
 MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
-PROVENANCE_LINE_PATTERN = (
-    rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"  # a line of a note's provenance
-)
-MAX_PROVENANCE_BYTES = 20_000 * 35  # bytes of such lines in one note
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
 _DIGITS, _BASE32_CHARS = frozenset("0123456789"), frozenset(_BASE32_IN_SORT_ORDER)

@@ -1,8 +1,10 @@
-"""Frontmatter to fields: YAML read as people wrote it, through python-frontmatter with a handler of our own.
+"""Frontmatter to fields: YAML read as people wrote it, through python-frontmatter with a handler of
+our own.
 
-Scalars stay text, save true, false and null: `12:30`, `0123`, `1.10`, `on`, `no` and dates are what stands there,
-never what YAML 1.1 makes of them. The handler walks libyaml's events and builds the fields itself, so that no tag is
-resolved, no alias expanded (271 bytes of aliases become 254 MB elsewhere) and no nesting followed without end.
+Scalars stay text, save true, false and null: `12:30`, `0123`, `1.10`, `on`, `no` and dates are what
+stands there, never what YAML 1.1 makes of them. The handler walks libyaml's events and builds the
+fields itself, so that no tag is resolved, no alias expanded (271 bytes of aliases become 254 MB
+elsewhere) and no nesting followed without end.
 """
 
 from __future__ import annotations
@@ -21,18 +23,13 @@ MAX_DEPTH = 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL_WORDS = frozenset(["", "~", "null", "Null", "NULL"])
 _BOOL_WORDS = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-}
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
 _HASH_TAGS_RE = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 
 
 class FrontmatterError(Exception):
-    """Frontmatter that is not a mapping of readable values. `line` counts from 1 within the block."""
+    """Frontmatter that is no mapping of readable values. `line` counts from 1 in the block."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -41,7 +38,7 @@ class FrontmatterError(Exception):
 
 
 class _FrontmatterHandler(YAMLHandler):
-    """Gives python-frontmatter our reading of the block between the fences, which are known already."""
+    """Has python-frontmatter parse the block between known fences with `_load_yaml`."""
 
     def split(self, text: str) -> tuple[str, str]:
         return text.removeprefix("---\n").removesuffix("---").removesuffix("\n"), ""
@@ -54,24 +51,19 @@ _HANDLER = _FrontmatterHandler()
 
 
 def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
-    """The fields of a frontmatter block (without its fences) and the complaints about it as (line, message).
-    Raises `FrontmatterError` when nothing can be had from it."""
+    """The fields of a frontmatter block (without its fences) and the complaints about it as (line,
+    message). Raises `FrontmatterError` when nothing can be had from it."""
     problems: list[tuple[int, str]] = []
     if hashed := _HASH_TAGS_RE.search(block):
         line = block.count("\n", 0, hashed.start()) + 1
-        problems.append(
-            (
-                line,
-                f"`{hashed[1]}: #…` is a comment in YAML, so the value is empty; write [a, b] without #",
-            )
-        )
+        hint = "is a comment in YAML, so the value is empty; write [a, b] without #"
+        problems.append((line, f"`{hashed[1]}: #…` {hint}"))
     parsed, _ = frontmatter.parse(f"---\n{block}\n---\n", handler=_HANDLER)
     fields = cast("Fields", parsed)
     repeated = fields.pop(_REPEATED_LINES_KEY, None)
     if isinstance(repeated, list):
-        problems += [
-            (int(str(line)), "a key stands twice; the last one counts") for line in repeated
-        ]
+        message = "a key stands twice; the last one counts"
+        problems += [(int(str(line)), message) for line in repeated]
     return fields, problems
 
 
@@ -87,12 +79,9 @@ def _load_yaml(block: str) -> Fields:
         mark = error.problem_mark or error.context_mark
         raise FrontmatterError(error.problem or "not YAML", mark.line + 1 if mark else 1) from error
     except yaml.reader.ReaderError as error:
-        raise FrontmatterError(
-            f"a character that YAML forbids: U+{ord(error.character):04X}"
-            if isinstance(error.character, str)
-            else "a character that YAML forbids",
-            block.count("\n", 0, error.position) + 1,
-        ) from error
+        sign = f": U+{ord(error.character):04X}" if isinstance(error.character, str) else ""
+        line = block.count("\n", 0, error.position) + 1
+        raise FrontmatterError(f"a character that YAML forbids{sign}", line) from error
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -103,7 +92,7 @@ def _load_yaml(block: str) -> Fields:
 
 
 def _build_from_events(block: str) -> tuple[FieldValue, list[int]]:
-    """One pass over the parser's events with a stack of our own: no recursion for hostile depth to exhaust."""
+    """One pass over the parser's events, no recursion. Returns value, lines of repeated keys."""
     stack: list[list[FieldValue] | dict[str, FieldValue]] = []
     keys: list[str | None] = []  # the key that waits for its value, for each open container
     flow: list[bool] = []
@@ -171,12 +160,8 @@ def _scalar_value(event: yaml.ScalarEvent) -> FieldValue:
 
 
 def _join_wikilink(value: FieldValue) -> FieldValue:
-    """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
-    if (
-        isinstance(value, list)
-        and len(value) == 1
-        and isinstance(inner := value[0], list)
-        and len(inner) == 1
-    ):
-        return f"[[{inner[0]}]]" if isinstance(inner[0], str) else value
+    """An unquoted `[[Note]]`, a list in a list for YAML, as the link that it is meant to be."""
+    match value:
+        case [[str(name)]]:
+            return f"[[{name}]]"
     return value

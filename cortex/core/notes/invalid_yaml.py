@@ -1,22 +1,22 @@
-"""Frontmatter that no reader of YAML takes. Only what is surely so: what is merely odd may be right."""
+"""Frontmatter that no reader of YAML takes: only what is surely invalid."""
 
 from __future__ import annotations
 
-_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ", "|||||||")
-_FORBIDDEN_FIRST_CHARACTERS = (
-    "@`%}],*!"  # an alias and a tag, which Cortex does not read, among them
-)
+from cortex.core.notes.yaml_lines import CONFLICT_MARKERS
+
+# An alias and a tag, which Cortex does not read, among them.
+_FORBIDDEN_FIRST_CHARACTERS = "@`%}],*!"
 _MULTILINE_OPENERS = ("'", '"', "[", "{", "|", ">")
 _OPENING_BRACKETS = {"]": "[", "}": "{"}
 
 
 def is_invalid_yaml(text: str) -> bool:
-    """Whether the lines of one top-level key are surely no YAML, or hold what Cortex refuses to read."""
+    """True if the lines of a top-level key are surely no YAML, or what Cortex does not read."""
     lines = [
         line for line in text.split("\n") if line.strip() and not line.lstrip(" ").startswith("#")
     ]
     marked = any(
-        line.startswith(_CONFLICT_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
+        line.startswith(CONFLICT_MARKERS) or "\t" in line[: len(line) - len(line.lstrip())]
         for line in lines
     )
     # What belongs to a key is indented, but for the items of a list and a bracket that closes.
@@ -43,7 +43,8 @@ def is_invalid_yaml(text: str) -> bool:
         for line in below
         for part in (line.removeprefix("- ").strip(), _value_after_colon(line))
     )
-    # A line without a key or the mark of an item goes on with the plain scalar above it, whatever it begins with.
+    # A line without a key or the mark of an item goes on with the plain scalar above it, whatever
+    # it begins with.
     begins = [
         line
         for number, line in enumerate(below)
@@ -75,7 +76,7 @@ def _contains_key(plain: str) -> bool:
 
 
 def _is_unclosed(value: str) -> bool:
-    """Whether quotes or brackets do not close, or something stands behind them that is no comment."""
+    """True if quotes or brackets do not close, or text follows them that is no comment."""
     open_: list[str] = []
     at = 0
     while at < len(value):

@@ -1,7 +1,8 @@
-"""Bytes to note and back. A note keeps every byte it was read from; an edit replaces only the lines it means to.
+"""Bytes to note and back. A note keeps every byte it was read from; an edit replaces only the lines
+it means to.
 
-`write(read(data)) == data` for any bytes. Nothing here raises on a stranger's file: what cannot be understood is a
-problem of the note, and its text is still there to be searched.
+`write(read(data)) == data` for any bytes. Nothing here raises on a stranger's file: what cannot be
+understood is a problem of the note, and its text is still there to be searched.
 """
 
 from __future__ import annotations
@@ -9,26 +10,47 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.event import MAX_PROVENANCE_BYTES, PROVENANCE_LINE_PATTERN
 from cortex.core.model.note_status import UTF16_BOMS, decode_text
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.notes import yaml_lines
 from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
+from cortex.core.notes.yaml_lines import split_note
 
-BOM = b"\xef\xbb\xbf"
-# Lines that name events come on top: a topic gets one with every save, a session with every prompt.
-MAX_BYTES_WITHOUT_EVENTS = 64 * 1024
-MAX_FRONTMATTER_LINES = 1000
-MAX_FRONTMATTER_BYTES = MAX_BYTES_WITHOUT_EVENTS + MAX_PROVENANCE_BYTES
-_EVENT_LINES_RE = re.compile(PROVENANCE_LINE_PATTERN)
-_OPENING_FENCE_RE = re.compile(rb"---[ \t]*(\r\n|\n|\r|\Z)")
-_CLOSING_FENCE_RE = re.compile(rb"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
+BOM = yaml_lines.BOM
+MAX_BYTES_WITHOUT_EVENTS = yaml_lines.MAX_BYTES_WITHOUT_EVENTS
+MAX_FRONTMATTER_BYTES = yaml_lines.MAX_FRONTMATTER_BYTES
 _EOL_RE = re.compile(rb"\r\n|\n|\r")
 _CONFLICT_MARKER_RE = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _SIMPLE_FIELD_RE = re.compile(
     r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
     re.MULTILINE,
 )
-_FIRST_KEY_RE = re.compile(r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)")
+
+
+# Messages and hints of problems.
+_SPLIT_PROBLEMS = {
+    yaml_lines.UNCLOSED: (
+        f"the frontmatter has no closing ---, or is larger than {MAX_BYTES_WITHOUT_EVENTS // 1024} KB",
+        "end it with a line of three dashes",
+    ),
+    yaml_lines.TOO_MANY_LINES: (
+        f"the frontmatter has over {yaml_lines.MAX_LINES_WITHOUT_EVENTS} lines",
+        "move text below the closing ---",
+    ),
+}
+_UTF16 = (
+    "UTF-16, not UTF-8",
+    "save the note as UTF-8; until then its text is searched and its frontmatter is not",
+)
+_BINARY = (
+    "NUL bytes: this looks like a binary file",
+    "move it out of the vault, or rename it",
+)
+_NOT_UTF8 = ("not UTF-8", "save the note as UTF-8; until then the odd bytes are not searched")
+_CONFLICT_MARKERS = (
+    "conflict markers in the frontmatter",
+    "choose the lines to keep and delete the markers",
+)
 
 
 class Note(NamedTuple):
@@ -44,7 +66,7 @@ class Note(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The body as text; bytes that are not UTF-8 become U+FFFD here and stay as they are in the file."""
+        """The body as text; bytes that are not UTF-8 become U+FFFD."""
         return decode_text(self.body)
 
     @property
@@ -68,49 +90,31 @@ class Note(NamedTuple):
         value = self.fields.get(key)
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",")]
-        return (
-            tuple(item for item in value if isinstance(item, str) and item)
-            if isinstance(value, list)
-            else ()
-        )
+        items = value if isinstance(value, list) else []
+        return tuple(item for item in items if isinstance(item, str) and item)
 
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
-        """The events that the note names as where it came from, and what else stands beside them."""
-        held = self.fields.get("provenance")
-        block = dict(held) if isinstance(held, dict) else {}
-        named = block.pop("events", None)
-        named = [named] if isinstance(named, str) else named
-        return tuple(one for one in named if isinstance(one, str)) if isinstance(
-            named, list
-        ) else (), block
+        """The events in `provenance`, and its other fields."""
+        value = self.fields.get("provenance")
+        block = dict(value) if isinstance(value, dict) else {}
+        events = block.pop("events", None)
+        ids = events if isinstance(events, list) else [events]
+        return tuple(one for one in ids if isinstance(one, str)), block
 
 
 def read(data: bytes, where: str = "") -> Note:
     """Take a file apart. `where` is the path that problems name."""
     bom = BOM if data.startswith(BOM) else b""
-    rest = data[len(bom) :]
-    problems: list[Problem] = []
-    opening, block, closing, body = _split_frontmatter(rest, where, problems)
-    fields = _parse_fields(block, where, problems) if opening else {}
+    parts = split_note(data[len(bom) :])
+    problems = [Problem(f"{where}:1", *_SPLIT_PROBLEMS[parts.error])] if parts.error else []
+    fields = _parse_fields(parts.frontmatter, where, problems) if parts.opening_fence else {}
     if data.startswith(UTF16_BOMS):
-        problems.append(
-            Problem(
-                where,
-                "UTF-16, not UTF-8",
-                "save the note as UTF-8; until then its text is searched and its frontmatter is not",
-            )
-        )
+        problems.append(Problem(where, *_UTF16))
     elif b"\0" in data:
-        problems.append(
-            Problem(
-                where,
-                "NUL bytes: this looks like a binary file",
-                "move it out of the vault, or rename it",
-            )
-        )
+        problems.append(Problem(where, *_BINARY))
     else:
         problems += _encoding_problems(data, where)
-    return Note(bom, opening, block, closing, body, fields, tuple(problems))
+    return Note(bom, *parts[:4], fields, tuple(problems))
 
 
 def write(note: Note) -> bytes:
@@ -118,7 +122,7 @@ def write(note: Note) -> bytes:
 
 
 def read_strict(data: bytes, where: str) -> Note:
-    """A note that is about to be used or edited by its fields: raises `InvalidInputError` with its first problem."""
+    """A note to be edited by its fields. `InvalidInputError` with its first problem."""
     note = read(data, where)
     if note.problems:
         problem = note.problems[0]
@@ -127,33 +131,30 @@ def read_strict(data: bytes, where: str) -> Note:
 
 
 def set_field(note: Note, key: str, lines: list[str]) -> Note:
-    """The note with the top-level `key` written as `lines`: in the place of its old lines, else at the end of the
-    frontmatter (a new one when there is none). Every other byte stays. The fields of the result are read anew."""
-    written = "".join(line + note.eol for line in lines).encode()
+    """The note with the top-level `key` written as `lines`: in the place of its old lines, else at
+    the end of the frontmatter (a new one when there is none). Every other byte stays. The fields of
+    the result are read anew."""
     if not note.opening_fence:
-        fence = f"---{note.eol}".encode()
-        return read(note.bom + fence + written + fence + note.body)
-    start, end = key_span(note.frontmatter, key)
-    changed = read(
-        note.bom
-        + note.opening_fence
-        + note.frontmatter[:start]
-        + written
-        + note.frontmatter[end:]
-        + note.closing_fence
-        + note.body
-    )
+        written = "".join(line + note.eol for line in ("---", *lines, "---"))
+        return read(note.bom + written.encode() + note.body)
+    return replace_lines(note, *key_span(note.frontmatter, key), lines, key)
+
+
+def replace_lines(note: Note, start: int, end: int, lines: list[str], key: str) -> Note:
+    """The note with `lines` in the place of the bytes `start` to `end` of its frontmatter, read
+    anew. `InvalidInputError` if that changes another field than `key`, or makes a problem."""
+    written = "".join(line + note.eol for line in lines).encode()
+    block = note.frontmatter[:start] + written + note.frontmatter[end:]
+    changed = read(write(note._replace(frontmatter=block)))
     if not changed.opening_fence and changed.problems:
         raise InvalidInputError(
             f"with {key!r} it could not be read any more: {changed.problems[0].message}",
             "take lines out of its frontmatter",
         )
-    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is changed.
-    others = (
-        {other: value for other, value in fields.items() if other != key}
-        for fields in (note.fields, changed.fields)
-    )
-    if next(others) != next(others) or len(changed.problems) > len(note.problems):
+    # Frontmatter can be written in ways that lines do not follow ({a: b}, ? key): then nothing is
+    # changed.
+    same = {**note.fields, key: None} == {**changed.fields, key: None}
+    if not same or len(changed.problems) > len(note.problems):
         raise InvalidInputError(
             f"its frontmatter is written in a way in which {key!r} cannot be changed alone",
             "write it as `key: value` lines",
@@ -162,7 +163,7 @@ def set_field(note: Note, key: str, lines: list[str]) -> Note:
 
 
 def insert_body_line(note: Note, line: str, before: int) -> Note:
-    """The note with `line` put before the body's line number `before` (0-based; past the end appends)."""
+    """The note with `line` before the body's line `before` (0-based; past the end appends)."""
     lines = note.body.splitlines(keepends=True)
     if lines and before >= len(lines) and not lines[-1].endswith((b"\n", b"\r")):
         lines[-1] += note.eol.encode()
@@ -170,87 +171,40 @@ def insert_body_line(note: Note, line: str, before: int) -> Note:
     return note._replace(body=b"".join(lines))
 
 
-def _split_frontmatter(
-    rest: bytes, where: str, problems: list[Problem]
-) -> tuple[bytes, bytes, bytes, bytes]:
-    fence = _OPENING_FENCE_RE.match(rest)
-    if not fence or not fence[1]:
-        return b"", b"", b"", rest
-    closing = _CLOSING_FENCE_RE.search(rest, fence.end(), fence.end() + MAX_FRONTMATTER_BYTES)
-    own = block = rest[fence.end() : closing.start() if closing else fence.end() + 4096]
-    if closing and (
-        len(block) + len(closing[0]) > MAX_BYTES_WITHOUT_EVENTS
-        or block.count(b"\n") > MAX_FRONTMATTER_LINES
-    ):
-        own = _EVENT_LINES_RE.sub(b"", block)
-        if len(own) + len(closing[0]) > MAX_BYTES_WITHOUT_EVENTS:
-            closing, block = None, block[:4096]
-    lines = block.decode("utf-8", "replace").splitlines()
-    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    if not closing:
-        if _FIRST_KEY_RE.match(first):
-            message = f"the frontmatter has no closing ---, or is larger than {MAX_BYTES_WITHOUT_EVENTS // 1024} KB"
-            problems.append(Problem(f"{where}:1", message, "end it with a line of three dashes"))
-        return b"", b"", b"", rest
-    if lines and not lines[0].strip() and first and not _FIRST_KEY_RE.match(first):
-        return b"", b"", b"", rest  # a thematic break at the top of a note that has no frontmatter
-    if len(_EOL_RE.findall(own)) > MAX_FRONTMATTER_LINES:
-        problems.append(
-            Problem(
-                f"{where}:1",
-                f"the frontmatter has over {MAX_FRONTMATTER_LINES} lines",
-                "move text below the closing ---",
-            )
-        )
-        return b"", b"", b"", rest
-    return rest[: fence.end()], block, rest[closing.start() : closing.end()], rest[closing.end() :]
-
-
 def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
+    def add(line: int, message: str, hint: str) -> None:
+        problems.append(Problem(f"{where}:{line + 1}", message, hint))
+
     try:
         text = block.decode()
     except UnicodeDecodeError:
         return {}  # named as an encoding problem of the whole note
     if marker := _CONFLICT_MARKER_RE.search(text):
-        line = text.count("\n", 0, marker.start()) + 2
-        problems.append(
-            Problem(
-                f"{where}:{line}",
-                "conflict markers in the frontmatter",
-                "choose the lines to keep and delete the markers",
-            )
-        )
+        add(text.count("\n", 0, marker.start()) + 1, *_CONFLICT_MARKERS)
         return _salvage_fields(text)
     try:
         fields, complaints = load_fields(text)
     except FrontmatterError as error:
+        quotes = "mapping values" in error.message
         hint = (
-            "put the value in quotes"
-            if "mapping values" in error.message
-            else "mend the line; the text is searched meanwhile"
+            "put the value in quotes" if quotes else "mend the line; the text is searched meanwhile"
         )
-        problems.append(
-            Problem(
-                f"{where}:{error.line + 1}",
-                f"the frontmatter cannot be read: {error.message}",
-                hint,
-            )
-        )
+        add(error.line, f"the frontmatter cannot be read: {error.message}", hint)
         return _salvage_fields(text)
-    problems += [
-        Problem(f"{where}:{line + 1}", message, "edit the line") for line, message in complaints
-    ]
+    for line, message in complaints:
+        add(line, message, "edit the line")
     return fields
 
 
 def _salvage_fields(text: str) -> Fields:
-    """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its id, its title and
-    its status still hold. Only for showing and finding; `parse` refuses such a note."""
-    found: Fields = {}
+    """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its
+    id, its title and its status still hold. Only for showing and finding; `parse` refuses such a
+    note."""
+    fields: Fields = {}
     for key, value in _SIMPLE_FIELD_RE.findall(text):
         if value[0] not in "[{&*!|>%@`\"'":
-            found.setdefault(key, value)
-    return found
+            fields.setdefault(key, value)
+    return fields
 
 
 def _encoding_problems(data: bytes, where: str) -> list[Problem]:
@@ -258,28 +212,16 @@ def _encoding_problems(data: bytes, where: str) -> list[Problem]:
         data.decode()
     except UnicodeDecodeError as error:
         line = len(_EOL_RE.findall(data[: error.start])) + 1
-        return [
-            Problem(
-                f"{where}:{line}",
-                "not UTF-8",
-                "save the note as UTF-8; until then the odd bytes are not searched",
-            )
-        ]
+        return [Problem(f"{where}:{line}", *_NOT_UTF8)]
     return []
 
 
 def key_span(block: bytes, key: str) -> tuple[int, int]:
-    """Where the lines of a top-level key stand in a block: its own and the indented, list and comment lines that
-    follow, comments among these included. Both ends are the block's end when it has no such key."""
-    head = re.compile(
-        rb"^(?:"
-        + re.escape(key.encode())
-        + rb"|\""
-        + re.escape(key.encode())
-        + rb"\"|'"
-        + re.escape(key.encode())
-        + rb"')[ \t]*:"
-    )
+    """Where the lines of a top-level key stand in a block: its own and the indented, list and
+    comment lines that follow, comments among these included. Both ends are the block's end when it
+    has no such key."""
+    name = re.escape(key.encode())
+    head = re.compile(rb"(?:%b|\"%b\"|'%b')[ \t]*:" % (name, name, name))
     start = end = -1
     offset = 0
     for line in block.splitlines(keepends=True):

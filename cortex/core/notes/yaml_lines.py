@@ -1,8 +1,10 @@
-"""Frontmatter as lines, without a YAML parser: a block is a row of chunks, one for each top-level key.
+"""Frontmatter as lines, without a YAML parser: a block is a row of chunks, one for each top-level
+key.
 
-The merge driver runs where only the standard library is. What is understood here is a subset of YAML, on purpose: a
-value that `read` gives is YAML for every parser; what it refuses may be YAML too, and is then moved as it stands or
-not at all. No pattern is compiled on the way: that alone would cost a fifth of a merge.
+The merge driver runs where only the standard library is. What is understood here is a subset of
+YAML, on purpose: a value that `read` gives is YAML for every parser; what it refuses may be YAML
+too, and is then moved as it stands or not at all. No pattern is compiled on the way: that alone
+would cost a fifth of a merge.
 """
 
 from __future__ import annotations
@@ -10,12 +12,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-MAX_BLOCK_BYTES = 64 * 1024  # of a block; `core/notes/note.py` reads no more
-MAX_BLOCK_LINES = 1000
+BOM = b"\xef\xbb\xbf"
+# Lines that name events come on top: a topic gets one with every save, a session with every prompt.
+MAX_BYTES_WITHOUT_EVENTS = 64 * 1024
+MAX_LINES_WITHOUT_EVENTS = 1000
+MAX_FRONTMATTER_BYTES = MAX_BYTES_WITHOUT_EVENTS + 20_000 * 35
 TAIL_KEY = "\0tail"  # the key of what stands below the last key: comments, blank lines
+UNCLOSED, TOO_MANY_LINES = "unclosed", "too many lines"  # values of `NoteParts.error`
 
+_EVENT_LINE_PATTERN = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"
 _FIRST_KEY_PATTERN = r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)"
-_CONFLICT_MARKERS = ("<<<<<<< ", "|||||||", "=======", ">>>>>>> ")
+_LINE_ENDS = (b"\n", b"\r")
+CONFLICT_MARKERS = ("<<<<<<< ", "|||||||", "=======", ">>>>>>> ")
 
 
 class FieldText(NamedTuple):
@@ -26,63 +34,77 @@ class FieldText(NamedTuple):
 
 
 class NoteParts(NamedTuple):
-    """A file taken apart; the parts in a row are its bytes."""
+    """A file taken apart; the four parts in a row are its bytes."""
 
-    opening_fence: bytes
+    opening_fence: bytes  # empty when the file has no frontmatter that is read
     frontmatter: bytes
     closing_fence: bytes
     body: bytes
+    error: str = ""  # why frontmatter that was meant as such is not read; else empty
 
 
 def split_note(data: bytes) -> NoteParts:
-    """The same parts that `note.read` finds, for bytes without a byte order mark."""
-    nothing = NoteParts(b"", b"", b"", data)
-    if not data.startswith(b"---"):
-        return nothing
-    lines = data[: MAX_BLOCK_BYTES + 1000].splitlines(keepends=True)
-    if not _is_fence(lines[0]) or lines[0][-1:] not in (b"\n", b"\r"):
-        return nothing
-    closing = next(
-        (
-            number
-            for number, line in enumerate(lines[1 : MAX_BLOCK_LINES + 2], 1)
-            if _is_fence(line)
-        ),
-        0,
-    )
-    start = len(lines[0])
-    end = start + sum(map(len, lines[1:closing]))
-    if not closing or end + len(lines[closing]) > start + MAX_BLOCK_BYTES:
-        return nothing
-    if closing > 1 and not lines[1].strip():
-        first = next(
-            (
-                line
-                for line in data[start:end].decode("utf-8", "replace").splitlines()
-                if line.strip() and not line.startswith("#")
-            ),
-            "",
-        )
-        if first and not re.match(_FIRST_KEY_PATTERN, first):
-            return nothing  # a thematic break at the top of a note
-    after = end + len(lines[closing])
-    return NoteParts(data[:start], data[start:end], data[end:after], data[after:])
+    """The fences, the block between them and the body, for bytes without a byte order mark."""
+    without = NoteParts(b"", b"", b"", data)
+    start = _fence_end(data, 0)
+    if data[start - 1 : start] not in _LINE_ENDS:
+        return without
+    closing, end = _find_closing_fence(data, start)
+    block = own = data[start:closing]
+    if closing and (
+        end - start > MAX_BYTES_WITHOUT_EVENTS or block.count(b"\n") > MAX_LINES_WITHOUT_EVENTS
+    ):
+        own = re.sub(_EVENT_LINE_PATTERN, b"", block)
+        if len(own) + end - closing > MAX_BYTES_WITHOUT_EVENTS:
+            closing = 0
+    head = block if closing else data[start : start + 4096]
+    lines = head.decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    if not closing:
+        return without._replace(error=UNCLOSED) if _is_first_key(first) else without
+    if first and not lines[0].strip() and not _is_first_key(first):
+        return without  # a thematic break at the top of a note that has no frontmatter
+    if own.count(b"\n") + own.count(b"\r") - own.count(b"\r\n") > MAX_LINES_WITHOUT_EVENTS:
+        return without._replace(error=TOO_MANY_LINES)
+    return NoteParts(data[:start], block, data[closing:end], data[end:])
 
 
-def _is_fence(line: bytes) -> bool:
-    return line.startswith(b"---") and line.rstrip(b"\r\n").rstrip(b" \t") == b"---"
+def _find_closing_fence(data: bytes, start: int) -> tuple[int, int]:
+    """Where the next line of three dashes begins and ends; (0, 0) if there is none."""
+    at = start - 3
+    while (at := data.find(b"---", at + 3, start + MAX_FRONTMATTER_BYTES)) >= 0:
+        if data[at - 1 : at] in _LINE_ENDS and (end := _fence_end(data, at)):
+            return at, end
+    return 0, 0
+
+
+def _fence_end(data: bytes, at: int) -> int:
+    """Where a line of three dashes ends that begins at `at`; 0 if it is no such line."""
+    end = at + 3
+    if data[at:end] != b"---":
+        return 0
+    while data[end : end + 1] in (b" ", b"\t"):
+        end += 1
+    if data[end : end + 2] == b"\r\n":
+        return end + 2
+    return end + 1 if data[end : end + 1] in _LINE_ENDS else end if end == len(data) else 0
+
+
+def _is_first_key(line: str) -> bool:
+    return bool(re.match(_FIRST_KEY_PATTERN, line))
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their ends. Only a line feed ends one: what else Python takes for a line end may stand in a value."""
+    """The lines with their ends. Only a line feed ends one."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def split_fields(block: str) -> dict[str, FieldText] | None:
-    """The block's chunks by key, in their order; None when lines do not tell where a key begins (`{a: b}`, `? key`).
-    A key that stands again, and a conflict marker, get a key with a NUL in it."""
+    """The block's chunks by key, in their order; None when lines do not tell where a key begins
+    (`{a: b}`, `? key`). A key that stands again, and a conflict marker, get a key with a NUL in it.
+    """
     found: dict[str, FieldText] = {}
     waiting = lead = ""
     current: list[str] = []
@@ -95,9 +117,9 @@ def split_fields(block: str) -> dict[str, FieldText] | None:
     for line in split_lines(block):
         if not line.strip(" \t\r\n") or line.startswith("#"):
             waiting += line
-        elif line.startswith(_CONFLICT_MARKERS) or (line[0] not in " \t-?" and parse_key(line)):
+        elif line.startswith(CONFLICT_MARKERS) or (line[0] not in " \t-?" and parse_key(line)):
             close()
-            key = f"\0{line.strip()}" if line.startswith(_CONFLICT_MARKERS) else parse_key(line)
+            key = f"\0{line.strip()}" if line.startswith(CONFLICT_MARKERS) else parse_key(line)
             lead, waiting, current = waiting, "", [line]
         elif not key or line.startswith(("? ", "?\n")):
             return None

@@ -18,17 +18,7 @@ _FORBIDDEN_CHARACTER_PATTERN = "[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\u
 _DOUBLE_QUOTED_PATTERN = (
     r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*)"'
 )
-_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "0": "\0",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+_ESCAPES = dict(zip("ntr0abefv", "\n\t\r\0\a\b\x1b\f\v", strict=True))
 
 
 class ListItem(NamedTuple):
@@ -36,9 +26,8 @@ class ListItem(NamedTuple):
 
     name: str  # what it is known by: two items with one name are one item
     node: YamlNode
-    lines: tuple[
-        str, ...
-    ]  # as it stands: between brackets one text; else its lines from the dash on, comments above
+    # As it stands: between brackets one text; else its lines from the dash on, comments above.
+    lines: tuple[str, ...]
 
 
 class ParsedValue(NamedTuple):
@@ -92,17 +81,6 @@ def is_valid_comment(text: str) -> bool:
     )
 
 
-def flow_text(node: YamlNode) -> str:
-    """A node between brackets, in the style of the notes that Cortex writes."""
-    from cortex.core.notes import yaml_writer  # noqa: PLC0415  few merges write a list anew
-
-    if isinstance(node, str):
-        return yaml_writer.scalar(node)
-    if isinstance(node, list):
-        return "[" + ", ".join(map(flow_text, node)) + "]"
-    return "{" + ", ".join(f"{key}: {flow_text(value)}" for key, value in node.items()) + "}"
-
-
 def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
     begin = _value_start(text)
     if (
@@ -131,7 +109,7 @@ def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
 
 
 def _value_start(text: str) -> int:
-    """Where the value begins after a key that every parser takes as such; below 0 when there is none."""
+    """Where the value begins, after a key that every parser takes as such; -1 if there is none."""
     line = text.partition("\n")[0]
     key = parse_key(line)
     end = len(key) + 2 if line[:1] in ('"', "'") else len(key)
@@ -173,9 +151,9 @@ def _is_blank_or_comment(text: str) -> bool:
 
 def _has_forbidden_character(text: str) -> bool:
     """Whether a character stands in it that YAML forbids or takes for a line end."""
-    return not all(line.isprintable() for line in text.split("\n")) and bool(
-        re.search(_FORBIDDEN_CHARACTER_PATTERN, text)
-    )
+    if all(line.isprintable() for line in text.split("\n")):
+        return False
+    return bool(re.search(_FORBIDDEN_CHARACTER_PATTERN, text))
 
 
 def _parse_block_scalar(first: str, below: str) -> ParsedValue:
@@ -189,10 +167,8 @@ def _parse_block_scalar(first: str, below: str) -> ParsedValue:
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip(" "))]
     if not indent or not all(line.startswith(indent) or line == "\n" for line in lines):
         raise _NotInSubset
-    return ParsedValue(
-        "scalar",
-        f"{first.rstrip()}\n" + "".join(line[len(indent) :] or "\n" for line in lines).rstrip(),
-    )
+    text = "".join(line[len(indent) :] or "\n" for line in lines).rstrip()
+    return ParsedValue("scalar", f"{first.rstrip()}\n{text}")
 
 
 def _parse_flow_node(text: str, at: int, depth: int) -> tuple[YamlNode, int]:
@@ -392,7 +368,7 @@ def _parse_list_item(lines: list[str], depth: int) -> YamlNode:
 
 
 def item_key(node: YamlNode) -> str:
-    """What an item is known by: a relation by its kind and its target, another map by its id, else all it says."""
+    """The identity of an item: of a relation kind and target, of another map its id, else all."""
     if isinstance(node, str):
         return node
     if isinstance(node, list):
@@ -403,13 +379,11 @@ def item_key(node: YamlNode) -> str:
 
 
 def _wikilink_text(node: list[YamlNode]) -> str:
-    """`[[Note]]` without quotes is a list in a list for YAML and a link for the person who wrote it."""
-    inner = node[0] if len(node) == 1 else ""
-    return (
-        f"[[{inner[0]}]]"
-        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], str)
-        else ""
-    )
+    """The link that an unquoted `[[Note]]`, a list in a list for YAML, stands for; else empty."""
+    match node:
+        case [[str(name)]]:
+            return f"[[{name}]]"
+    return ""
 
 
 def _unescape(found: re.Match[str]) -> str:

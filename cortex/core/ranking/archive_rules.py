@@ -1,7 +1,7 @@
 """Which records have lost their importance, and why: the rules by which a pass archives.
 
-Nothing here follows from a default. A record about which nobody has said a confidence or a priority stays as it is,
-however old: what is merely unscored is not unimportant.
+Nothing here follows from a default. A record about which nobody has said a confidence or a priority
+stays as it is, however old: what is merely unscored is not unimportant.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _TOLERANCE = 1e-9  # what sums of decimal fractions are apart when they are the 
 SMALL_VAULT_RECORDS = 40  # records below which a pass takes a quarter of them at the most
 PRUNE_AFTER_DAYS = 90  # days in the archive before a record may be deleted: seeds 000 and 003
 
+_CENTRAL = "central: it is among the notes that most others point to"
 # They have a state of their own (open, done), or are what others come from.
 NEVER_ARCHIVED_TYPES = frozenset({"action", "meeting", "session", "plan", "briefing"})
 
@@ -48,50 +49,38 @@ def judge(signals: Signals, now: float, status: str = "active") -> ArchiveVerdic
         return ArchiveVerdict(False, reason)
     untouched = age_seconds(last_touched(signals), now) / DAY_SECONDS
     left = effective_confidence(signals, now)
+    since = f"untouched for {untouched // 1:.0f} days"
     if signals.confidence is not None and left < FADED_CONFIDENCE and untouched >= UNTOUCHED_DAYS:
-        return ArchiveVerdict(
-            True,
-            f"confidence {signals.confidence:.2f} has faded to {left:.2f}, untouched for {untouched // 1:.0f} days",
-        )
-    old, scored = age_seconds(signals.created, now) / DAY_SECONDS, total_score(signals, now)
-    if _is_minor(signals) and old > OLD_DAYS and scored < LOW_SCORE - _TOLERANCE:
-        return ArchiveVerdict(
-            True, f"{old // 1:.0f} days old with a score of {scored:.2f}, and said to be minor"
-        )
+        reason = f"confidence {signals.confidence:.2f} has faded to {left:.2f}, {since}"
+        return ArchiveVerdict(True, reason)
+    old, score = age_seconds(signals.created, now) / DAY_SECONDS, total_score(signals, now)
+    if _is_minor(signals) and old > OLD_DAYS and score < LOW_SCORE - _TOLERANCE:
+        reason = f"{old // 1:.0f} days old with a score of {score:.2f}, and said to be minor"
+        return ArchiveVerdict(True, reason)
     if signals.confidence is None and signals.priority is None:
-        return ArchiveVerdict(
-            False, "nothing says its confidence or priority, so it is never archived by itself"
-        )
-    return ArchiveVerdict(
-        False,
-        f"effective confidence {left:.2f}, untouched for {untouched // 1:.0f} days, score {scored:.2f}",
-    )
+        reason = "nothing says its confidence or priority, so it is never archived by itself"
+    else:
+        reason = f"effective confidence {left:.2f}, {since}, score {score:.2f}"
+    return ArchiveVerdict(False, reason)
 
 
 def max_archived(active: int, number: int) -> int:
-    """How many a pass may archive of so many active records: of a small vault a quarter, rounded up."""
+    """How many of `active` records a pass may archive: in a small vault a quarter, rounded up."""
     return number if active >= SMALL_VAULT_RECORDS else min(number, (active + 3) // 4)
 
 
 def _keep_reason(signals: Signals, now: float, status: str) -> str:
     """Why a record is never archived by itself; empty when it may be."""
     kind = signals.type or "note"
+    one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    is_young = age_seconds(signals.created, now) < YOUNG_DAYS * DAY_SECONDS
     reasons = (
         (signals.pinned, "pinned"),
-        (is_non_decaying(signals), f"{_indefinite_article(kind)} {kind} does not decay"),
-        (
-            kind in NEVER_ARCHIVED_TYPES,
-            f"{_indefinite_article(kind)} {kind} is never archived by itself",
-        ),
+        (is_non_decaying(signals), f"{one} does not decay"),
+        (kind in NEVER_ARCHIVED_TYPES, f"{one} is never archived by itself"),
         (status not in ("", "active"), f"its status is {status}"),
-        (
-            centrality(signals) > CENTRAL_SHARE,
-            "central: it is among the notes that most others point to",
-        ),
-        (
-            age_seconds(signals.created, now) < YOUNG_DAYS * DAY_SECONDS,
-            f"younger than {YOUNG_DAYS} days",
-        ),
+        (centrality(signals) > CENTRAL_SHARE, _CENTRAL),
+        (is_young, f"younger than {YOUNG_DAYS} days"),
     )
     return next((reason for holds, reason in reasons if holds), "")
 
@@ -101,7 +90,3 @@ def _is_minor(signals: Signals) -> bool:
     return (signals.priority is not None and signals.priority < DEFAULT_PRIORITY) or (
         signals.confidence is not None and signals.confidence < DOUBTED_CONFIDENCE
     )
-
-
-def _indefinite_article(word: str) -> str:
-    return "an" if word[:1] in "aeiou" else "a"

@@ -1,4 +1,4 @@
-"""Ways through a graph: what lies around a place, and the shortest way between two. Knows nothing of notes."""
+"""Breadth-first search: the neighbourhood of a node, and a shortest path between two."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def breadth_first(start: int, depth: int, most: int, neighbours: Neighbours) -> 
 def shortest_path(start: int, goal: int, depth: int, neighbours: Neighbours) -> tuple[int, ...]:
     """A shortest way of at most `depth` steps, both ends included; empty when there is none.
 
-    Searched from both ends, the smaller front first. Every level is taken whole, so the first meeting is a shortest way:
-    after i and j whole levels without one, all ways are longer than i + j."""
+    Searched from both ends, the smaller front first. Every level is taken whole, so the first
+    meeting is a shortest way: after i and j whole levels without one, all ways are longer than i +
+    j.
+    """
     before: dict[int, int] = {start: start}
     behind: dict[int, int] = {goal: goal}
     if start == goal:

@@ -1,8 +1,10 @@
-"""How much a record matters now, in three numbers: a score that orders lists, a rank that orders recall, a confidence
-that fades. Nothing of it is stored; `docs/importance.md` has each formula with its source and worked examples.
+"""How much a record matters now, in three numbers: a score that orders lists, a rank that orders
+recall, a confidence that fades. Nothing of it is stored; `docs/importance.md` has each formula with
+its source and worked examples.
 
-The formulas are those of three systems that came before. What each of them forgot is mended here: nothing that is
-merely unscored counts as unimportant, every use counts, and each number fades once, by the time since the last touch.
+The formulas are those of three systems that came before. What each of them forgot is mended here:
+nothing that is merely unscored counts as unimportant, every use counts, and each number fades once,
+by the time since the last touch.
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from __future__ import annotations
 from math import log, log2
 from typing import NamedTuple
 
-DAY_SECONDS, HOUR = 86_400, 3_600  # seconds
+DAY_SECONDS = 86_400
 
 # Seed 003 lets architecture, decisions and code not decay, seed 002 decisions and rejections.
 NON_DECAYING_TYPES = frozenset(
     {"decision", "rejection", "architecture", "code_description", "code"}
 )
 
-# Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed 003's; the others are
-# ours, each as the one of these that it is most like. A kind that does not stand here does not fade.
+# Days after which half of the confidence is left. Pattern, gotcha, context and progress are seed
+# 003's; the others are ours, each as the one of these that it is most like. A kind that does not
+# stand here does not fade.
 HALF_LIFE_DAYS = {
     "pattern": 60.0, "gotcha": 45.0, "context": 30.0, "progress": 7.0,
     "learning": 60.0, "discovery": 60.0, "config": 60.0, "reference": 60.0, "bugfix": 45.0, "note": 30.0, "question": 30.0,
@@ -26,25 +29,18 @@ HALF_LIFE_DAYS = {
 
 # What the kind adds to the score: seed 001's.
 TYPE_WEIGHTS = {
-    "decision": 0.5,
-    "bugfix": 0.3,
-    "pattern": 0.2,
-    "discovery": 0.15,
-    "config": 0.1,
-    "learning": 0.1,
-}
+    "decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1, "learning": 0.1,
+}  # fmt: skip
 
-# How much stands out at first, by kind: seed 002's events, under our names; the second line is ours, by likeness. The
-# same numbers are the confidence of what says none.
+# How much stands out at first, by kind: seed 002's events, under our names; the second line is
+# ours, by likeness. The same numbers are the confidence of what says none.
 TYPE_SALIENCE = {
     "decision": 0.9, "rejection": 0.9, "plan": 0.85, "preference": 0.8, "bugfix": 0.75, "progress": 0.7, "learning": 0.7, "action": 0.6,
     "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
 }  # fmt: skip
 DEFAULT_SALIENCE = 0.5
-HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = (
-    0.995,
-    0.998,
-)  # what an hour leaves of it: seed 002, and its own later correction for knowledge
+# What an hour leaves of it: seed 002, and its own later correction for knowledge.
+HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = 0.995, 0.998
 KNOWLEDGE_TYPES = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
 USE_GAIN = 1.2  # by each use, up to 1: seed 002
 
@@ -54,7 +50,7 @@ MAX_USES = 10**9  # more is a fault of the counting
 
 
 class Signals(NamedTuple):
-    """What is known of a note. Times are seconds since the epoch; one that lies in the future counts as now."""
+    """What is known of a note. Times are seconds since the epoch; a future one counts as now."""
 
     type: str
     created: float
@@ -71,23 +67,16 @@ class Signals(NamedTuple):
 
 
 class ScoreBreakdown(NamedTuple):
-    """The one number by which lists are ordered, 0 to 5, and all that it and its companions consist of."""
+    """The score by which lists are ordered, 0 to 5, and everything that it is computed from."""
 
     score: float
     parts: dict[str, float]
 
 
 def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
-    """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and effective confidence, each
-    with what it is made of: a person can do the sums again."""
-    added = dict(
-        zip(
-            ("base", "access", "recent", "incoming", "type", "age"),
-            _score_terms(signals, now),
-            strict=True,
-        )
-    )
-    total = _clamp(sum(added.values()), 0.0, 5.0)
+    """The score at `now`, in seconds since the epoch. `parts` also holds salience, rank and
+    effective confidence, each with what it is made of: a person can do the sums again."""
+    terms = _score_terms(signals, now)
     base, gain, left = _salience_factors(signals, now)
     salient = {
         "salience_base": base,
@@ -95,31 +84,28 @@ def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
         "salience_left": left,
         "salience": salience(signals, now),
     }
-    terms = dict(
-        zip(
-            ("confidence", "priority", "centrality", "access", "branch", "recency"),
-            _rank_terms(signals, now),
-            strict=True,
-        )
-    )
-    ranked = {f"rank_{name}": value for name, value in terms.items()} | {"rank": rank(signals, now)}
+    ranked = {
+        f"rank_{name}": value
+        for name, value in zip(_RANK_TERMS, _rank_terms(signals, now), strict=True)
+    }
     life = half_life(signals)
-    fading = {"half_life": life} if life is not None else {}
-    fading |= {
+    fading = {
+        "rank": rank(signals, now),
+        **({"half_life": life} if life is not None else {}),
         "days": _days_since_touch(signals, now),
         "confidence": _confidence_or_default(signals),
         "effective_confidence": effective_confidence(signals, now),
     }
-    return ScoreBreakdown(total, added | salient | ranked | fading)
+    return ScoreBreakdown(total_score(signals, now), terms | salient | ranked | fading)
 
 
 def total_score(signals: Signals, now: float) -> float:
-    """`score` as one number, without its parts."""
-    return _clamp(sum(_score_terms(signals, now)), 0.0, 5.0)
+    """The score alone, without its parts."""
+    return _clamp(sum(_score_terms(signals, now).values()), 0.0, 5.0)
 
 
 def salience(signals: Signals, now: float) -> float:
-    """How much it stands out now, 0 to 1: seed 002. Halves in under six days, of knowledge in fourteen."""
+    """Salience, 0 to 1, by seed 002. Halves in under six days, of knowledge in fourteen."""
     base, gain, left = _salience_factors(signals, now)
     return min(base * gain, 1.0) * left
 
@@ -131,33 +117,28 @@ def rank(signals: Signals, now: float) -> float:
 
 
 def effective_confidence(signals: Signals, now: float) -> float:
-    """The effective confidence, 0 to 1: what was said once, less what time has taken since the last touch. Seed 003."""
+    """Confidence, 0 to 1, less what has faded since the last touch. Seed 003."""
     life, confidence = half_life(signals), _confidence_or_default(signals)
-    return (
-        confidence if life is None else confidence * 0.5 ** (_days_since_touch(signals, now) / life)
-    )
+    left = 1.0 if life is None else 0.5 ** (_days_since_touch(signals, now) / life)
+    return confidence * left
 
 
 def half_life(signals: Signals) -> float | None:
-    """Days after which half of the confidence is left, longer with every use and with centrality; None: it does not fade."""
+    """Days until confidence is halved, longer with uses and centrality; None: it does not fade."""
     days = None if is_non_decaying(signals) else HALF_LIFE_DAYS.get(signals.type or "note")
-    return (
-        None
-        if days is None
-        else days
-        * (1.0 + log2(1.0 + _clamp_count(signals.uses)) * 0.3)
-        * (1.0 + centrality(signals))
-    )
+    if days is None:
+        return None
+    return days * (1.0 + log2(1.0 + _clamp_count(signals.uses)) * 0.3) * (1.0 + centrality(signals))
 
 
 def centrality(signals: Signals) -> float:
-    """The notes that point to it, as a part of those that point to the most pointed-to note of the vault."""
+    """Incoming links, as a share of those of the note with the most."""
     incoming, most = signals.incoming, signals.most_incoming
     return 0.0 if incoming <= 0 else 1.0 if incoming >= most else incoming / most
 
 
 def is_non_decaying(signals: Signals) -> bool:
-    """Whether time takes nothing from it: decisions, rejections, architecture, and what a person has pinned."""
+    """True if it does not fade: decisions, rejections, architecture, and what is pinned."""
     return signals.pinned or signals.type in NON_DECAYING_TYPES
 
 
@@ -173,36 +154,34 @@ def age_seconds(since: float, now: float) -> float:
     return passed if passed > 0 else 0.0
 
 
-def _score_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
-    """Seed 001: base, uses, use in the last day, incoming edges, kind, and days since the last touch."""
+def _score_terms(signals: Signals, now: float) -> dict[str, float]:
+    """Seed 001: base, uses, use in the last day, incoming links, type, days since last touch."""
     uses, incoming = _clamp_count(signals.uses), _clamp_count(signals.incoming)
     recent = uses > 0 and signals.used is not None and age_seconds(signals.used, now) <= DAY_SECONDS
     faded = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
-    return (
-        0.5,
-        min(0.1 * uses, 1.0),
-        0.5 if recent else 0.0,
-        min(0.2 * incoming, 1.0),
-        TYPE_WEIGHTS.get(signals.type, 0.0),
-        0.0 - faded,
-    )
+    return {
+        "base": 0.5,
+        "access": min(0.1 * uses, 1.0),
+        "recent": 0.5 if recent else 0.0,
+        "incoming": min(0.2 * incoming, 1.0),
+        "type": TYPE_WEIGHTS.get(signals.type, 0.0),
+        "age": 0.0 - faded,
+    }
 
 
 def _salience_factors(signals: Signals, now: float) -> tuple[float, float, float]:
-    """What it began with, by how much its uses raise that, and what the hours since the last touch leave of it."""
+    """Initial salience, the gain by uses, and the share left after the hours since last touch."""
     gain = USE_GAIN ** min(_clamp_count(signals.uses), 50)  # 1.2 to the 50 raises anything above 1
-    if is_non_decaying(signals):
-        return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE), gain, 1.0
     rate = HOURLY_DECAY_OF_KNOWLEDGE if signals.type in KNOWLEDGE_TYPES else HOURLY_DECAY
-    return (
-        TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE),
-        gain,
-        rate ** (_days_since_touch(signals, now) * 24),
-    )
+    hours = 0.0 if is_non_decaying(signals) else _days_since_touch(signals, now) * 24
+    return TYPE_SALIENCE.get(signals.type, DEFAULT_SALIENCE), gain, rate**hours
+
+
+_RANK_TERMS = ("confidence", "priority", "centrality", "access", "branch", "recency")
 
 
 def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
-    """Seed 003: five addends, and the factor for recency. Ten thousand notes are ranked at a time, so it hurries."""
+    """Seed 003: five addends and the recency factor. Hot: called for 10,000 notes at a time."""
     uses, priority = signals.uses, signals.priority
     return (
         0.5 * _confidence_or_default(signals),

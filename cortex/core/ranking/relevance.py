@@ -1,8 +1,9 @@
 """What a prompt is about, in the words of an index, and which notes bear on it.
 
-A prompt is a sentence, or a page of pasted log. Its telling words are chosen by how and where they are said: names of files
-and identifiers above prose, the message of an error above its stack trace, words with which anybody asks for anything least.
-A note bears on the prompt when it covers enough of what these words tell; else nothing is said.
+A prompt is a sentence, or a page of pasted log. Its telling words are chosen by how and where they
+are said: names of files and identifiers above prose, the message of an error above its stack trace,
+words with which anybody asks for anything least. A note bears on the prompt when it covers enough
+of what these words tell; else nothing is said.
 """
 
 from __future__ import annotations
@@ -16,37 +17,30 @@ from cortex.core.text.prompt import truncate_prompt
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
 MAX_TERMS = 48  # words that are looked up
-PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = (
-    1.0,
-    0.35,
-    0.8,
-)  # weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count beside others only
+# Weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count
+# beside others only.
+PROSE_WEIGHT, CODE_WEIGHT, GENERIC_WEIGHT = 1.0, 0.35, 0.8
 NAME_WEIGHT = 1.5  # of a file name or an identifier, beside where it stands
 _MAX_ERROR_LINES = 5  # lines with the message of an error that weigh like prose
-_MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = (
-    2_000,
-    200,
-)  # characters; of more only the beginning is read, and nothing of a chunk (base64)
+# Of more only the beginning is read, and nothing of a chunk (base64).
+_MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 
-# The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words of the prompt weigh.
+# The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words
+# of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
 MIN_PROMPT_SHARE = 0.6
 MIN_SCORE = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
 UNKNOWN_TERM_WEIGHT = 0.7  # of the weight of a word that no note holds: what is about something else altogether is about nothing here
 RARITY_EXPONENT = 0.6  # the power of a word's rarity that it weighs: what a question is made of is seldom rare in a vault on its subject
-MIN_ACTION_SHARE = (
-    0.9  # the share that an action has to cover: it is worded like what anybody asks for
-)
+# The share that an action has to cover: it is worded like what anybody asks for.
+MIN_ACTION_SHARE = 0.9
 MIN_SHARE_OF_BEST = 0.85  # of the score of the best; what covers less is not told beside it
 COMMON_TERM_SHARE = 0.6  # share of the notes; a word that more of them hold tells nothing
 MIN_COLLECTION_SIZE = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
 _RARE_NAME_SHARE = 0.06  # the same; a name that so few notes hold tells enough by itself
-_HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT, _HALFWAY_BODY_TERMS = (
-    1.5,
-    1.0,
-    0.4,
-    100.0,
-)  # of a match in the title, in a short text, in an endless one; terms halfway
+# Of a match in the title, in a short text, in an endless one; terms halfway between these.
+_HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT = 1.5, 1.0, 0.4
+_HALFWAY_BODY_TERMS = 100.0
 _MIN_NAME_MATCH_WEIGHT = 0.8  # the least of a name in any text: nobody writes one by chance
 
 _CODE_FENCE_RE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -58,7 +52,7 @@ _ERROR_MESSAGE_RE = re.compile(
     r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
 )
 _IDENTIFIER_SEAM_RE = re.compile(
-    r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
+    r"[_/.]|::|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
 )
 _SLASH_COMMAND_RE = re.compile(r"\s*/[\w:-]+(?=\s|$)")
 
@@ -85,7 +79,7 @@ GENERIC_WORDS = frozenset(
 
 
 class PromptTerm(NamedTuple):
-    """A word of a prompt, as the index may have it: any of `terms`, or the terms of `row` one after the other."""
+    """A word of a prompt, as the index may have it: any of `terms`, or `phrase` in a row."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
@@ -95,8 +89,8 @@ class PromptTerm(NamedTuple):
 
 
 class TermPostings(NamedTuple):
-    """Where an index has a word: how many notes hold it; which do so in title or tags, and which in their text. A common word
-    need not say which."""
+    """Where an index has a word: how many notes hold it; which do so in title or tags, and which in
+    their text. A common word need not say which."""
 
     document_count: int
     head_documents: AbstractSet[int] = frozenset()
@@ -116,20 +110,19 @@ class RelevantNote(NamedTuple):
 
     score: float
     number: int
-    prompt_share: float = (
-        1.0  # of what the heaviest words of the prompt weigh; a title counts for more than it says
-    )
+    # Of what the heaviest words of the prompt weigh; a title counts for more than it says.
+    prompt_share: float = 1.0
 
 
 def is_uninformative(prompt: str) -> bool:
-    """Whether a prompt holds no word that tells anything: told without a stemmer, and so without the index."""
+    """True if no word of a prompt is informative. Needs no stemmer, and so no index."""
     return not any(
         one.is_informative for one in prompt_terms(prompt, lambda word: word.removesuffix("s"))
     )
 
 
 def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
-    """The words of a prompt, those that may tell most first; none of a prompt that holds no word."""
+    """The words of a prompt, the most informative first."""
     asked = {stem(word.replace("'", "")) for word in GENERIC_WORDS} | GENERIC_WORDS
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], PromptTerm] = {}
     for line, weight in _weighted_lines(truncate_prompt(prompt)):
@@ -144,7 +137,7 @@ def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
 
 
 def normalized_idf(holding: int, live: int) -> float:
-    """How much it tells that a note holds a word which so many of the `live` notes hold: BM25's idf, from 0 to 1."""
+    """BM25's idf of a word that `holding` of `live` notes hold, scaled to 0 to 1."""
     most = math.log(1 + (live - 0.5) / 1.5) if live > 1 else 1.0
     return min(1.0, max(0.0, math.log(1 + max(0.0, live - holding + 0.5) / (holding + 0.5)) / most))
 
@@ -160,8 +153,8 @@ def find_relevant_notes(
     live: int,
     length: Callable[[int], int],
 ) -> list[RelevantNote]:
-    """The notes that bear on what was said, best first. `held` tells where each word stands, `length` how many words a
-    note's text has."""
+    """The notes that bear on what was said, best first. `held` tells where each word stands,
+    `length` how many words a note's text has."""
     live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
         _WeightedTerm(word, where, _term_weight(word, where, live))
@@ -174,14 +167,13 @@ def find_relevant_notes(
             for number in one.postings.head_documents | one.postings.body_documents:
                 covering.setdefault(number, []).append(place)
     rare = _RARE_NAME_SHARE * live
-    found = (
+    floor = max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
+    scored = (
         _score_note(number, weighed, places, length(number), rare)
         for number, places in covering.items()
     )
     good = (
-        one._replace(prompt_share=one.score / whole)
-        for one in found
-        if one is not None and one.score >= max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
+        one._replace(prompt_share=one.score / whole) for one in scored if one and one.score >= floor
     )
     return sorted(good, key=lambda one: (-one.score, one.number))
 
@@ -194,7 +186,7 @@ def score_cutoff(scores: Iterable[float]) -> float:
 def _score_note(
     number: int, weighed: Sequence[_WeightedTerm], places: Sequence[int], length: int, rare: float
 ) -> RelevantNote | None:
-    """How much of a prompt a note covers; None when that is one word that would not do by itself."""
+    """The score of a note; None if it covers a single word that is not enough alone."""
     body = _LONG_BODY_MATCH_WEIGHT + (_BODY_MATCH_WEIGHT - _LONG_BODY_MATCH_WEIGHT) / (
         1 + length / _HALFWAY_BODY_TERMS
     )
@@ -202,13 +194,8 @@ def _score_note(
     for place in places:
         word, where, weight = weighed[place]
         in_head = number in where.head_documents
-        score += weight * (
-            _HEAD_MATCH_WEIGHT
-            if in_head
-            else max(body, _MIN_NAME_MATCH_WEIGHT)
-            if word.is_name
-            else body
-        )
+        in_body = max(body, _MIN_NAME_MATCH_WEIGHT) if word.is_name else body
+        score += weight * (_HEAD_MATCH_WEIGHT if in_head else in_body)
         telling += word.is_informative
         alone = alone or (
             word.is_informative and (in_head or (word.is_name and where.document_count <= rare))
@@ -222,9 +209,8 @@ def _term_weight(word: PromptTerm, where: TermPostings, live: int) -> float:
         return word.weight * math.pow(normalized_idf(holding, live), RARITY_EXPONENT)
     if not word.is_informative:
         return 0.0  # what people say to ask for anything is about nothing else
-    return (
-        UNKNOWN_TERM_WEIGHT * word.weight / (NAME_WEIGHT if word.is_name else 1.0)
-    )  # nor does a name tell more that was never heard of here
+    # Nor does a name tell more that was never heard of here.
+    return UNKNOWN_TERM_WEIGHT * word.weight / (NAME_WEIGHT if word.is_name else 1.0)
 
 
 def _weighted_lines(text: str) -> Iterator[tuple[str, float]]:
@@ -238,17 +224,11 @@ def _weighted_lines(text: str) -> Iterator[tuple[str, float]]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
             continue
-        weight = (
-            CODE_WEIGHT
-            if fenced
-            or line.startswith(("    ", "\t"))
-            or _LOG_LINE_RE.match(line)
-            or _is_mostly_symbols(line)
-            else PROSE_WEIGHT
-        )
-        if weight == CODE_WEIGHT and errors < _MAX_ERROR_LINES and _ERROR_MESSAGE_RE.search(line):
-            weight, errors = PROSE_WEIGHT, errors + 1
-        yield line, weight
+        is_code = fenced or line.startswith(("    ", "\t"))
+        is_code = bool(is_code or _LOG_LINE_RE.match(line) or _is_mostly_symbols(line))
+        if is_code and errors < _MAX_ERROR_LINES and _ERROR_MESSAGE_RE.search(line):
+            is_code, errors = False, errors + 1
+        yield line, CODE_WEIGHT if is_code else PROSE_WEIGHT
 
 
 def _is_mostly_symbols(line: str) -> bool:
@@ -286,7 +266,7 @@ def _chunk_terms(
 
 
 def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterator[PromptTerm]:
-    """A path is known by any of its ends: people write it from the root, from the project, or its last name alone."""
+    """The term of a path, known by any of its ends: from the root, the project, or its name."""
     steps = [step for step in chunk.split("/") if step]
     ends = ["/".join(steps[at:]) for at in range(max(0, len(steps) - 6), len(steps))]
     terms = tuple(
@@ -306,10 +286,4 @@ def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterat
 def _is_code_name(chunk: str) -> bool:
     """Whether this names something in code: a file, a function, a class, an option."""
     letters = sum(map(str.isalpha, chunk))
-    return letters > 3 and (
-        "_" in chunk
-        or "/" in chunk
-        or "::" in chunk
-        or "." in chunk
-        or bool(_IDENTIFIER_SEAM_RE.search(chunk))
-    )
+    return letters > 3 and bool(_IDENTIFIER_SEAM_RE.search(chunk))

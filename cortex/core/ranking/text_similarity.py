@@ -1,9 +1,11 @@
-"""How alike two texts are, by the words they share, and which of many texts are alike: exact, not sampled.
+"""How alike two texts are, by the words they share, and which of many texts are alike: exact, not
+sampled.
 
-The measure is Jaccard's: words in both over words in either. To find all pairs, each text counts the words that it shares with
-every text before it at once: a word is one number with a bit for each text that has it, and adding such numbers up as columns of
-carry-save adders counts all texts in a few operations a word. Texts come in the order of their size, so that what a pair must
-share is known from its longer text.
+The measure is Jaccard's: words in both over words in either. To find all pairs, each text counts
+the words that it shares with every text before it at once: a word is one number with a bit for each
+text that has it, and adding such numbers up as columns of carry-save adders counts all texts in a
+few operations a word. Texts come in the order of their size, so that what a pair must share is
+known from its longer text.
 """
 
 from __future__ import annotations
@@ -29,13 +31,11 @@ _PROGRESS_INTERVAL = 256  # texts between two reports of progress
 _MIN_WORD_LETTERS = 3  # letters of a word
 _ASCII_WORD_RE = re.compile(r"[a-z]{3,}")
 _WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
-_UNSPACED_SCRIPT_RE = re.compile(
-    "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
-)  # scripts that are mostly written without blanks
+# Scripts that are mostly written without blanks.
+_UNSPACED_SCRIPT_RE = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
 _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
-_RARE_WORD_TEXTS = (
-    30  # texts with a word up to which a list of them is faster than a number with their bits
-)
+# Texts with a word up to which a list of them is faster than a number with their bits.
+_RARE_WORD_TEXTS = 30
 _MAX_BITS = 500_000_000  # in the numbers of all words together
 _SIZE_BANDS = 4  # of sizes, each with its own count that is enough
 
@@ -43,8 +43,8 @@ TokenSet = frozenset[str]
 
 
 def token_set(text: str) -> TokenSet:
-    """The words that a text is compared by: of three letters and more, case aside, without English stop words, at most
-    `MAX_TOKENS`. Of scripts without blanks, pairs of characters."""
+    """The words that a text is compared by: of three letters and more, case aside, without English
+    stop words, at most `MAX_TOKENS`. Of scripts without blanks, pairs of characters."""
     lowered = text.casefold()
     words = dict.fromkeys(
         _ASCII_WORD_RE.findall(lowered) if lowered.isascii() else _iter_words(lowered)
@@ -67,7 +67,8 @@ def jaccard(a: TokenSet, b: TokenSet) -> float:
 def similar_pairs(
     texts: Sequence[str], least: float = SIMILAR_THRESHOLD, progress: ProgressCallback = no_progress
 ) -> Iterator[tuple[int, int, float]]:
-    """Every pair of texts that are alike by `least` (above 0) or more, as their places (the lower one first) and how alike they are, in no order."""
+    """Every pair of texts that are alike by `least` (above 0) or more, as their places (the lower
+    one first) and how alike they are, in no order."""
     assert 0 < least <= 1
     copies: dict[TokenSet, list[int]] = {}
     for place, text in enumerate(texts):
@@ -103,8 +104,9 @@ def _iter_words(text: str) -> Iterator[str]:
 def _similar_set_pairs(
     sets: Sequence[TokenSet], least: float, progress: ProgressCallback
 ) -> Iterator[tuple[int, int, float]]:
-    """The pairs of different sets, which are sorted by size. What two share is counted in two parts: a pair is looked at when it
-    shares many rare words, or enough common ones without these."""
+    """The pairs of different sets, which are sorted by size. What two share is counted in two
+    parts: a pair is looked at when it shares many rare words, or enough common ones without these.
+    """
     sizes = [len(words) for words in sets]
     frequency = Counter(chain.from_iterable(sets))
     most = max(_RARE_WORD_TEXTS, _MAX_BITS // len(sets)) if sets else 0
@@ -143,8 +145,8 @@ def _similar_set_pairs(
 def _candidates(
     columns: Sequence[int], sizes: Sequence[int], first: int, least: float, allowed: int
 ) -> Iterator[int]:
-    """The texts from `first` on that may be alike to the last of `sizes` if they share no more than `allowed` rare words with it,
-    by the columns of how many common ones they share."""
+    """The texts from `first` on that may be alike to the last of `sizes` if they share no more than
+    `allowed` rare words with it, by the columns of how many common ones they share."""
     place = len(sizes) - 1
     if not _positions_at_least(
         columns, _min_shared_words(sizes[first], sizes[place], least) - allowed
@@ -169,12 +171,12 @@ def _candidates(
 
 
 def _min_shared_words(size: int, other: int, least: float) -> int:
-    """How many words two texts of these sizes share at the least when they are alike: from both / (size + other - both) >= least."""
+    """The least number of shared words: from both / (size + other - both) >= least."""
     return ceil(least / (1 + least) * (size + other) - _ROUNDING_TOLERANCE)
 
 
 def _bit_sums(numbers: list[int]) -> list[int]:
-    """The sums of the bits of numbers, place by place, as binary columns: the lowest digit of every sum, the next, ..."""
+    """The sums of the numbers' bits at each place, as binary columns, lowest digit first."""
     columns = []
     while numbers:
         carried = []

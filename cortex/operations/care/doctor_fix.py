@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.core.merge.conflicts import note_id
+from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.index.refresh import query_index

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT, decode_text
+from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking import relevance
@@ -382,7 +382,7 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
         ):
             return None
         title, type_, created, confidence = card.title, card.type, card.created, card.confidence
-    title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(decode_text(data)).body
+    title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(data).body
     text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"

@@ -33,8 +33,9 @@ from cortex.core.briefing.excerpt import (
     title_key,
 )
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, decode_text
+from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.value import NamedTuple
@@ -228,12 +229,18 @@ def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBod
     bodies: dict[int, NoteBody] = {}
     for one in (one for candidates in selection.parts.values() for one in candidates):
         try:
-            data = files.read(vault.root, one.path, _MAX_READ_BYTES)
+            bodies[one.number] = _read_body(vault, one.path)
         except (CortexError, OSError):
             bodies[one.number] = NoteBody("", "")
-        else:
-            bodies[one.number] = parse_note_body(decode_text(data))
     return bodies
+
+
+def _read_body(vault: Vault, path: str) -> NoteBody:
+    """The text of a note: of its frontmatter all that may be, of the rest no more than excerpts need."""
+    data = files.read(vault.root, path, _MAX_READ_BYTES)
+    if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
+        data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
+    return parse_note_body(data)
 
 
 def _unknown_branch_problems(

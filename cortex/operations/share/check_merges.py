@@ -3,7 +3,7 @@
 Where a clone has no merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet), git merges the texts of
 two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
 that somebody has picked, rebased or applied from one that is known here, is compared with what its sides say of each note
-(`conflicts.find_damage`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
+(`damage.find_damage`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
 found in another note, or where git took it for renamed, so that nobody was asked. Not seen: what `git stash pop` mixes
 where there are no drivers, since no commit tells of it.
 """
@@ -14,20 +14,19 @@ import os
 from collections import defaultdict
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import (
+from cortex.core.merge.damage import (
     DUPLICATED,
     LOST,
     MIXED,
     UNREADABLE,
     WRONG_EVENT,
     MergeDamage,
-    MergeResolution,
     find_damage,
-    is_event_path,
     is_mixed_in,
-    note_id,
 )
 from cortex.core.merge.lines import merge_lines
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import is_event_path, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes

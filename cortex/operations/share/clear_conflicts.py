@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from cortex.core.merge.conflicts import (
-    CONFLICTS_KEY,
-    MergeResolution,
-    marked_conflicts,
-    without_conflicts_field,
-)
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.conflicts import without_conflicts_field
+from cortex.core.merge.fields import CONFLICTS_KEY
+from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index

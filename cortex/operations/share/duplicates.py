@@ -6,7 +6,8 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from cortex.core.merge.conflicts import MergeResolution, is_cortex_note, preferred_path
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import is_cortex_note, preferred_path
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.notes import note as notes

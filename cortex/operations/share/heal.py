@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
-from cortex.core.merge.conflicts import MergeResolution
+from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of, reason_of
 from cortex.index import briefing_pages

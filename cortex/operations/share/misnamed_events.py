@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import is_event_path, note_id
+from cortex.core.merge.note_versions import is_event_path, note_id
 from cortex.core.model.event import event_path, is_event_id
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.index.catalogue import Catalogue

@@ -1,4 +1,4 @@
-"""What git could not merge, or merged wrongly: read the versions, decide by `core/merge/conflicts.py`, carry it out."""
+"""What git could not merge, or merged wrongly: read the versions, decide by `core/merge/conflicts.py` and `core/merge/damage.py`, carry it out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import (
+from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
+from cortex.core.merge.conflicts import plan_resolution
+from cortex.core.merge.damage import plan_repair
+from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
     MergeOutcome,
@@ -17,16 +20,10 @@ from cortex.core.merge.conflicts import (
     RemoveFile,
     UnmergedPath,
     WriteFile,
-    is_event_path,
-    is_record_file_name,
-    marked_conflicts,
-    note_id,
-    plan_repair,
-    plan_resolution,
     sha256_hex,
-    side_of_nested,
 )
 from cortex.core.merge.merge_record import merge_record
+from cortex.core.merge.note_versions import is_event_path, is_record_file_name, note_id
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 
-from cortex.core.merge.conflicts import MergeResolution, is_event_path, note_id
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import is_event_path, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.problem import CortexError, Problem

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import MergeResolution, is_record, note_id
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.core.notes import note as notes

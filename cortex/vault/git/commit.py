@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import is_record, marked_conflicts
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.note_versions import is_record
 from cortex.core.model.event import event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes

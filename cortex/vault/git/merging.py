@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflicts import MergeResolution, OpenConflict
+from cortex.core.merge.merge_plan import MergeResolution, OpenConflict
 from cortex.core.model.problem import CortexError
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, work_tree

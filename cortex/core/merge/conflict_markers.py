@@ -1,0 +1,52 @@
+"""Conflicts that git has marked in a text, and the two sides of a text that is such a conflict."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from cortex.core.merge.note_versions import note_id
+
+_MARKER_LINE_RE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
+
+
+def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
+    """The marked conflicts of a text, counted by their first and last lines."""
+    conflicts: Counter[tuple[bytes, bytes]] = Counter()
+    opening, parted = b"", False
+    for match in _MARKER_LINE_RE.finditer(data) if b"<<<<<<<" in data else ():
+        line = match[1]
+        if line.startswith(b"<"):
+            opening, parted = line, False
+        elif line.startswith(b"="):
+            parted = bool(opening)
+        elif parted:
+            conflicts[opening, line] += 1
+            opening, parted = b"", False
+    return conflicts
+
+
+def side_of_nested(data: bytes, number: int) -> bytes:
+    """The text of one side (stage 2: ours, 3: theirs) out of a version that git itself has merged:
+    of two renames of one file git stores their conflict, markers included, as the version of a
+    path. `data` where it is no such version, that is, where its conflicts do not hold two notes
+    with different ids."""
+    sides: tuple[list[bytes], list[bytes]] = ([], [])
+    within: tuple[int, ...] = (0, 1)  # the sides that the present line belongs to
+    for line in data.splitlines(keepends=True) if marked_conflicts(data) else ():
+        if line.startswith(b"<<<<<<< "):
+            within = (0,)
+        elif within == (0,) and line.startswith(b"||||||| "):
+            within = ()
+        elif within in ((0,), ()) and line.rstrip() == b"=======":
+            within = (1,)
+        elif within == (1,) and line.startswith(b">>>>>>> "):
+            within = (0, 1)
+        else:
+            for side in within:
+                sides[side].append(line)
+    ours, theirs = (b"".join(lines) for lines in sides)
+    ids = note_id(ours), note_id(theirs)
+    if not all(ids) or ids[0] == ids[1]:
+        return data
+    return ours if number == 2 else theirs

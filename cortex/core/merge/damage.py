@@ -1,0 +1,257 @@
+"""Find notes that a merge has lost, doubled or mixed up though git calls it clean; plan repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.conflicts import merge_versions, resolve_event
+from cortex.core.merge.merge_plan import (
+    MergeContext,
+    MergeFunction,
+    MergeOutcome,
+    MergePlan,
+    MergeSides,
+    NoteDecision,
+)
+from cortex.core.merge.note_versions import (
+    NoteFile,
+    NoteVersions,
+    Tree,
+    group_by_note,
+    has_own_id,
+    is_event_path,
+    is_personal_note,
+    note_id,
+    stem_of,
+)
+from cortex.core.notes import note as notes
+
+# The kinds of damage.
+WRONG_EVENT, LOST, MIXED, DUPLICATED, UNREADABLE = "event", "gone", "mixed", "twice", "broken"
+_DAMAGE_TEXTS = {
+    WRONG_EVENT: "git took it for another event; its own text is back",
+    LOST: "git took it for another note; it is back",
+    MIXED: "git mixed it with another note; its own text is back",
+    DUPLICATED: "stood in {} too; one file is kept, with the changes of both",
+    UNREADABLE: "git had merged its fields line by line; they are merged one by one",
+}
+
+
+class MergeDamage(NamedTuple):
+    """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or
+    made of two readable ones so that it cannot be read (broken); or such an event."""
+
+    kind: str
+    id: str
+    path: str  # where it belongs
+    data: bytes  # what it should say
+    wrong_paths: frozenset[str] = frozenset()  # other paths at which it must not stand
+    duplicate_paths: str = ""  # of one that stands twice: these paths
+    has_copy: bool = False  # a side had it in a second file, which is there still
+
+
+def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> MergeOutcome:
+    """The changes to git's merged tree that bring back each note's own text, once."""
+    plan = MergePlan(sides, context)
+    damages = find_damage(sides, result, context.merge_note)
+    leaving = {path for one in damages for path in one.wrong_paths}
+    for one in damages:
+        path = one.path
+        here = result.get(path)
+        if (
+            here is not None
+            and one.kind != WRONG_EVENT
+            and path not in leaving
+            and one.id != note_id(here) != ""
+        ):
+            if any(result[wrong] == one.data for wrong in one.wrong_paths):
+                continue  # its place is taken, and where it is it is whole
+            path = plan.free_path(path, one.id, one.data, result)
+        message = _DAMAGE_TEXTS[one.kind].format(one.duplicate_paths)
+        plan.decide(NoteDecision(one.id, path, one.data, one.wrong_paths, message))
+    return plan.outcome()
+
+
+def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[MergeDamage]:
+    """The notes that are not in the tree that git made of three as their own versions give them.
+
+    `sides` and `result` hold the notes that differ anywhere. A note that one side alone changed
+    must have that side's text; one that both changed must be there once; one that a side deleted
+    and the other left alone is gone.
+    """
+    plan = MergePlan(sides, MergeContext(merge))
+    damages = list(_find_event_damage(plan, result))
+    # Notes that both sides have alike and the result has not, with its text: somebody's decision,
+    # or another note's lines.
+    alike: list[tuple[MergeDamage, bytes]] = []
+    for key, (base, ours, theirs, now) in sorted(group_by_note(*sides, result).items()):
+        id_ = key.partition("\0")[0]
+        if max(map(len, (base, ours, theirs))) > 1:
+            damages += _find_lost_copies(id_, (base, ours, theirs), now)
+            continue
+        versions = NoteVersions(
+            id_, *(files[0] if files else None for files in (base, ours, theirs))
+        )
+        if damage := _find_note_damage(plan, versions, now):
+            damages.append(damage)
+        elif (
+            ours
+            and ours == theirs
+            and len(now) == 1
+            and now != ours
+            and now[0].path == ours[0].path
+        ):
+            own = MergeDamage(MIXED, note_id(ours[0].data), *ours[0])
+            alike.append((own, now[0].data))
+    lost = [one for one in damages if one.kind == LOST]
+    damages += [
+        own
+        for own, merged in alike
+        if any(is_mixed_in(one, own, sides.base, merged) for one in lost)
+    ]
+    return damages + _find_personal_note_damage(sides, result)
+
+
+def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) -> bool:
+    """True if the change of the lost note `gone` was made to another note, now with text `made`."""
+    if gone.id:
+        before = next((data for data in base.values() if note_id(data) == gone.id), b"")
+    else:
+        before = base.get(gone.path, b"")
+    texts = (before, gone.data, mixed.data, made)
+    was, now, own, result = (set(data.splitlines()) for data in texts)
+    if not before:  # of several bases the one that was chosen does not have it
+        return bool(result - own) and result - own <= now
+    added, removed = now - was - own, (was - now) & own
+    return bool(added or removed) and added <= result and not removed & result
+
+
+def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
+    for id_ in sorted(
+        {stem_of(path) for tree in plan.sides[1:] for path in tree if is_event_path(path)}
+    ):
+        here = [
+            (path, data)
+            for path, data in result.items()
+            if is_event_path(path) and stem_of(path) == id_
+        ]
+        is_wrong = any(not has_own_id(*file) for file in here)
+        if here and not is_wrong:
+            continue
+        if decision := resolve_event(plan, id_, gone_is_gone=not is_wrong):
+            yield MergeDamage(WRONG_EVENT, *decision[:4])
+
+
+def _find_lost_copies(
+    id_: str, sides: Sequence[Sequence[NoteFile]], now: Sequence[NoteFile]
+) -> Iterator[MergeDamage]:
+    """Of a note that a side has in two files, which doctor names: a file that one side edited and
+    the other deleted, if what was added in it stands in no file of the note now."""
+    before, *changed = ({file.path: file.data for file in files} for files in sides)
+    here = {file.path: frozenset(file.data.splitlines()) for file in now}
+    for one, other in (changed, changed[::-1]):
+        for path in sorted(before.keys() & one.keys() - other.keys() - here.keys()):
+            added = set(one[path].splitlines()) - set(before[path].splitlines())
+            if added and not any(added <= lines for lines in here.values()):
+                yield MergeDamage(LOST, id_, path, one[path], has_copy=True)
+
+
+def _find_note_damage(
+    plan: MergePlan, versions: NoteVersions, now: Sequence[NoteFile]
+) -> MergeDamage | None:
+    """How the merged note differs from what its versions ask for; None when it is right."""
+    if len(now) != 1:
+        return _find_lost_or_duplicated(plan, versions, now)
+    (file,) = now
+    base, ours, theirs = versions.texts()
+    is_both_changed = ours != theirs and base not in (ours, theirs)
+    # Another note belongs there.
+    is_in_the_way = file.path not in versions.paths() and any(
+        file.path in tree for tree in plan.sides
+    )
+    if is_both_changed and not is_in_the_way:  # then it is as git and its drivers merged it
+        return _find_unreadable_merge(plan, versions, file)
+    # What both made of it alike may have been changed since; only git puts markers into it, for two
+    # notes of one name.
+    if (
+        ours == theirs
+        and not is_in_the_way
+        and not marked_conflicts(file.data) - marked_conflicts(ours or b"")
+    ):
+        return None
+    wanted = NoteFile(file.path, file.data)
+    if ours is not None and theirs is not None:
+        merged = file.data if is_both_changed else theirs if ours == base else ours
+        wanted = NoteFile(versions.merged_path(), merged)
+    elif (only := versions.ours or versions.theirs) and only != versions.base:
+        wanted = only
+    else:
+        return None
+    if file.data == wanted.data and not is_in_the_way:
+        return None
+    return MergeDamage(MIXED, versions.id, *wanted, frozenset({file.path} - {wanted.path}))
+
+
+def _find_lost_or_duplicated(
+    plan: MergePlan, versions: NoteVersions, now: Sequence[NoteFile]
+) -> MergeDamage | None:
+    """The damage of a note that stands in no file or in several."""
+    id_, base, ours, theirs = versions
+    kept = ours or theirs
+    is_deleted = base and None in (ours, theirs) and base in (ours, theirs)
+    if kept is None or (is_deleted and not now):
+        return None
+    if ours and theirs:
+        merged = merge_versions(plan, versions)
+        kept = NoteFile(merged.path, merged.data)
+    wrong = frozenset(file.path for file in now) - {kept.path}
+    kind = DUPLICATED if now else LOST
+    return MergeDamage(kind, id_, *kept, wrong, ", ".join(sorted(wrong)))
+
+
+def _find_unreadable_merge(
+    plan: MergePlan, versions: NoteVersions, file: NoteFile
+) -> MergeDamage | None:
+    """A note that both sides changed and whose frontmatter git made unreadable: a field twice."""
+    _, ours, theirs = versions.texts()
+    if (
+        ours is None
+        or theirs is None
+        or file.data in (ours, theirs)
+        or file.path != versions.merged_path()
+        or not notes.read(file.data).problems
+        or any(notes.read(data).problems for data in (ours, theirs))
+    ):
+        return None
+    decision = merge_versions(plan, versions)
+    if decision.ask_reason:
+        return None
+    return MergeDamage(UNREADABLE, decision.id, decision.path, decision.data)
+
+
+def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDamage]:
+    """People's own notes, which have no ids, that git took for records or records for them. What
+    git takes for one of their own notes renamed to another is left as it is."""
+    base, ours, theirs = (
+        {path: data for path, data in tree.items() if is_personal_note(path, data)}
+        for tree in sides
+    )
+    damages = []
+    for side, other in ((ours, theirs), (theirs, ours)):
+        added = [path for path in side if path not in sides.base and path not in other]
+        # A note of the base that this side does not have, and the other has changed or moved: an
+        # added one may be the same note.
+        renamed = [path for path in base if path not in side and other.get(path) != base[path]]
+        damages += [
+            MergeDamage(MIXED, "", path, side[path])
+            for path in added
+            if not renamed and path in result and result[path] != side[path]
+        ]
+        damages += [
+            MergeDamage(LOST, "", path, other[path])
+            for path in renamed
+            if not added and path in other and path not in result
+        ]
+    return damages

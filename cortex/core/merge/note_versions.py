@@ -1,0 +1,174 @@
+"""Which files of the three trees of a merge are versions of one note: told by its id, never by its
+path.
+
+A file without an id is known by its path. Events, briefings and people's own notes are no versions
+of a record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
+
+CORTEX_PATHS = (
+    "inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes", ".cortex-project",
+)  # fmt: skip
+_RECORD_ID_RE = re.compile(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
+
+Tree: TypeAlias = Mapping[str, bytes]  # vault path -> text; no entry where there is no file
+
+
+class NoteFile(NamedTuple):
+    """A file of a tree."""
+
+    path: str
+    data: bytes
+
+
+class NoteVersions(NamedTuple):
+    """One note on each side; None where a side does not have it."""
+
+    id: str  # empty for a note without one
+    base: NoteFile | None
+    ours: NoteFile | None
+    theirs: NoteFile | None
+
+    def paths(self) -> set[str]:
+        """Every path at which it lies on some side."""
+        return {file.path for file in self[1:] if file}
+
+    def texts(self) -> tuple[bytes | None, bytes | None, bytes | None]:
+        """Its text in base, ours and theirs."""
+        base, ours, theirs = (file.data if file else None for file in self[1:])
+        return base, ours, theirs
+
+    def merged_path(self) -> str:
+        """Where it lies once both sides' versions are merged: where the side that moved it put it.
+        Where both moved it, or added it in two places, see `preferred_path`."""
+        assert self.ours is not None
+        assert self.theirs is not None
+        ours, theirs = self.ours.path, self.theirs.path
+        if ours == theirs:
+            return ours
+        if self.base and self.base.path in (ours, theirs):
+            return theirs if self.base.path == ours else ours
+        return preferred_path(self.id, {ours: self.ours.data, theirs: self.theirs.data})
+
+
+def versions_by_note(base: Tree, ours: Tree, theirs: Tree) -> dict[str, NoteVersions]:
+    """The versions of each record and session, by a key that begins with its id. Where a side has
+    two files with one id, each path is a note of its own."""
+    versions: dict[str, NoteVersions] = {}
+    for key, sides in group_by_note(base, ours, theirs).items():
+        id_ = key.partition("\0")[0]
+        if max(map(len, sides)) <= 1:
+            versions[key] = NoteVersions(id_, *(files[0] if files else None for files in sides))
+            continue
+        for path in {file.path for files in sides for file in files}:
+            at = [next((file for file in files if file.path == path), None) for files in sides]
+            versions[f"{key}\0{path}"] = NoteVersions(id_, *at)
+    return versions
+
+
+def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
+    """The files of each record or session in each tree: id -> its files, one list for each tree. A
+    file in Cortex's folders that has no id belongs to the note that has this path in another tree,
+    else to one of its own (key `\\0PATH`). Events, briefings and people's own notes are left out.
+    """
+    ids = [
+        {
+            path: note_id(data)
+            for path, data in tree.items()
+            if not is_event_path(path) and not path.startswith("briefings/")
+        }
+        for tree in trees
+    ]
+    paths = {
+        path
+        for tree, id_by_path in zip(trees, ids, strict=True)
+        for path in id_by_path
+        if is_cortex_note(path, tree[path])
+    }
+    grouped: dict[str, tuple[list[NoteFile], ...]] = {}
+    for number, tree in enumerate(trees):
+        for path in sorted(paths & tree.keys()):
+            key = ids[number][path] or next(
+                (id_by_path[path] for id_by_path in ids if id_by_path.get(path)), f"\0{path}"
+            )
+            files = grouped.setdefault(key, tuple([] for _ in trees))
+            files[number].append(NoteFile(path, tree[path]))
+    return grouped
+
+
+def preferred_path(id_: str, texts: Tree) -> str:
+    """Which of the paths of one note stays: one that a person chose before one that Cortex gave,
+    and that before a copy of it (`ID 1.md`); then that of the version that was updated last; then
+    the greatest. The same on every clone, in whatever order versions meet."""
+
+    def rank(path: str) -> tuple[int, str, str]:
+        given = path.startswith(("records/", "sessions/")) and stem_of(path) == id_
+        copied = bool(id_) and stem_of(path).startswith(f"{id_} ")
+        note = notes.read(texts[path])
+        return (
+            (0 if copied else 1 if given else 2),
+            note.get("updated") or note.get("created"),
+            path,
+        )
+
+    return max(texts, key=rank)
+
+
+def is_cortex_note(path: str, data: bytes) -> bool:
+    """True if Cortex may merge a note: it lies in our folders, or is a record moved elsewhere."""
+    return path.startswith(("records/", "sessions/")) or (
+        path.endswith(".md") and is_record(notes.read(data))
+    )
+
+
+def is_personal_note(path: str, data: bytes) -> bool:
+    """True if it is a note of a person's own."""
+    return (
+        path.endswith(".md")
+        and path.partition("/")[0] not in CORTEX_PATHS
+        and not is_cortex_note(path, data)
+    )
+
+
+def is_record(note: Note) -> bool:
+    """True if a note is one of Cortex's records or sessions, wherever it lies."""
+    type_ = note.get("type")
+    return bool(
+        _RECORD_ID_RE.fullmatch(note.get("id"))
+        and (type_ in RECORD_TYPES or type_ == "session")
+        and note.get("created")
+    )
+
+
+def is_record_file_name(name: str) -> bool:
+    """True if a file is named by an id as Cortex gives them."""
+    return bool(_RECORD_ID_RE.fullmatch(name.removesuffix(".md")))
+
+
+def is_event_path(path: str) -> bool:
+    """True if this is where events lie, normalized or not."""
+    return path.startswith(("events/", "inbox/"))
+
+
+def has_own_id(path: str, data: bytes) -> bool:
+    """True if a file holds the note that it is named after."""
+    return note_id(data) == stem_of(path)
+
+
+def note_id(data: bytes) -> str:
+    """The id in a note's frontmatter; empty if it has none."""
+    return notes.read(data).get("id")
+
+
+def stem_of(path: str) -> str:
+    """The file name of a path, without `.md`."""
+    return path.rpartition("/")[2].removesuffix(".md")
