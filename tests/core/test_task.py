@@ -38,9 +38,10 @@ def meeting(text: str) -> tuple[str, dict[str, str]]:
     )
     notes = [one for one in made if isinstance(one, CreateNote)]
     return notes[0].text, {
-        one.id.rpartition("-")[0] + (f"#{at}" if "send" in one.id else ""): one.id
+        one.record.id.rpartition("-")[0]
+        + (f"#{at}" if "send" in one.record.id else ""): one.record.id
         for at, one in enumerate(notes)
-        if one.type == "action"
+        if one.record.type == "action"
     }
 
 

@@ -220,13 +220,13 @@ class InboxNormalizer:
         note = notes.read_strict(held, change.path)
         if event.id in note.provenance()[0]:
             files.sync_folder(self.root, change.path.rpartition("/")[0])
-        elif change.type == "session":
+        elif change.record.type == "session":
             self._amend(AppendToSession(change.path, event))
-        elif change.record_to_join and note.get("id") == change.id:
+        elif change.joins_existing and note.get("id") == change.record.id:
             again = (
-                UpsertTopic(change.path, event, change.record_to_join)
-                if change.record_to_join.topic
-                else AddProvenance(change.path, event, pinned=change.record_to_join.pinned)
+                UpsertTopic(change.path, event, change.record)
+                if change.record.topic
+                else AddProvenance(change.path, event, pinned=change.record.pinned)
             )
             self._amend(again)
         else:
