@@ -15,7 +15,7 @@ from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 
 if TYPE_CHECKING:
-    from cortex.core.model.note_summary import NoteSummary
+    from cortex.index.note_summary import NoteSummary
 
 FILE_NAME = "catalogue.sqlite"
 _SCHEMA = """

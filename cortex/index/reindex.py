@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
-from cortex.core.model.note_summary import NoteSummary, summarize_note
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.catalogue import Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot
+from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.refresh import (
     FORMAT,
     INDEX_FOLDER,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.event import Event
-from cortex.core.model.note_summary import summarize_note
 from cortex.core.normalize.changes import CreateNote, ExistingRecords
 from cortex.core.normalize.handlers import changes_for_event
+from cortex.index.note_summary import summarize_note
 
 MINUTES = """\
 # Weekly sync
