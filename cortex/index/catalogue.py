@@ -25,7 +25,7 @@ from cortex.index.filters import (
 )
 
 if TYPE_CHECKING:
-    from cortex.core.model.note_summary import NoteSummary
+    from cortex.index.note_summary import NoteSummary
 
 FILE_NAME = "catalogue.sqlite"
 _SCHEMA = """

@@ -15,8 +15,8 @@ from cortex.core.briefing.pages import (
     render_page,
 )
 from cortex.core.model.note_status import MAX_NOTE_BYTES
-from cortex.core.model.note_summary import summarize_note
 from cortex.core.model.problem import NotFoundError
+from cortex.index.note_summary import summarize_note
 from cortex.vault import files
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
-from cortex.core.model.note_summary import NoteSummary, summarize_note
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.index.catalogue import Catalogue
 from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
+from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.refresh import (
     FORMAT,
     INDEX_FOLDER,

@@ -8,7 +8,7 @@ import pytest
 
 from cortex.core.briefing.item_lines import extract_reason, index_items, page_path
 from cortex.core.briefing.pages import BriefingPage
-from cortex.core.model.note_summary import summarize_note
+from cortex.index.note_summary import summarize_note
 
 
 def lines(path: str, text: str) -> list[tuple[str, str, str]]:

@@ -17,6 +17,7 @@ from cortex.core.normalize.changes import (
     ExistingRecords,
     MarkSuperseded,
     UpsertTopic,
+    parse_timestamp,
 )
 from cortex.core.normalize.handlers import amend_note, changes_for_event, parse_event
 from cortex.core.notes import note as notes
@@ -88,7 +89,7 @@ def test_any_text_becomes_a_readable_record_with_a_safe_path(text: str) -> None:
         return
     assert isinstance(change, CreateNote)
     note = notes.read_strict(change.text.encode(), change.path)
-    assert note.get("id") == change.id
+    assert note.get("id") == change.record.id
     assert note.text.strip() == text.strip()
     assert re.fullmatch(r"records/[a-z]+/[a-z0-9-]{1,60}\.md", change.path)
 
@@ -254,7 +255,7 @@ def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all
     cards = {}
     for change in changes:
         assert isinstance(change, CreateNote)
-        cards[change.id] = notes.read_strict(change.text.encode(), change.path)
+        cards[change.record.id] = notes.read_strict(change.text.encode(), change.path)
     meeting, decision, todo, done = cards.values()
     assert [note.get("type") for note in cards.values()] == [
         "meeting",
@@ -319,9 +320,26 @@ def test_a_text_saved_again_without_its_topic_is_one_record_in_one_pass_too() ->
     (change,) = changes_for_event(first, known)
     known.register_change(change, first)
     (again,) = changes_for_event(
-        saving("text", "cccccccccc", project="shop", record=change.type), known
+        saving("text", "cccccccccc", project="shop", record=change.record.type), known
     )
     assert isinstance(again, AddProvenance)
+
+
+def test_an_earlier_text_of_a_topic_that_comes_later_is_not_the_text_of_its_record() -> None:
+    known = ExistingRecords()
+    topic = {"topic": "decision/store", "project": "shop", "scope": "project"}
+    (change,) = changes_for_event(latest := saving("text", "cccccccccc", **topic), known)
+    known.register_change(change, latest)
+    (lost,) = changes_for_event(earlier := saving("other", "bbbbbbbbbb", **topic), known)
+    assert isinstance(lost, UpsertTopic)
+    known.register_change(lost, earlier)
+    again = saving("text", "dddddddddd", project="shop", record=change.record.type)
+    assert isinstance(changes_for_event(again, known)[0], AddProvenance)
+
+
+@pytest.mark.parametrize("at", ["2026-11-20T24:00:00Z", "2026-11-20T10:00:00.Z", "", "soon"])
+def test_what_only_some_pythons_read_is_no_time(at: str) -> None:
+    assert parse_timestamp(at) is None
 
 
 def compose_of(one: Event) -> bytes:

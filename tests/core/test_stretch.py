@@ -12,7 +12,6 @@ from cortex.core.model.turn_summary import (
     TurnSummary,
     compose_text,
     join_messages,
-    joined,
     may_hold_memory_tag,
     parse_turn_summary,
 )
@@ -59,19 +58,6 @@ def test_nobody_can_say_the_mark():
 def test_a_stretch_in_which_nothing_was_is_empty():
     assert not TurnSummary(message=" \n")
     assert TurnSummary(changed_files=("a.py",))
-
-
-def test_several_are_one_with_each_thing_once_and_the_last_plan():
-    later = TurnSummary(
-        message="Done.",
-        changed_files=("cortex/store.py", "README.md"),
-        plan=(PlannedStep("write it", done=True),),
-    )
-    both = joined([TURN, TurnSummary(), later])
-    assert both.message.endswith("Tests are next.\n\nDone.")
-    assert both.changed_files == ("cortex/store.py", "tests/test_store.py", "README.md")
-    assert both.commands == TURN.commands
-    assert both.plan == later.plan
 
 
 def test_a_memory_tag_is_seen_in_any_case():

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.event import Event
-from cortex.core.model.note_summary import summarize_note
 from cortex.core.normalize.changes import CreateNote, ExistingRecords
 from cortex.core.normalize.handlers import changes_for_event
+from cortex.index.note_summary import summarize_note
 
 MINUTES = """\
 # Weekly sync
@@ -38,9 +38,10 @@ def meeting(text: str) -> tuple[str, dict[str, str]]:
     )
     notes = [one for one in made if isinstance(one, CreateNote)]
     return notes[0].text, {
-        one.id.rpartition("-")[0] + (f"#{at}" if "send" in one.id else ""): one.id
+        one.record.id.rpartition("-")[0]
+        + (f"#{at}" if "send" in one.record.id else ""): one.record.id
         for at, one in enumerate(notes)
-        if one.type == "action"
+        if one.record.type == "action"
     }
 
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.caller import no_progress
-from cortex.core.model.note_summary import summarize_note
 from cortex.core.model.problem import Problem
 from cortex.index.catalogue import Catalogue
 from cortex.index.links import LinkGraph
+from cortex.index.note_summary import summarize_note
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care.doctor import doctor
 from cortex.vault.locate import Vault

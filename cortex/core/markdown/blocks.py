@@ -1,13 +1,13 @@
 """The block structure of a markdown note, line by line, as CommonMark tells blocks apart.
 
-Quotes, lists, fenced and indented code, raw HTML and tables nest as they do there; comments, callouts and
-tasks are Obsidian's. What comes out: headings, tasks, callouts, and the texts that `inline` is to read.
+Quotes, lists, fenced and indented code, raw HTML and tables nest as they do there; comments and tasks are
+Obsidian's. The results are headings, tasks, link definitions, and the texts that `inline` is to read.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cortex.core.markdown.inline import (
     ANGLED_DESTINATION,
@@ -19,11 +19,6 @@ from cortex.core.markdown.inline import (
     normalize_label,
     raw_html_closing,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Opening = Callable[["BlockParser", str], str]
 
 
 class Heading(NamedTuple):
@@ -47,24 +42,14 @@ class Task(NamedTuple):
         return self.mark in "xX"
 
 
-class Callout(NamedTuple):
-    """A quote that begins `[!kind] title`; the kind is in lower case."""
-
-    kind: str
-    title: str
-    line: int
-
-
 _NO_LEAF, _PARAGRAPH, _TABLE, _FENCE, _HTML, _COMMENT = range(6)
 _QUOTE: Final = 0  # on the stack of containers; an item is the column at which its content begins
-_BLOCK_START_CHARS: Final = frozenset(
-    "#`~<%=-*_|:>+0123456789"
-)  # a line that begins otherwise is text
+# A line that begins otherwise is text.
+_BLOCK_START_CHARS: Final = frozenset("#`~<%=-*_|:>+0123456789")
 _MAX_NESTING: Final = 20  # containers within containers; what is nested deeper is text
 
 _LIST_MARKER_RE = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
 _TASK_RE = re.compile(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
-_CALLOUT_RE = re.compile(r"\[!([^\]|]+)(?:\|[^\]]*)?\][+-]?(?:[ \t]+(.*)|\Z)")
 _CONTAINER_PREFIX_RE = re.compile(r"[ \t>*+\-0-9.)]*")
 _DELIMITER_CELL_RE = re.compile(r":?-+:?")
 _CELL_SEPARATOR_RE = re.compile(r"(?<!\\)\|")
@@ -93,15 +78,13 @@ class BlockParser:
     def __init__(self, first_line: int) -> None:
         self.headings: list[Heading] = []
         self.tasks: list[Task] = []
-        self.callouts: list[Callout] = []
         self.definitions: dict[str, str] = {}
-        self.texts: list[tuple[str, int, bool]] = []
+        self.texts: list[tuple[str, int]] = []
         self._open_leaf = _NO_LEAF
         self._line = first_line - 1
         self._containers: list[int] = []
-        self._empty_item = (
-            False  # the innermost item began with its marker alone: a blank line ends it
-        )
+        # Whether the innermost item began with its marker alone: a blank line ends it.
+        self._empty_item = False
         self._paragraph: list[str] = []
         self._paragraph_line = 0
         self._fence_marker = ""
@@ -167,9 +150,9 @@ class BlockParser:
         self._open_leaf = _NO_LEAF
         del self._containers[depth:]
 
-    def _add_text(self, text: str, line: int, *, whole_lines: bool = True) -> None:
+    def _add_text(self, text: str, line: int) -> None:
         if may_have_markup(text):
-            self.texts.append((text, line, whole_lines))
+            self.texts.append((text, line))
 
     def _take_paragraph(self) -> tuple[str, int]:
         """The text of the open paragraph and its line; definitions at its head are kept apart."""
@@ -184,12 +167,12 @@ class BlockParser:
         return text[start:], line + text.count("\n", 0, start)
 
     def _add_text_line(
-        self, text: str, indent: int, depth: int, opened: _Opening | None = None
+        self, text: str, indent: int, depth: int, *, begins_item: bool = False
     ) -> None:
         """Take in a line that starts no block: it continues a paragraph or table, or begins a paragraph."""
         if (
             self._open_leaf == _PARAGRAPH
-        ):  # though its containers may not be marked: a lazy continuation
+        ):  # a lazy continuation may lack the marks of its containers
             self._paragraph.append(text)
         elif self._open_leaf == _TABLE and indent < 4 and depth == len(self._containers):
             self._add_table_row(text, self._line)
@@ -198,20 +181,20 @@ class BlockParser:
                 self._close_to_depth(depth)
             if indent < 4:
                 self._open_leaf, self._paragraph_line = _PARAGRAPH, self._line
-                self._paragraph = [opened(self, text) if opened and text[0] == "[" else text]
+                self._paragraph = [self._task(text) if begins_item and text[0] == "[" else text]
 
     def _open_blocks(self, text: str, indent: int, depth: int) -> None:
         """Open the containers and the leaf that begin on this line, if any do."""
-        opened: _Opening | None = None
+        begins_item = False
         while indent < 4 and text[0] in _BLOCK_START_CHARS and len(self._containers) < _MAX_NESTING:
             if text[0] == ">":
                 self._close_to_depth(depth)
                 self._containers.append(_QUOTE)
-                rest, opened = text[2 if text[1:2] == " " else 1 :], BlockParser._callout
+                rest, begins_item = text[2 if text[1:2] == " " else 1 :], False
             elif any(leaf(self, text, depth) for leaf in self._leaves.get(text[0], ())):
                 return
             elif (item := self._open_list_item(text, indent, depth)) is not None:
-                rest, opened = item, BlockParser._task
+                rest, begins_item = item, True
             else:
                 break
             depth += 1
@@ -219,7 +202,7 @@ class BlockParser:
             indent = len(rest) - len(text)
             if not text:
                 return
-        self._add_text_line(text, indent, depth, opened)
+        self._add_text_line(text, indent, depth, begins_item=begins_item)
 
     def _open_list_item(self, text: str, indent: int, depth: int) -> str | None:
         """Open the list item that begins here; what stands behind its marker, or None if none begins."""
@@ -245,13 +228,6 @@ class BlockParser:
             return text
         self.tasks.append(Task(task[1], (task[2] or "").rstrip(), self._line))
         return task[2] or text
-
-    def _callout(self, text: str) -> str:
-        if callout := _CALLOUT_RE.match(text):
-            self.callouts.append(
-                Callout(callout[1].strip().lower(), (callout[2] or "").rstrip(), self._line)
-            )
-        return text
 
     def _feed_verbatim(self, rest: str) -> None:
         """Take in a line of code, HTML or comment, and see whether it is the last."""
@@ -281,7 +257,7 @@ class BlockParser:
         if not bare or bare[-1] in " \t":
             body = bare.rstrip(" \t")
         self.headings.append(Heading(level, body, self._line))
-        self._add_text(body, self._line, whole_lines=False)
+        self._add_text(body, self._line)
         return True
 
     def _underline(self, text: str, depth: int) -> bool:
@@ -297,7 +273,7 @@ class BlockParser:
             return False
         title = " ".join(part.strip() for part in above.split("\n"))
         self.headings.append(Heading(1 if text[0] == "=" else 2, title, line))
-        self._add_text(above, line, whole_lines=False)
+        self._add_text(above, line)
         return True
 
     def _rule(self, text: str, depth: int) -> bool:
@@ -370,7 +346,7 @@ class BlockParser:
     def _add_table_row(self, text: str, line: int) -> None:
         if may_have_markup(text):
             for cell in _split_cells(text)[: self._column_count]:
-                self._add_text(cell.replace("\\|", "|"), line, whole_lines=False)
+                self._add_text(cell.replace("\\|", "|"), line)
 
     # What may begin with a character, in the order in which it is tried.
     _leaves: Final = {

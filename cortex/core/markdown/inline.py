@@ -1,7 +1,7 @@
-"""What stands inside the text of one block: links, tags, block ids and Dataview fields.
+"""What stands inside the text of one block: links and tags.
 
 Brackets bind as CommonMark says: code spans, raw HTML and autolinks first, an inner link before an outer one.
-Obsidian's wikilinks, tags, comments and block ids come on top. Time is linear in the text, whatever it holds.
+Obsidian's wikilinks, tags and comments come on top. Time is linear in the text, whatever it holds.
 """
 
 from __future__ import annotations
@@ -35,26 +35,8 @@ class Tag(NamedTuple):
     line: int
 
 
-class BlockId(NamedTuple):
-    """A ` ^name` at the end of a line: what `[[note#^name]]` points to."""
-
-    name: str
-    line: int
-
-
-class Field(NamedTuple):
-    """A Dataview field: a line `key:: value`, or `[key:: value]` or `(key:: value)` within one."""
-
-    key: str
-    value: str
-    line: int
-
-
-_MAX_LABEL_CHARS: Final = (
-    999  # CommonMark's bound for references; it also keeps nested labels from adding up
-)
-_MAX_FIELD_VALUE_CHARS: Final = 1000
-_MAX_FIELD_KEY_CHARS: Final = 80
+# CommonMark's bound for references; it also keeps nested labels from adding up.
+_MAX_LABEL_CHARS: Final = 999
 _URL_LOOKBACK_CHARS: Final = 256
 
 
@@ -82,10 +64,8 @@ HTML_TAG: Final = (
     rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_HTML_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
 )
 
-_TOKEN_RE = re.compile(r"[\\`\[\]<#^%]")
-_TOKEN_WITH_FIELDS_RE = re.compile(r"[\\`\[\]<#^%:(]")
+_TOKEN_RE = re.compile(r"[\\`\[\]<#%]")
 _BACKTICKS_RE = re.compile(r"`+")
-_COLONS_RE = re.compile(r":+")
 _NEWLINE_RE = re.compile(r"\n")
 _WIKILINK_RE = re.compile(r"\[\[(?!\[)((?:[^\[\]\n]++|\[[^\[\]\n]*+\])+)\]\]")
 _INLINE_DESTINATION_RE = re.compile(
@@ -102,23 +82,17 @@ _AUTOLINK_OR_TAG_RE = re.compile(
 _RAW_HTML_DELIMITERS: Final = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"))
 # Obsidian's own set: all but white space, ASCII punctuation and two blocks of Unicode punctuation.
 _TAG_RE = re.compile(r"[^\s!-,.:-@\[-^`{-~\x00-\x1f\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
-_BLOCK_ID_RE = re.compile(r"([A-Za-z0-9-]++)[ \t]*+(?=\n|\Z)")
-_FIELD_KEY = rf"(?![ \t/-])[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{{-~]{{1,{_MAX_FIELD_KEY_CHARS}}}"
-_FIELD_KEY_RE = re.compile(_FIELD_KEY)
-_BRACKET_FIELD_RE = re.compile(rf"({_FIELD_KEY})::[ \t]")
-_PAREN_FIELD_RE = re.compile(rf"\(({_FIELD_KEY})::[ \t]++([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*)\)")
 _URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _BACKSLASH_ESCAPE_RE = re.compile(r"\\[!-/:-@\[-`{-~]")
-_ENTITY_RE = re.compile(
-    r"&(?:amp|lt|gt|quot);"
-)  # what addresses need; the full table costs 2 ms to import
+# What addresses need; the full table costs 2 ms to import.
+_ENTITY_RE = re.compile(r"&(?:amp|lt|gt|quot);")
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"'}
 _PERCENT_ESCAPES_RE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def may_have_markup(text: str) -> bool:
     """Whether `text` can hold anything that `InlineParser` reports: a cheap look before the careful one."""
-    return "[" in text or "#" in text or "<" in text or "^" in text or "::" in text
+    return "[" in text or "#" in text or "<" in text
 
 
 def normalize_label(label: str) -> str:
@@ -164,23 +138,19 @@ class InlineParser:
         self.definitions = definitions
         self.links: list[Link] = []
         self.tags: dict[str, Tag] = {}
-        self.block_ids: list[BlockId] = []
-        self.fields: list[Field] = []
 
-    def read(self, text: str, line: int, *, whole_lines: bool) -> None:
-        """Take in `text`, which begins on `line`; `whole_lines` allows fields that are lines of their own."""
-        self._text, self._line, self._whole_lines = text, line, whole_lines
+    def read(self, text: str, line: int) -> None:
+        """Take in `text`, which begins on `line`."""
+        self._text, self._line = text, line
         self._openers: list[tuple[int, bool]] = []
         self._inactive_openers = 0
         self._pending_tags: list[tuple[int, str]] = []
         self._absent_closings: set[str] = set()
         self._backtick_runs: dict[int, list[int]] | None = None
         self._newline_positions: list[int] | None = None
-        self._has_fields = "::" in text
-        search = (_TOKEN_WITH_FIELDS_RE if self._has_fields else _TOKEN_RE).search
         handlers = self._handlers
         position = 0
-        while found := search(text, position):
+        while found := _TOKEN_RE.search(text, position):
             at = found.start()
             position = handlers[text[at]](self, at, position)
         for at, name in self._pending_tags:
@@ -250,8 +220,6 @@ class InlineParser:
         self._inactive_openers = min(self._inactive_openers, len(self._openers))
         place = self._resolve_destination(start, at) if alive else None
         if place is None:
-            if self._has_fields and not image:
-                self._bracket_field(start, at)
             return at + 1
         raw, end = place
         label_end = min(at, start + 1 + _MAX_LABEL_CHARS)
@@ -259,9 +227,8 @@ class InlineParser:
         while self._pending_tags and self._pending_tags[-1][0] > start:
             self._pending_tags.pop()
         if not image:
-            self._inactive_openers = len(
-                self._openers
-            )  # a link holds no link: every "[" still open is text
+            # A link holds no link: every "[" still open is text.
+            self._inactive_openers = len(self._openers)
         return end
 
     def _resolve_destination(self, start: int, at: int) -> tuple[str, int] | None:
@@ -317,48 +284,6 @@ class InlineParser:
         words = self._text[max(0, at - _URL_LOOKBACK_CHARS) : at].split()
         return bool(words) and "://" in words[-1]
 
-    def _block_id(self, at: int, _resumed: int) -> int:
-        text = self._text
-        if at and text[at - 1] not in " \t\n":
-            return at + 1
-        if found := _BLOCK_ID_RE.match(text, at + 1):
-            self.block_ids.append(BlockId(found[1], self._line_of(at)))
-            return found.end()
-        return at + 1
-
-    def _line_field(self, at: int, _resumed: int) -> int:
-        text = self._text
-        run = _COLONS_RE.match(text, at)
-        end = run.end() if run else at + 1
-        if (
-            end - at != 2
-            or not self._whole_lines
-            or text[end : end + 1] not in ("", " ", "\t", "\n")
-        ):
-            return end
-        furthest = max(0, at - _MAX_FIELD_KEY_CHARS - 8)
-        begin = text.rfind("\n", furthest, at) + 1
-        if begin or not furthest:
-            key = text[begin:at].strip(" \t*_~=")
-            if _FIELD_KEY_RE.fullmatch(key):
-                stop = text.find("\n", end)
-                value = text[end : stop if stop >= 0 else len(text)]
-                self.fields.append(Field(key, value.strip(), self._line_of(at)))
-        return end
-
-    def _bracket_field(self, start: int, at: int) -> None:
-        if at - start <= _MAX_FIELD_VALUE_CHARS and (
-            key := _BRACKET_FIELD_RE.match(self._text, start + 1)
-        ):
-            value = self._text[key.end() : at]
-            if "\n" not in value:
-                self.fields.append(Field(key[1].strip(), value.strip(), self._line_of(start)))
-
-    def _paren_field(self, at: int, _resumed: int) -> int:
-        if found := _PAREN_FIELD_RE.match(self._text, at):
-            self.fields.append(Field(found[1].strip(), found[2].strip(), self._line_of(at)))
-        return at + 1
-
     _handlers: Final = {
         "\\": _escape,
         "`": _code,
@@ -367,7 +292,4 @@ class InlineParser:
         "<": _angle,
         "%": _comment,
         "#": _tag,
-        "^": _block_id,
-        ":": _line_field,
-        "(": _paren_field,
     }

@@ -1,4 +1,4 @@
-"""What a note holds, found in one pass over its lines: headings, links, tags, tasks and the like.
+"""What a note holds, found in one pass over its lines: headings, links, tags and tasks.
 
 `blocks` tells text from code and comments, `inline` reads the text. Nothing is rendered.
 """
@@ -7,22 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.markdown.blocks import BlockParser, Callout, Heading, Task
-from cortex.core.markdown.inline import BlockId, Field, InlineParser, Link, Tag
-
-__all__ = [
-    "BlockId",
-    "Callout",
-    "Field",
-    "Heading",
-    "Link",
-    "MarkdownScan",
-    "Tag",
-    "Task",
-    "conflict_marker_line",
-    "scan",
-    "title_of",
-]
+from cortex.core.markdown.blocks import BlockParser, Heading, Task
+from cortex.core.markdown.inline import InlineParser, Link, Tag
 
 
 class MarkdownScan(NamedTuple):
@@ -31,10 +17,7 @@ class MarkdownScan(NamedTuple):
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     tags: tuple[Tag, ...]
-    block_ids: tuple[BlockId, ...]
     tasks: tuple[Task, ...]
-    callouts: tuple[Callout, ...]
-    fields: tuple[Field, ...]
 
 
 def scan(body: str, first_line: int = 1) -> MarkdownScan:
@@ -44,16 +27,13 @@ def scan(body: str, first_line: int = 1) -> MarkdownScan:
         blocks.feed(line)
     blocks.end()
     inline = InlineParser(blocks.definitions)
-    for text, line_number, whole_lines in blocks.texts:
-        inline.read(text, line_number, whole_lines=whole_lines)
+    for text, line_number in blocks.texts:
+        inline.read(text, line_number)
     return MarkdownScan(
         tuple(blocks.headings),
         tuple(inline.links),
         tuple(inline.tags.values()),
-        tuple(inline.block_ids),
         tuple(blocks.tasks),
-        tuple(blocks.callouts),
-        tuple(inline.fields),
     )
 
 

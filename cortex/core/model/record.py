@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import short_hash, shorten, slugify
+from cortex.core.text.strings import short_hash, slugify
 
 SCOPES = ("project", "personal", "global")
 
@@ -27,9 +27,10 @@ _TYPE_WORDS = {
     **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning", "lessons": "learning",
     "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
-
-
-_BLANK_LINES = "\n"  # around a body; the blanks that begin a line of code are part of it
+_KEY_ORDER = (
+    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "owner", "due",
+    "created", "updated", "confidence", "priority", "pinned", "supersedes", "relations", "provenance",
+)  # fmt: skip
 
 
 class Record(NamedTuple):
@@ -88,8 +89,7 @@ def parse_confidence(text: str) -> str:
         value = -1.0
     if not 0 <= value <= 1:  # nor is `nan`
         raise InvalidInputError(
-            f"{_quote_for_message(text)} is no confidence",
-            "give a number from 0 to 1: --confidence 0.8",
+            f"{text[:50]!r} is no confidence", "give a number from 0 to 1: --confidence 0.8"
         )
     return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
 
@@ -100,16 +100,10 @@ def parse_priority(text: str) -> str:
         text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
     ):
         raise InvalidInputError(
-            f"{_quote_for_message(text)} is no priority",
+            f"{text[:50]!r} is no priority",
             "give a whole number from 1 to 10, where 10 matters most",
         )
     return str(int(text)) if text else ""
-
-
-def _quote_for_message(text: str) -> str:
-    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms
-
-    return repr(shorten(sanitize_text(text), 50))
 
 
 def initial_status(type_: str) -> str:
@@ -130,25 +124,14 @@ def relations_as_yaml(relations: tuple[tuple[str, str], ...]) -> list[yaml_write
 
 
 def compose_record(record: Record) -> str:
-    fields: dict[str, yaml_writer.YamlValue] = {
-        "id": record.id,
-        "type": record.type,
-        "title": record.title,
-        "status": record.status,
+    """The record as a note: its frontmatter, then its body without blank lines around it."""
+    values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
         "scope": record.scope or default_scope(record.project),
-        "project": record.project,
-        "branch": record.branch,
-        "topic": record.topic,
-        "tags": record.tags,
-        "owner": record.owner,
-        "due": record.due,
-        "created": record.created,
         "updated": record.updated or record.created,
-        "confidence": record.confidence,
-        "priority": record.priority,
         "pinned": record.pinned or None,
-        "supersedes": record.supersedes,
         "relations": relations_as_yaml(record.relations),
         "provenance": provenance_block(record.events, record.session, record.layer),
     }
-    return f"{yaml_writer.frontmatter(fields)}\n{record.body.strip(_BLANK_LINES)}\n"
+    frontmatter = yaml_writer.frontmatter({key: values[key] for key in _KEY_ORDER})
+    body = record.body.strip("\n")  # not the blanks that begin a line of code
+    return f"{frontmatter}\n{body}\n"

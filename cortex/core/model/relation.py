@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # who asks what a name means reads no note: YAML costs 25 ms
-    from cortex.core.markdown.scan import Link, MarkdownScan
+    from cortex.core.markdown.inline import Link
+    from cortex.core.markdown.scan import MarkdownScan
     from cortex.core.notes.frontmatter import FieldValue
     from cortex.core.notes.note import Note
 

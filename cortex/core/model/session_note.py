@@ -1,7 +1,7 @@
-"""A session's one note: what its events make of it, in whichever order they come.
+"""A session's one note: the same bytes in whichever order its events come.
 
-Everything is told by the note itself and the event that comes: the lines below `## Events` say which events there were,
-and the last line of a summary says which event gave it and how it read, so that what a person changed there is seen.
+The only inputs are the note and the event that comes: the lines below `## Events` say which events there were, and the
+last line of a summary holds the id of its event and a hash of its text, which shows whether a person changed it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
-from cortex.core.model.record import Record, compose_record
+from cortex.core.model.record import Record, compose_record, default_scope
 from cortex.core.model.turn_summary import CommandRun, TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.edit import with_fields
+from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import short_hash, shorten, slugify
+from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 START_TYPE, END_TYPE = "session_start", "session_end"
@@ -65,9 +65,8 @@ def session_note_id(name: str) -> str:
 
 def note_path(event: Event) -> str:
     """Where the note lies that this event begins."""
-    return (
-        f"sessions/{event.at[:4]}/{event.at[5:7]}/{session_note_id(event.session or event.id)}.md"
-    )
+    id_ = session_note_id(event.session or event.id)
+    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{id_}.md"
 
 
 def compose_note(event: Event) -> str:
@@ -87,39 +86,34 @@ def append_event(note: Note, event: Event) -> Note:
     earliest event; tags are those of all."""
     before = status_of(event_lines(note))
     if note.provenance()[0][:1] == (event.id,):
-        scope = "project" if event.project else "personal"
-        for key, value in (
-            ("scope", scope),
-            ("project", event.project),
-            ("branch", event.branch),
-            ("created", event.at),
-        ):
-            note = _with_field_in_order(note, key, value)
+        note = _with_field_in_order(note, "scope", default_scope(event.project))
+        note = _with_field_in_order(note, "project", event.project)
+        note = _with_field_in_order(note, "branch", event.branch)
+        note = _with_field_in_order(note, "created", event.at)
     if more := set(event.tags) - set(note.get_list("tags")):
         note = _with_field_in_order(note, "tags", tuple(sorted({*note.get_list("tags"), *more})))
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
     return _with_summary(_with_status(_with_start_and_end(note, event), event, before), event)
 
 
-def status_of(told: Iterable[EventLine]) -> str:
+def status_of(lines: Iterable[EventLine]) -> str:
     """`open` from a start until an end, in the seconds of their ids. Without a start: hosts stop after every turn, so a
     session that has stopped is `done`, and one that was only compacted, or asked something, is still `open`."""
-    starts, ends, stopped = "", "", False
-    for turn in told:
-        starts = max(starts, turn.id[:16]) if turn.type == START_TYPE else starts
-        ends = max(ends, turn.id[:16]) if turn.type == END_TYPE else ends
-        stopped = stopped or turn.type == "stop"
-    return "done" if ends and ends >= starts else "open" if starts or not stopped else "done"
+    last: dict[str, str] = {}
+    for turn in lines:
+        last[turn.type] = max(last.get(turn.type, ""), turn.id[:16])
+    if START_TYPE in last or END_TYPE in last:
+        return "done" if last.get(END_TYPE, "") >= last.get(START_TYPE, "") else "open"
+    return "done" if "stop" in last else "open"
 
 
 def event_lines(note: Note) -> Iterator[EventLine]:
-    """The events that the note tells of, in their order."""
+    """The event lines of the note, in their order."""
     lines = note.body.splitlines()
     for line in lines[_find_events_heading(lines) or 0 :]:
         if found := _EVENT_LINE_RE.fullmatch(line):
-            yield EventLine(
-                found[3].decode(), found[1].decode(), found[2].decode("utf-8", "replace").strip()
-            )
+            excerpt_ = found[2].decode("utf-8", "replace").strip()
+            yield EventLine(found[3].decode(), found[1].decode(), excerpt_)
 
 
 def summary_of(note: Note) -> str:
@@ -142,24 +136,14 @@ def excerpt(text: str, limit: int) -> str:
         "" if line.startswith("#") else MARKDOWN_DECORATION_RE.sub("", line)
         for line in text.splitlines()
     )
-    paragraphs = (
-        " ".join(group)
-        for said, group in groupby(lines, key=lambda line: bool(line.strip()))
-        if said
-    )
-    return shorten(" · ".join(paragraphs), limit)
+    groups = groupby(lines, key=lambda line: bool(line.strip()))
+    return shorten(" · ".join(" ".join(group) for has_text, group in groups if has_text), limit)
 
 
 def compose_summary(parts: dict[str, str]) -> str:
     """A summary in markdown from its parts (the keys of `SUMMARY_PARTS`); empty parts are left out."""
-    texts = {
-        **parts,
-        "files": "\n".join(
-            f"- {name.strip()}"
-            for name in re.split(r"[,\n]", parts.get("files", ""))
-            if name.strip()
-        ),
-    }
+    files = [name.strip() for name in re.split(r"[,\n]", parts.get("files", ""))]
+    texts = parts | {"files": "\n".join(f"- {name}" for name in files if name)}
     return "\n\n".join(
         f"### {heading}\n\n{texts[key].strip()}"
         for key, heading in SUMMARY_PARTS.items()
@@ -169,59 +153,41 @@ def compose_summary(parts: dict[str, str]) -> str:
 
 def _format_event_line(event: Event) -> str:
     """One line for one event; it ends with the event's id, by which the lines are ordered."""
-    return (
-        f"- {event.at[:10]} {event.at[11:16]} {event.type}: {_event_excerpt(event)} [[{event.id}]]"
-    )
+    time = f"{event.at[:10]} {event.at[11:16]}"
+    return f"- {time} {event.type}: {_event_excerpt(event)} [[{event.id}]]"
 
 
 def _event_excerpt(event: Event) -> str:
     """What was said, in short, then what was done."""
     if event.type == END_TYPE:
-        return excerpt(
-            event.text.partition(turn_summary.ACTIVITY_MARK)[0].replace("<!--", "<!- -"),
-            MAX_EXCERPT_CHARS,
-        )
+        summary = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
+        return excerpt(summary.replace("<!--", "<!- -"), MAX_EXCERPT_CHARS)
     said, done = event.text, ""
     if turn_summary.ACTIVITY_MARK in said:
-        held = turn_summary.parse_turn_summary(said)
-        said, done = held.message or " ".join(held.tagged_lines), _format_activity(held)
+        turn = turn_summary.parse_turn_summary(said)
+        said, done = turn.message or " ".join(turn.tagged_lines), _format_activity(turn)
     lines = [MARKDOWN_DECORATION_RE.sub("", line) for line in said[:_MAX_READ_CHARS].splitlines()]
-    told = shorten(
-        " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -"),
-        MAX_EXCERPT_CHARS - len(done) - 3 * bool(done),
-    )
-    return " · ".join(part for part in (told, done) if part) or "(nothing said)"
+    line = " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -")
+    line = shorten(line, MAX_EXCERPT_CHARS - len(done) - 3 * bool(done))
+    return " · ".join(part for part in (line, done) if part) or "(nothing said)"
 
 
 def has_failed(command: CommandRun) -> bool:
     return command.outcome.lower().startswith("fail")
 
 
-def _format_activity(held: TurnSummary) -> str:
-    """Files and failures, what does not fit being counted. A file without a folder stands in backticks: else nothing would tell
-    its name from a word."""
-    names = [
-        name if "/" in name else f"`{name}`"
-        for name in (one.replace("`", "'").replace("[[", "[") for one in held.changed_files)
-    ]
-    failures = list(
-        dict.fromkeys(
-            f"{_shorten_command(one.line)} failed" for one in held.commands if has_failed(one)
-        )
-    )
-    files = _join_within_limit(
-        "changed ", names, " files", _MAX_ACTIVITY_CHARS - (40 if failures else 0)
-    )
-    return " · ".join(
-        part
-        for part in (
-            files,
-            _join_within_limit(
-                "", failures, " commands failed", _MAX_ACTIVITY_CHARS - len(files) - 3
-            ),
-        )
-        if part
-    )
+def _format_activity(turn: TurnSummary) -> str:
+    """Files and failures; those that do not fit are counted. A file without a folder stands in backticks, to
+    tell its name from a word."""
+    names = [one.replace("`", "'").replace("[[", "[") for one in turn.changed_files]
+    names = [name if "/" in name else f"`{name}`" for name in names]
+    failed = [f"{_shorten_command(run.line)} failed" for run in turn.commands if has_failed(run)]
+    failures = list(dict.fromkeys(failed))
+    limit = _MAX_ACTIVITY_CHARS - (40 if failures else 0)
+    files = _join_within_limit("changed ", names, " files", limit)
+    limit = _MAX_ACTIVITY_CHARS - len(files) - 3
+    failed_text = _join_within_limit("", failures, " commands failed", limit)
+    return " · ".join(part for part in (files, failed_text) if part)
 
 
 def _join_within_limit(head: str, names: list[str], otherwise: str, limit: int) -> str:
@@ -234,17 +200,12 @@ def _join_within_limit(head: str, names: list[str], otherwise: str, limit: int) 
         shown = place
     if not shown:
         return f"{head}{len(names)}{otherwise}" if names else ""
-    return (
-        head
-        + ", ".join(names[:shown])
-        + (f" and {len(names) - shown} more" if shown < len(names) else "")
-    )
+    more = f" and {len(names) - shown} more" if shown < len(names) else ""
+    return head + ", ".join(names[:shown]) + more
 
 
 def _shorten_command(command: str) -> str:
-    line = " ".join(
-        command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -").split()
-    )
+    line = one_line(command[:200].replace("`", "'").replace("[[", "[").replace("<!--", "<!- -"))
     return line if len(line) <= 40 else f"{line[:39].rstrip()}…"
 
 
@@ -265,93 +226,68 @@ def _insertion_line(note: Note, event_id: str) -> int:
 
 def _find_events_heading(lines: list[bytes]) -> int | None:
     """The line of the heading above the events; None when a person has taken it out."""
-    return next(
-        (number for number, line in enumerate(lines) if line.rstrip() == EVENTS_HEADING.encode()),
-        None,
-    )
+    heading = EVENTS_HEADING.encode()
+    return next((n for n, line in enumerate(lines) if line.rstrip() == heading), None)
 
 
 def _with_start_and_end(note: Note, event: Event) -> Note:
     """The note with its `started` and `ended`: the times of the first start and, once it is done, of the last end."""
     if event.type not in (START_TYPE, END_TYPE):
         return note
-    told = list(event_lines(note))
-    starts = [turn.id for turn in told if turn.type == START_TYPE]
-    ends = [turn.id for turn in told if turn.type == END_TYPE]
-    ended = events.time_of_id(max(ends)) if ends and status_of(told) == "done" else ""
-    for key, value in (
-        ("started", events.time_of_id(min(starts)) if starts else note.get("started")),
-        ("ended", ended),
-        ("closed", ""),
-    ):
+    lines = list(event_lines(note))
+    starts = [line.id for line in lines if line.type == START_TYPE]
+    ends = [line.id for line in lines if line.type == END_TYPE]
+    started = events.time_of_id(min(starts)) if starts else note.get("started")
+    ended = events.time_of_id(max(ends)) if ends and status_of(lines) == "done" else ""
+    for key, value in (("started", started), ("ended", ended), ("closed", "")):
         note = _with_field_in_order(note, key, value)
     return note
 
 
 def _with_status(note: Note, event: Event, before: str) -> Note:
-    """The note with the status that its events give it. One that a person has set stays, until the session is started or
-    ended again; one that was closed for want of an end is open again when it goes on."""
-    held = note.get("status")
+    """The note with the status that its events give it. One that a person set stays until the session is started or
+    ended again; one that was closed without an end is open again when it goes on."""
+    status = note.get("status")
     if goes_on := bool(note.get("closed")) and event.at > note.get("ended"):
         note = with_fields(note, {"ended": "", "closed": ""})
     after = status_of(event_lines(note))
-    theirs = held not in ("open", "done") or (
-        held != before and not goes_on and event.type not in (START_TYPE, END_TYPE)
+    set_by_person = status not in ("open", "done") or (
+        status != before and not goes_on and event.type not in (START_TYPE, END_TYPE)
     )
-    return note if theirs or held == after else with_fields(note, {"status": after})
+    return note if set_by_person or status == after else with_fields(note, {"status": after})
 
 
 def _with_summary(note: Note, event: Event) -> Note:
-    """The note with the summary of this event where it is the latest end: in the place of the earlier one, but below a
-    line where somebody has changed that."""
-    wanted = (
-        list(_iter_summary_lines(event.text.partition(turn_summary.ACTIVITY_MARK)[0]))
-        if event.type == END_TYPE
-        else []
-    )
+    """The note with the summary of this event if it is the latest end: in the place of the earlier one, or below
+    that and a rule where a person changed it."""
+    summary = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
+    wanted = list(_iter_summary_lines(summary)) if event.type == END_TYPE else []
     if not wanted:
         return note
     wanted.append("")
-    marked = [
-        *wanted,
-        f"<!-- summary {event.id} {len(wanted)} {short_hash(chr(10).join(wanted), 10)} -->",
-    ]
+    digest = short_hash("\n".join(wanted), 10)
+    marked = [*wanted, f"<!-- summary {event.id} {len(wanted)} {digest} -->"]
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     end = _find_events_heading(lines)
     if end is None:
         end = next(
-            (number for number, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line)),
-            len(lines),
+            (n for n, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line)), len(lines)
         )
-    place, mark = next(
-        (
-            (number, found)
-            for number in reversed(range(end))
-            if (found := _SUMMARY_MARK_RE.fullmatch(lines[number]))
-        ),
-        (end, None),
-    )
+    marks = ((n, _SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
+    place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))
     if mark and mark[1].decode() >= event.id:
         return note
     start = max(0, place - int(mark[2])) if mark else place
     if mark and short_hash("\n".join(texts[start:place]), 10) == mark[3].decode():
         lines[start : place + 1] = _encode_lines(note, marked)
-    else:
-        above = (
-            texts[texts.index(SUMMARY_HEADING, 0, place) + 1 : place]
-            if SUMMARY_HEADING in texts[:place]
-            else None
-        )
-        head = (
-            [SUMMARY_HEADING, ""]
-            if above is None
-            else ["", "---", ""]
-            if any(line.strip() for line in above)
-            else []
-        )
-        below = [""] if place == end else []
-        lines[place : place + bool(mark)] = _encode_lines(note, [*head, *marked, *below])
+        return note._replace(body=b"".join(lines))
+    head = [SUMMARY_HEADING, ""]
+    if SUMMARY_HEADING in texts[:place]:
+        above = texts[texts.index(SUMMARY_HEADING) + 1 : place]
+        head = ["", "---", ""] if any(line.strip() for line in above) else []
+    below = [""] if place == end else []
+    lines[place : place + bool(mark)] = _encode_lines(note, [*head, *marked, *below])
     return note._replace(body=b"".join(lines))
 
 
@@ -380,23 +316,6 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
 
 
 def _with_field_in_order(note: Note, key: str, value: yaml_writer.YamlValue) -> Note:
-    """The note with a field, a new one before those that come after it in the order of fields."""
-    if key in note.fields or not value:
-        return (
-            with_fields(note, {key: value})
-            if key in note.fields and note.fields[key] != value
-            else note
-        )
-    later = "|".join(_FIELD_ORDER[_FIELD_ORDER.index(key) + 1 :])
-    found = re.search(rf"^(?:{later})[ \t]*:".encode(), note.frontmatter, re.MULTILINE)
-    if not found:
-        return with_fields(note, {key: value})
-    written = "".join(line + note.eol for line in yaml_writer.field_lines(key, value)).encode()
-    block = note.frontmatter[: found.start()] + written + note.frontmatter[found.start() :]
-    changed = notes.read(notes.write(note._replace(frontmatter=block)))
-    others = {name: held for name, held in changed.fields.items() if name != key}
-    return (
-        changed
-        if others == note.fields and not changed.problems
-        else with_fields(note, {key: value})
-    )
+    if note.fields.get(key) == value:
+        return note
+    return with_fields_in_order(_FIELD_ORDER, note, {key: value})

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, is_event_id
 from cortex.core.model.record import Record
+from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
 
-LeadingPhrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"  # record type -> a team's own words at the beginning of a line
+# Record type -> a team's own words at the beginning of a line.
+LeadingPhrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"
 
-DUPLICATE_WINDOW_SECONDS = (
-    15 * 60
-)  # seconds within which equal content is the same record (engram's and seed 001's window)
+# Within which equal content is the same record (engram's and seed 001's window).
+DUPLICATE_WINDOW_SECONDS = 15 * 60
 
 
 class CreateNote(NamedTuple):
-    """Write a new note."""
+    """Write a new note: a record, or the note of a session."""
 
     path: str
     text: str
-    id: str
-    type: str
-    project: str
-    at: str
-    digest: str
-    record_to_join: Record | None = (
-        None  # what joins the note that lies there, should the catalogue not know of it: of a topic, or of an extracted text
-    )
-    title: str = ""
+    record: Record
+    # If a note with this id lies there already, unknown to the catalogue, the record joins it.
+    joins_existing: bool = False
 
 
 class AddProvenance(NamedTuple):
@@ -39,9 +33,8 @@ class AddProvenance(NamedTuple):
     path: str
     event: Event
     pinned: bool = False  # the event says that it is permanent
-    confirming_layer: str = (
-        ""  # the layer that says it with full confidence; empty when it is no surer than before
-    )
+    # The layer of extraction that says it with full confidence; empty when it is no surer than before.
+    confirming_layer: str = ""
 
 
 class AppendToSession(NamedTuple):
@@ -67,9 +60,7 @@ class MarkSuperseded(NamedTuple):
     superseded_by: str  # the id of the record that holds now
 
 
-NoteChange: TypeAlias = (
-    "CreateNote | AddProvenance | AppendToSession | UpsertTopic | MarkSuperseded"
-)
+NoteChange: TypeAlias = CreateNote | AddProvenance | AppendToSession | UpsertTopic | MarkSuperseded
 
 
 class ExistingRecords:
@@ -77,19 +68,16 @@ class ExistingRecords:
 
     def __init__(self) -> None:
         self.phrases: LeadingPhrases = ()  # of the vault's settings
-        self.path_by_event_id: dict[
-            str, str
-        ] = {}  # event id -> path of the first note that names it
-        self.path_by_id: dict[str, str] = {}  # record id -> path, wherever a person has moved it
-        self.path_by_topic: dict[
-            tuple[str, str, str], str
-        ] = {}  # project, scope, topic -> path: the id may tell of another project
-        self._duplicate_candidates: dict[
-            tuple[str, str, str], list[tuple[float, str, str]]
-        ] = {}  # of current records alone
-        self._digest_by_path: dict[
-            str, str
-        ] = {}  # path -> digest of what a change has made of it; empty once it is set aside
+        # Event id -> path of the first note that names it; record id -> path, wherever a person moved it.
+        self.path_by_event_id: dict[str, str] = {}
+        self.path_by_id: dict[str, str] = {}
+        # (project, scope, topic) -> path: the id may be that of another project.
+        self.path_by_topic: dict[tuple[str, str, str], str] = {}
+        # (type, project, digest) -> (seconds, path, title) of current records.
+        self._duplicate_candidates: dict[tuple[str, str, str], list[tuple[float, str, str]]] = {}
+        self._last_event_by_path: dict[str, str] = {}
+        # Path -> digest after the latest change; empty once the record is set aside.
+        self._digest_by_path: dict[str, str] = {}
 
     def add(
         self,
@@ -105,6 +93,7 @@ class ExistingRecords:
     ) -> None:
         for one in from_events:
             self.path_by_event_id.setdefault(one, path)
+        self._last_event_by_path[path] = max(from_events, default="")
         self.path_by_id.setdefault(id_, path)
         if digest_ and (seconds := parse_timestamp(at)) is not None:
             self._duplicate_candidates.setdefault((type_, project, digest_), []).append(
@@ -118,8 +107,8 @@ class ExistingRecords:
     def find_duplicate(
         self, type_: str, project: str, digest_: str, at: str, title: str = ""
     ) -> str:
-        """The path of a current record with this content, made within the window; empty when there is none. A `title` that
-        somebody gave has to be that of the record: two decisions may have one reason."""
+        """The path of a current record with this content, made within the window; empty when there is none.
+        A `title` that somebody gave must be that of the record: two decisions may have one reason."""
         now = parse_timestamp(at) or 0.0
         for then, path, held in self._duplicate_candidates.get((type_, project, digest_), ()):
             if (
@@ -131,24 +120,29 @@ class ExistingRecords:
         return ""
 
     def register_change(self, change: NoteChange, event: Event) -> None:
+        path = change.path
         if isinstance(change, CreateNote):
+            record = change.record
             self.add(
-                path=change.path, id_=change.id, type_=change.type, project=change.project, at=change.at,
-                digest_=change.digest, from_events=(event.id,), title=change.title,
+                path=path, id_=record.id, type_=record.type, project=record.project,
+                at=record.created, title=record.title, from_events=(event.id,),
+                digest_="" if record.type == "session" else text_digest(record.body),
             )  # fmt: skip
             return
-        if not isinstance(change, MarkSuperseded):
-            self.path_by_event_id.setdefault(event.id, change.path)
         if isinstance(change, MarkSuperseded):
-            self._digest_by_path[change.path] = ""
-        elif isinstance(change, UpsertTopic) and self._digest_by_path.get(change.path) != "":
-            self._digest_by_path[change.path] = text_digest(change.record.body)
+            self._digest_by_path[path] = ""
+            return
+        self.path_by_event_id.setdefault(event.id, path)
+        last = self._last_event_by_path.get(path, "")
+        if event.id > last or not is_event_id(last):
+            self._last_event_by_path[path] = event.id
+            if isinstance(change, UpsertTopic) and self._digest_by_path.get(path) != "":
+                self._digest_by_path[path] = text_digest(change.record.body)
 
 
 def parse_timestamp(at: str) -> float | None:
-    """Seconds since the epoch of an ISO time that names its zone; None when it is none."""
+    """Seconds since the epoch of an ISO time, in UTC if it names no zone; None when it is none."""
     try:
-        moment = datetime.fromisoformat(at)
+        return iso_time.parse_utc(at).timestamp()
     except ValueError:
         return None
-    return moment.timestamp() if moment.tzinfo else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from cortex.core.extract.candidate_records import (
     TITLE_LIMIT,
@@ -56,12 +57,8 @@ from cortex.core.text.strings import one_line, shorten, text_digest
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
 TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
-TURN_TYPES = (
-    "stop",
-    "pre_compact",
-    "subagent_stop",
-    *TAGS_ONLY_TYPES,
-)  # of a session, whose texts the layers of extraction read
+# Events of a session, whose texts the layers of extraction read.
+TURN_TYPES = ("stop", "pre_compact", "subagent_stop", *TAGS_ONLY_TYPES)
 
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -88,26 +85,11 @@ def parse_event(data: bytes, where: str) -> Event:
             f"there is no {events.RAW_HEADING!r} heading",
             f"put the text below one, then cortex retry {id_}",
         )
-    event = Event(
-        id=id_,
-        type=note.get("type"),
-        at=note.get("at"),
-        text=text,
-        session=note.get("session"),
-        project=note.get("project"),
-        branch=note.get("branch"),
-        tags=note.get_list("tags"),
-        host=note.get("host"),
-        source=note.get("source"),
-        title=note.get("title"),
-        record=note.get("record"),
-        topic=note.get("topic"),
-        scope=note.get("scope"),
-        confidence=note.get("confidence"),
-        priority=note.get("priority"),
-        derived_from=note.get_list("derived_from"),
-        supersedes=note.get_list("supersedes"),
-    )
+    fields: dict[str, Any] = {
+        key: note.get_list(key) if key in events.LIST_FIELDS else note.get(key)
+        for key in Event._fields
+    }
+    event = Event(**fields | {"text": text})
     events.validate(event)
     if not _UTC_TIME_RE.fullmatch(event.at) or parse_timestamp(event.at) is None:
         raise InvalidInputError(
@@ -120,14 +102,12 @@ def parse_event(data: bytes, where: str) -> Event:
 def changes_for_event(
     event: Event, known: ExistingRecords, *, unfinished: bool = False
 ) -> list[NoteChange]:
-    """What has to change in the vault for this event; nothing when it was normalized before. Of an `unfinished` event,
-    whose file has not moved on, some records may be missing: a crash came between them. All are asked for again, and
-    those that are there change no more."""
-    return (
-        []
-        if event.id in known.path_by_event_id and not unfinished
-        else HANDLERS[event.type](event, known)
-    )
+    """The changes of the vault for this event; none when it was normalized before. Of an `unfinished` event,
+    whose file lies in the inbox still, some records may be missing after a crash: all are asked for again,
+    and those that exist do not change."""
+    if event.id in known.path_by_event_id and not unfinished:
+        return []
+    return HANDLERS[event.type](event, known)
 
 
 def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded) -> bytes:
@@ -136,43 +116,29 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:
             return data
-        said = {"superseded_by": change.superseded_by, "superseded_at": change.event.at}
-        return notes.write(
-            with_updated(
-                set_inactive_status(
-                    without_supersedes(note, change.superseded_by), "superseded", said
-                ),
-                change.event.at,
-            )
-        )
-    before, rest = note.provenance()
-    if change.event.id in before:
+        fields = {"superseded_by": change.superseded_by, "superseded_at": change.event.at}
+        note = without_supersedes(note, change.superseded_by)
+        note = set_inactive_status(note, "superseded", fields)
+        return notes.write(with_updated(note, change.event.at))
+    event, (before, rest) = change.event, note.provenance()
+    if event.id in before:
         return data
-    if (
-        surer := isinstance(change, AddProvenance)
-        and change.confirming_layer
-        and "layer" in rest
-        and note.get("confidence") != "1"
-    ):
-        rest["layer"] = change.confirming_layer  # a tag makes sure what was only found by its words
-    block: dict[str, yaml_writer.YamlValue] = {"events": sorted((*before, change.event.id)), **rest}
+    layer = change.confirming_layer if isinstance(change, AddProvenance) else ""
+    if surer := layer and "layer" in rest and note.get("confidence") != "1":
+        rest["layer"] = layer  # a tag confirms what only its words told
+    block: dict[str, yaml_writer.YamlValue] = {"events": sorted((*before, event.id)), **rest}
     note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
-    if change.event.at > note.get("updated"):
-        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", change.event.at))
+    if event.at > note.get("updated"):
+        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", event.at))
+    if isinstance(change, AppendToSession):
+        return notes.write(sessions.append_event(note, event))
     tags = note.get_list("tags")
-    if isinstance(change, AddProvenance) and (
-        more := [tag for tag in change.event.tags if tag not in tags]
-    ):
-        note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *more)))
-    if isinstance(change, AddProvenance):
-        note = _with_relations_of(note, change.event)
-        if change.pinned and note.fields.get("pinned") is not True:
-            note = with_fields(note, {"pinned": True})
-        if surer:
-            note = with_fields(note, {"confidence": "1"})
-    return notes.write(
-        sessions.append_event(note, change.event) if isinstance(change, AppendToSession) else note
-    )
+    if new_tags := [tag for tag in event.tags if tag not in tags]:
+        note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
+    note = _with_relations_of(note, event)
+    if change.pinned and note.fields.get("pinned") is not True:
+        note = with_fields(note, {"pinned": True})
+    return notes.write(with_fields(note, {"confidence": "1"}) if surer else note)
 
 
 def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
@@ -187,19 +153,19 @@ def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
 
 
 def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Record]:
-    """What an event says by itself, before anybody asks what the vault holds already. Of a meeting, its minutes; of a turn of a
-    session, what the layers of extraction find worth a record. `phrases` are a team's own words."""
+    """What an event says, whatever the vault holds: of a meeting its minutes, of a turn of a session what the
+    layers of extraction find. `phrases` are a team's own words."""
     if event.type == "observation":
         return [_observation_record(event)]
     if event.type in TURN_TYPES:
         return _session_records(event, phrases)
-    if event.type == "passive" and (
-        found := _learning_records(event) or _session_records(event, phrases)
-    ):
+    passive = event.type == "passive"
+    if passive and (found := _learning_records(event) or _session_records(event, phrases)):
         return found
     if event.type == "manual" and (tagged := _memory_tag_record(event)):
         return [tagged]
     type_, title = _type_and_title(event)
+    type_ = "note" if passive else type_
     return [
         _base_record(event)._replace(
             id=record_id(title, event.id), type=type_, title=title, status=initial_status(type_)
@@ -207,66 +173,52 @@ def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Recor
     ]
 
 
+def _changes_for_records(
+    records: list[Record], event: Event, known: ExistingRecords
+) -> list[NoteChange]:
+    return [_change_for_record(record, event, known) for record in records]
+
+
 def _handle_manual(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    return [_change_for_record(record, event, known) for record in records_from_event(event)]
+    return _changes_for_records(records_from_event(event), event, known)
 
 
 def _handle_observation(event: Event, known: ExistingRecords) -> list[NoteChange]:
     (record,) = records_from_event(event)
-    place = _change_for_record(record, event, known)
+    change = _change_for_record(record, event, known)
     if not record.relations:
-        return [place]
-    # A twin, or a topic's record from another project: then the id that the event would give is nobody's.
-    holds = place.id if isinstance(place, CreateNote) else known.id_at(place.path)
-    supersedes = tuple(id_ for id_ in record.supersedes if id_ != holds)
-    place = _change_for_record(
-        record._replace(
-            supersedes=supersedes,
-            relations=tuple(one for one in record.relations if one[1] != holds),
-        ),
-        event,
-        known,
-    )
+        return [change]
+    # A duplicate, or a topic's record from another project, has another id than the event would give it.
+    id_ = change.record.id if isinstance(change, CreateNote) else known.id_at(change.path)
+    supersedes = tuple(one for one in record.supersedes if one != id_)
+    relations = tuple(one for one in record.relations if one[1] != id_)
+    record = record._replace(supersedes=supersedes, relations=relations)
+    paths = (known.path_by_id[one] for one in supersedes if one in known.path_by_id)
     return [
-        place,
-        *(
-            MarkSuperseded(known.path_by_id[id_], event, holds)
-            for id_ in supersedes
-            if id_ in known.path_by_id
-        ),
+        _change_for_record(record, event, known),
+        *(MarkSuperseded(path, event, id_) for path in paths),
     ]
 
 
 def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    """What was learned, each a record of its own topic, else what the layers of extraction find. Where that is nothing, the text is
-    of its session; without one it is kept as it came."""
-    found = _learning_records(event) or _session_records(event, known.phrases)
-    if found and (not event.session or found[0].topic):
-        return [_change_for_record(record, event, known) for record in found]
-    if event.session:
-        return [
-            *(_change_for_record(record, event, known) for record in found),
-            *_handle_session(event, known),
-        ]
-    return [
-        _change_for_record(
-            record._replace(type="note", status=initial_status("note")), event, known
-        )
-        for record in records_from_event(event)
-    ]
+    """What was learned, each a record of its own topic, else what the layers of extraction find. Else the
+    text belongs to its session; without one it is a note."""
+    records = records_from_event(event, known.phrases)
+    if records[0].topic or not event.session:
+        return _changes_for_records(records, event, known)
+    extracted = records if records[0].layer else []
+    return [*_changes_for_records(extracted, event, known), *_handle_session(event, known)]
 
 
 def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """A turn of a session: its line in the session's note, and what it says that is worth a record of its own."""
-    found = _session_records(event, known.phrases)
+    records = _session_records(event, known.phrases)
+    changes = _changes_for_records(records, event, known)
     if event.type == "subagent_stop" and any(
-        record.type == "learning" and record.topic for record in found
+        record.type == "learning" and record.topic for record in records
     ):
-        return [_change_for_record(record, event, known) for record in found]
-    return [
-        *_handle_session(event, known),
-        *(_change_for_record(record, event, known) for record in found),
-    ]
+        return changes
+    return [*_handle_session(event, known), *changes]
 
 
 def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
@@ -274,17 +226,8 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     id_ = sessions.session_note_id(event.session or event.id)
     if id_ in known.path_by_id:
         return [AppendToSession(known.path_by_id[id_], event)]
-    return [
-        CreateNote(
-            sessions.note_path(event),
-            sessions.compose_note(event),
-            id_,
-            "session",
-            event.project,
-            event.at,
-            "",
-        )
-    ]
+    record = _base_record(event)._replace(id=id_, type="session")
+    return [CreateNote(sessions.note_path(event), sessions.compose_note(event), record)]
 
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
@@ -298,11 +241,7 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     )
     own_id = record_id(title, event.id)
     twin = known.find_duplicate("meeting", event.project, text_digest(event.text), event.at)
-    meeting_id = (
-        next((id_ for id_, path in known.path_by_id.items() if path == twin), own_id)
-        if twin
-        else own_id
-    )
+    meeting_id = known.id_at(twin) or own_id
     children: list[Record] = []
     for ordinal, part in enumerate(parts, start=1):
         text = one_line(part.text)
@@ -312,96 +251,51 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
             relations=(("derived_from", meeting_id),),
         )
         if isinstance(part, ActionItem):
-            child = child._replace(
-                type="action",
-                status="done" if part.done else "open",
-                owner=part.owner,
-                due=part.due,
-            )
+            status = "done" if part.done else "open"
+            child = child._replace(type="action", status=status, owner=part.owner, due=part.due)
             why = ""
         else:
             child = child._replace(type="decision")
             why = f"**Why.** {one_line(part.reason)}\n\n" if part.reason else ""
-        children.append(
-            child._replace(
-                body=f"{text}\n\n{why}From [[{meeting_id}|{_escape_link_alias(title)}]]."
-            )
-        )
+        source = f"From [[{meeting_id}|{_escape_link_alias(title)}]]."
+        children.append(child._replace(body=f"{text}\n\n{why}{source}"))
     relations = tuple(("source_of", child.id) for child in children)
-    record = _base_record(event)._replace(
-        id=own_id, type="meeting", title=title, relations=relations
-    )
-    return [_change_for_record(one, event, known) for one in (record, *children)]
+    record = _base_record(event)._replace(id=own_id, type="meeting", title=title)
+    return _changes_for_records([record._replace(relations=relations), *children], event, known)
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
     "manual": _handle_manual,
-    "stop": _handle_turn,
-    "pre_compact": _handle_turn,
-    "post_compact": _handle_turn,
     "meeting": _handle_meeting,
     "observation": _handle_observation,
     "passive": _handle_passive,
-    "subagent_stop": _handle_turn,
-    "prompt": _handle_turn,
     "session_start": _handle_session,
-    "session_end": _handle_turn,
+    **dict.fromkeys(TURN_TYPES, _handle_turn),
 }
 
 
 def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> NoteChange:
-    """A new note for the record, or a growing provenance where its content is already known. A topic has one record."""
-    key = text_digest(record.body)
+    """A new note for the record, or more provenance for the one that has its content. A topic has one record."""
+    path = known.path_by_id.get(record.id)
     if record.topic:
-        # Of a project that was merged into another the records keep their ids.
-        if held := known.path_by_id.get(record.id) or known.path_by_topic.get(
-            (record.project, record.scope, record.topic)
-        ):
-            return UpsertTopic(held, event, record)
-        path = topics.record_path(record.project, record.scope, record.topic)
-        return CreateNote(
-            path,
-            compose_record(record),
-            record.id,
-            record.type,
-            record.project,
-            record.created,
-            key,
-            record,
-            record.title,
+        topic = record.project, record.scope, record.topic
+        # Records of a project that was merged into another keep their ids.
+        if path := path or known.path_by_topic.get(topic):
+            return UpsertTopic(path, event, record)
+        new_path = topics.record_path(*topic)
+        return CreateNote(new_path, compose_record(record), record, joins_existing=True)
+    if path:
+        layer = record.layer if record.confidence == "1" else ""
+        return AddProvenance(path, event, pinned=record.pinned, confirming_layer=layer)
+    # The id of an extracted record is made of its text, so no other record is its duplicate.
+    if not record.layer and (
+        path := known.find_duplicate(
+            record.type, record.project, text_digest(record.body), record.created, event.title
         )
-    if record.id in known.path_by_id:
-        return AddProvenance(
-            known.path_by_id[record.id],
-            event,
-            pinned=record.pinned,
-            confirming_layer=record.layer if record.confidence == "1" else "",
-        )
-    path = f"records/{record.type}/{record.id}.md"
-    if record.layer:  # its id says what it says: no other record is its twin
-        return CreateNote(
-            path,
-            compose_record(record),
-            record.id,
-            record.type,
-            record.project,
-            record.created,
-            key,
-            record,
-            record.title,
-        )
-    if twin := known.find_duplicate(record.type, record.project, key, record.created, event.title):
-        return AddProvenance(twin, event)
-    return CreateNote(
-        path,
-        compose_record(record),
-        record.id,
-        record.type,
-        record.project,
-        record.created,
-        key,
-        title=record.title,
-    )
+    ):
+        return AddProvenance(path, event)
+    new_path = f"records/{record.type}/{record.id}.md"
+    return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
 
 
 def _base_record(event: Event) -> Record:

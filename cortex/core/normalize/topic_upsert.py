@@ -32,7 +32,14 @@ from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import hash_bytes
 
-EDIT_SOURCE = "edit"  # the source of an event that keeps what a hand had written
+EDIT_SOURCE = "edit"  # the source of an event that keeps what a person had written
+# What the latest event alone says. The order is part of the ids of preserved edits.
+_TEXT_FIELDS = ("type", "title", "body", "branch", "confidence", "priority")
+# Lines that an upsert may write, in the order in which new ones are added.
+_WRITTEN_FIELDS = (
+    "type", "title", "status", "branch", "tags", "created", "updated", "confidence", "priority",
+    "supersedes",
+)  # fmt: skip
 
 T = TypeVar("T", str, tuple[str, str])
 
@@ -44,9 +51,7 @@ class UpsertResult(NamedTuple):
     """The record's bytes afterwards."""
 
     data: bytes
-    preserved_event: (
-        Event | None
-    )  # has to be kept before the record is replaced: it holds what would be lost otherwise
+    preserved_event: Event | None  # to be written before the record: it holds what would be lost
     changed: bool  # False when the event said what the record said already
 
 
@@ -75,11 +80,9 @@ def upsert_record(
     held = record_from_note(note)
     joined = _merge_collections(held, change.record)
     edit = None
-    if wins and _text_fields(held) != _text_fields(change.record):
+    if wins and not has_same_text(held, change.record):
         if not any(
-            _text_fields(one) == _text_fields(held)
-            for id_ in sorted(before, reverse=True)
-            for one in said(id_)
+            has_same_text(one, held) for id_ in sorted(before, reverse=True) for one in said(id_)
         ):
             edit = event_of_manual_edit(held, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, edit.id})))
@@ -87,18 +90,12 @@ def upsert_record(
             change.record.layer and held.status in ("active", "done")
         )  # a plan is done by its steps
         status = change.record.status if stands else held.status
-        joined = _with_text_of(joined, change.record)._replace(status=status)
+        text = {key: getattr(change.record, key) for key in (*_TEXT_FIELDS, "session")}
+        joined = joined._replace(status=status, **text)
     elif wins:
-        joined = joined._replace(
-            session=change.record.session
-        )  # all that the latest event alone says and that is no text
-    return UpsertResult(
-        _write_record(note, held, joined),
-        edit,
-        back
-        or _text_fields(joined) != _text_fields(held)
-        or not has_same_text(joined, change.record),
-    )
+        joined = joined._replace(session=change.record.session)
+    same = has_same_text(joined, held) and has_same_text(joined, change.record)
+    return UpsertResult(_write_record(note, held, joined), edit, changed=back or not same)
 
 
 def has_same_text(held: Record, said: Record) -> bool:
@@ -143,28 +140,10 @@ def record_from_note(note: Note) -> Record:
     )  # fmt: skip
 
 
-def _with_text_of(record: Record, said: Record) -> Record:
-    return record._replace(
-        type=said.type,
-        title=said.title,
-        body=said.body,
-        branch=said.branch,
-        session=said.session,
-        confidence=said.confidence,
-        priority=said.priority,
-    )
-
-
 def _text_fields(record: Record) -> tuple[str, ...]:
     """What an upsert would overwrite."""
-    return (
-        record.type,
-        record.title,
-        record.body.strip("\n"),
-        record.branch,
-        record.confidence,
-        record.priority,
-    )
+    record = record._replace(body=record.body.strip("\n"))
+    return tuple(getattr(record, key) for key in _TEXT_FIELDS)
 
 
 def _merge_collections(held: Record, said: Record) -> Record:
@@ -191,21 +170,11 @@ def _write_record(note: Note, held: Record, joined: Record) -> bytes:
         return compose_record(joined).encode()
     _, rest = note.provenance()
     rest.pop("session", None)
-    fields: dict[str, yaml_writer.YamlValue] = {}
-    for key in (
-        "type",
-        "title",
-        "status",
-        "branch",
-        "tags",
-        "created",
-        "updated",
-        "confidence",
-        "priority",
-        "supersedes",
-    ):
-        if getattr(joined, key) != getattr(held, key):
-            fields[key] = getattr(joined, key)
+    fields: dict[str, yaml_writer.YamlValue] = {
+        key: getattr(joined, key)
+        for key in _WRITTEN_FIELDS
+        if getattr(joined, key) != getattr(held, key)
+    }
     if joined.relations != held.relations and _has_generated_relations(note, held.relations):
         fields["relations"] = relations_as_yaml(joined.relations)
     else:

@@ -33,9 +33,8 @@ _VALUE_FORMS = (
     r"`([^`\r\n\x00]*)`",
     r"""["'`]?(""" + _UNQUOTED + ")",
 )
-_PASSWORD_TRANSLATIONS = (
-    r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"  # German, French, Spanish
-)
+# German, French, Spanish.
+_PASSWORD_TRANSLATIONS = r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"
 _SECRET_NAME = rf"(?:passw(?:or)?d|passphrase|{_PASSWORD_TRANSLATIONS}|_pass|sshpass|_pat|pwd|secret(?:[_-]?key)?(?:_base)?|token)\d?"
 _ASSIGNED_VALUE = f"{_ASSIGNMENT}(?:{'|'.join(_VALUE_FORMS)})"
 _AWS_SECRET = (
@@ -122,17 +121,9 @@ _STATED_PASSWORD = (
 )
 # Data that has the letters of tokens in it by chance: data: URLs, pictures, documents and fonts in base64, and checksums.
 BASE64_DATA_HINTS = (
-    ";base64,",
-    "iVBORw0KGgo",
-    "/9j/",
-    "R0lGOD",
-    "UklGR",
-    "JVBERi0",
-    "d09G",
-    "sha256-",
-    "sha384-",
+    ";base64,", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "d09G", "sha256-", "sha384-",
     "sha512-",
-)
+)  # fmt: skip
 BASE64_DATA_PATTERN = "(?:" + "|".join(BASE64_DATA_HINTS) + ")[A-Za-z0-9+/=]{40,}"
 COOKIE_PAIR_PATTERN = (
     r"(?:sess|sid|auth|token|jwt|remember|login|csrf|xsrf)[a-z0-9_.-]{0,40}=([^\s;,\"'`\\\x00]{6,})"
@@ -175,49 +166,21 @@ MIN_TOKEN_CHARS = 20  # characters; no pattern of TOKENS matches less, nor a bla
 TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
     ("github-token", ("ghp_", "gho_", "ghu_", "ghr_"), r"gh[pour]_[A-Za-z0-9_]{36,}"),
-    (
-        "github-token",
-        ("ghs_",),
-        r"ghs_[A-Za-z0-9._-]{36,}",
-    ),  # opaque, or ghs_<app>_<jwt> since 2026
+    ("github-token", ("ghs_",),  # opaque, or ghs_<app>_<jwt> since 2026
+     r"ghs_[A-Za-z0-9._-]{36,}"),
     ("github-token", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{36,}"),
-    (
-        "gitlab-token",
-        (
-            "glpat-",
-            "glptt-",
-            "gldt-",
-            "glrt-",
-            "glrtr-",
-            "glcbt-",
-            "gloas-",
-            "glsoat-",
-            "glft-",
-            "glimt-",
-            "glagent-",
-            "glffct-",
-            "glwt-",
-        ),
-        r"gl(?:pat|ptt|dt|rt|rtr|cbt|oas|soat|ft|imt|agent|ffct|wt)-[A-Za-z0-9_.-]{20,}",
-    ),
+    ("gitlab-token", ("glpat-", "glptt-", "gldt-", "glrt-", "glrtr-", "glcbt-", "gloas-", "glsoat-",
+     "glft-", "glimt-", "glagent-", "glffct-", "glwt-"),
+     r"gl(?:pat|ptt|dt|rt|rtr|cbt|oas|soat|ft|imt|agent|ffct|wt)-[A-Za-z0-9_.-]{20,}"),
     ("gitlab-token", ("GR1348941",), r"GR1348941[A-Za-z0-9_-]{20,}"),
-    (
-        "slack-token",
-        ("hooks.slack",),
-        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/._-]{20,}",
-    ),
-    (
-        "stripe-key",
-        ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
-        r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16}[A-Za-z0-9_]*",
-    ),
+    ("slack-token", ("hooks.slack",),
+     r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/._-]{20,}"),
+    ("stripe-key", ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
+     r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16}[A-Za-z0-9_]*"),
     ("stripe-key", ("whsec_",), r"whsec_[A-Za-z0-9+/=_-]{24,}"),
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{20,}"),
-    (
-        "openai-key",
-        ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
-        r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}",
-    ),
+    ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
+     r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}"),
     ("openrouter-key", ("sk-or-",), r"sk-or-[A-Za-z0-9_-]{32,}"),
     ("openai-key", ("sk-",), r"sk-(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}[A-Za-z0-9-]*"),
     ("google-key", ("AIza",), r"AIza[A-Za-z0-9_-]{35,}"),
@@ -232,27 +195,15 @@ TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}"),
     ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[A-Za-z0-9_]{40,}"),
     ("telegram-token", (":AA",), r"[0-9]{8,16}:AA[A-Za-z0-9_-]{33,}(?::[A-Za-z0-9_-]+)*"),
-    (
-        "discord-webhook",
-        ("/webhooks/",),
-        r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[A-Za-z0-9_-]{30,}",
-    ),
-    (
-        "discord-token",  # the first part is the bot's number in base64, its digits in threes
-        ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
-        r"(?:M[Tjz]|N[DTjz]|O[DT])[AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{18,26}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}(?:\.[A-Za-z0-9_-]+)*",
-    ),
-    (
-        "shopify-token",
-        ("shpat_", "shpss_", "shpca_", "shppa_"),
-        r"shp(?:at|ss|ca|pa)_[A-Za-z0-9_]{32,}",
-    ),
+    ("discord-webhook", ("/webhooks/",),
+     r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[A-Za-z0-9_-]{30,}"),
+    ("discord-token", ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),  # the bot's number in base64, its digits in threes
+     r"(?:M[Tjz]|N[DTjz]|O[DT])[AEIMQUYcgk][w-z0-5][A-Za-z0-9_-]{18,26}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}(?:\.[A-Za-z0-9_-]+)*"),
+    ("shopify-token", ("shpat_", "shpss_", "shpca_", "shppa_"),
+     r"shp(?:at|ss|ca|pa)_[A-Za-z0-9_]{32,}"),
     ("vault-token", ("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[A-Za-z0-9_-]{24,}(?:\.[A-Za-z0-9_-]+)*"),
-    (
-        "terraform-token",
-        (".atlasv1.",),
-        r"[A-Za-z0-9]{0,14}\.atlasv1\.[A-Za-z0-9_=-]{40,}(?:\.[A-Za-z0-9_=-]+)*",
-    ),
+    ("terraform-token", (".atlasv1.",),
+     r"[A-Za-z0-9]{0,14}\.atlasv1\.[A-Za-z0-9_=-]{40,}(?:\.[A-Za-z0-9_=-]+)*"),
     ("databricks-token", ("dapi",), r"dapi[0-9a-f]{32}[A-Za-z0-9-]*"),
     ("mailgun-key", ("key-",), r"key-[0-9a-z]{32}[A-Za-z0-9-]*"),
     ("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9_]{32,}"),
@@ -260,11 +211,8 @@ TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("square-token", ("sq0atp-", "sq0csp-", "sq0idp-"), r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}"),
     ("square-token", ("EAAA",), r"EAAA[A-Za-z0-9_-]{60,}"),
     ("facebook-token", ("EAA",), r"EAA[A-Za-z0-9]{80,}"),
-    (
-        "newrelic-key",
-        ("NRAK-", "NRII-", "NRIQ-", "NRRA-", "NRJS-"),
-        r"NR(?:AK|II|IQ|RA|JS)-[A-Za-z0-9_-]{19,}",
-    ),
+    ("newrelic-key", ("NRAK-", "NRII-", "NRIQ-", "NRRA-", "NRJS-"),
+     r"NR(?:AK|II|IQ|RA|JS)-[A-Za-z0-9_-]{19,}"),
     ("grafana-token", ("glsa_", "glc_"), r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}"),
     ("grafana-token", ("eyJrIjoi",), r"eyJrIjoi[A-Za-z0-9+/=_-]{40,}"),
     ("postman-key", ("PMAK-",), r"PMAK-[A-Za-z0-9-]{32,}"),
@@ -274,45 +222,27 @@ TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{40}[A-Za-z0-9-]*"),
     ("tailscale-key", ("tskey-",), r"tskey-[A-Za-z0-9-]{16,}"),
     ("docker-token", ("dckr_pat_", "dckr_oat_"), r"dckr_[po]at_[A-Za-z0-9_-]{24,}"),
-    (
-        "netlify-token",
-        ("nfp_", "nfc_", "nfo_", "nfu_", "nfb_"),
-        r"nf[pcoub]_[A-Za-z0-9]{32}[A-Za-z0-9_]*",
-    ),
+    ("netlify-token", ("nfp_", "nfc_", "nfo_", "nfu_", "nfb_"),
+     r"nf[pcoub]_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
     ("pulumi-token", ("pul-",), r"pul-[0-9a-f]{40}[A-Za-z0-9-]*"),
     ("sentry-token", ("sntrys_", "sntryu_", "sntryi_"), r"sntry[sui]_[A-Za-z0-9+/=_]{40,}"),
-    (
-        "planetscale-token",
-        ("pscale_",),
-        r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=-]{30,}(?:\.[A-Za-z0-9_=-]+)*",
-    ),
+    ("planetscale-token", ("pscale_",),
+     r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=-]{30,}(?:\.[A-Za-z0-9_=-]+)*"),
     ("figma-token", ("figd_", "figu_"), r"fig[du]_[A-Za-z0-9_-]{30,}"),
     ("notion-token", ("ntn_", "secret_"), r"(?:ntn|secret)_[A-Za-z0-9]{40}[A-Za-z0-9_]*"),
-    (
-        "airtable-token",
-        ("pat",),
-        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}[A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*",
-    ),
-    (
-        "doppler-token",
-        ("dp.",),
-        r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}(?:\.[A-Za-z0-9_-]+)*",
-    ),
+    ("airtable-token", ("pat",),
+     r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}[A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*"),
+    ("doppler-token", ("dp.",),
+     r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}(?:\.[A-Za-z0-9_-]+)*"),
     ("perplexity-key", ("pplx-",), r"pplx-[A-Za-z0-9]{32}[A-Za-z0-9-]*"),
     ("crates-token", ("cio",), r"cio(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32,}"),
     ("rubygems-key", ("rubygems_",), r"rubygems_[0-9a-f]{48}[A-Za-z0-9_]*"),
     ("heroku-key", ("HRKU-",), r"HRKU-[A-Za-z0-9_-]{32,}"),
-    (
-        "fly-token",
-        ("fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"),
-        r"f(?:o1|m2|m1[ra]?)_[A-Za-z0-9+/=_-]{40,}(?:,[A-Za-z0-9+/=_-]{40,})*",
-    ),
+    ("fly-token", ("fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"),
+     r"f(?:o1|m2|m1[ra]?)_[A-Za-z0-9+/=_-]{40,}(?:,[A-Za-z0-9+/=_-]{40,})*"),
     ("dropbox-token", ("sl.",), r"sl\.(?:[a-z]\.)?[A-Za-z0-9_=-]{60,}(?:\.[A-Za-z0-9_=-]+)*"),
-    (
-        "firebase-key",
-        (":APA91b",),
-        r"[A-Za-z0-9_-]{8,22}:APA91b[A-Za-z0-9_-]{60,}(?::[A-Za-z0-9_-]+)*",
-    ),
+    ("firebase-key", (":APA91b",),
+     r"[A-Za-z0-9_-]{8,22}:APA91b[A-Za-z0-9_-]{60,}(?::[A-Za-z0-9_-]+)*"),
     ("circleci-token", ("CCIPAT_", "CCIPRJ_"), r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{40,}"),
     ("contentful-token", ("CFPAT-",), r"CFPAT-[A-Za-z0-9_-]{40,}"),
     ("nvidia-key", ("nvapi-",), r"nvapi-[A-Za-z0-9_-]{40,}"),
@@ -320,14 +250,11 @@ TOKEN_PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("langsmith-key", ("lsv2_",), r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{32,}"),
     ("pinecone-key", ("pcsk_",), r"pcsk_[A-Za-z0-9_]{40,}"),
     ("posthog-key", ("phx_",), r"phx_[A-Za-z0-9]{32}[A-Za-z0-9_]*"),
-    (
-        "cloudflare-key",
-        ("v1.0-",),
-        r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100}[A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*",
-    ),  # origin CA
+    ("cloudflare-key", ("v1.0-",),  # origin CA
+     r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100}[A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*"),
     ("cloudflare-key", ("cfk_", "cfut_", "cfat_"), r"cf(?:k|ut|at)_[A-Za-z0-9]{40}[A-Za-z0-9_]*"),
     ("azure-key", ("sig=",), r"[?&;]sig=([A-Za-z0-9+/%]{43,})"),
-)
+)  # fmt: skip
 
 # (kind, hints, pattern, flags): 0 for tokens, whose hints are sought in the long words alone; else in the text, in lowercase
 # where the flags ignore case. Where finds overlap, the earlier row names the whole.

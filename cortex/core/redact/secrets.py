@@ -10,6 +10,9 @@ marks of an earlier pass are read as NUL characters, which no pattern matches, a
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from cortex.core.redact.secret_patterns import (
     BASE64_DATA_HINTS,
     BASE64_DATA_PATTERN,
@@ -23,17 +26,10 @@ from cortex.core.redact.secret_patterns import (
     SEED_WORD_PATTERN,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable
-
 # A secret pasted through a chat or a word processor may carry these invisible characters.
 INVISIBLE_CHARS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
-_MAX_KEY_BLOCK_CHARS = (
-    65536  # characters; the longest key block, a PGP key with a photograph, is shorter
-)
+_MAX_KEY_BLOCK_CHARS = 65536  # the longest key block, a PGP key with a photograph, is shorter
 
 _REDACTED_MARK_PATTERN = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
 _LINE_END_PATTERN = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
@@ -58,8 +54,6 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
         for char in INVISIBLE_CHARS:
             seen = seen.replace(char, "")
     if "[REDACTED:" in seen:
-        import re  # noqa: PLC0415
-
         seen = re.sub(_REDACTED_MARK_PATTERN, lambda mark: "\0" * len(mark[0]), seen)
     found = _find_secrets(seen)
     if not found:
@@ -90,8 +84,6 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
         hay = long if not flags else folded if flags & IGNORE_CASE else text
         for hint in hints:
             if hint in hay:
-                import re  # noqa: PLC0415  as said
-
                 pattern = re.compile(source, flags)
                 matched = _FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text)
                 if matched and not flags and any(data in long for data in BASE64_DATA_HINTS):
@@ -115,8 +107,6 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
 
 def _outside_data(spans: list[Span], text: str) -> list[Span]:
     """The spans that do not lie in data in base64: letters of a picture are no token."""
-    import re  # noqa: PLC0415  as said
-
     data = [match.span() for match in re.finditer(BASE64_DATA_PATTERN, text)]
     outside: list[Span] = []
     at = 0
@@ -158,8 +148,6 @@ def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
     """
     if not pattern.groups:
         return _find_tokens(pattern, text)
-    import re  # noqa: PLC0415  as said
-
     line = re.compile(_KEY_LINE_PATTERN, re.ASCII)
     spans: list[Span] = []
     begun: list[re.Match[str]] = []
@@ -212,10 +200,8 @@ def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
             spans.append((start, start + len(value)))
         elif quoted:
             at = start
-        if not quoted:
-            at = max(
-                start, end - 48
-            )  # it may end in a name that has a value: `token: password: ...`
+        if not quoted:  # it may end in a name that has a value: `token: password: ...`
+            at = max(start, end - 48)
     return spans
 
 
@@ -321,14 +307,7 @@ def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
         after = text[end : end + 3]
         if len(value) < 6 or _is_placeholder(value) or value.startswith(("-", "/", "id=", "type=")):
             continue
-        ends = after[:1] in ("", "\n", '"', "'", "`", "\\", ";") or after[1:2] in (
-            "-",
-            "|",
-            "\\",
-            "&",
-            ">",
-            ";",
-        )
+        ends = not after or after[0] in "\n\"'`\\;" or (len(after) > 1 and after[1] in "-|\\&>;")
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
         if (
             _has_letter_and_digit(value)
@@ -341,10 +320,8 @@ def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 def _is_placeholder(value: str) -> bool:
     """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
-    named = value.lower().startswith(("your", "xxx")) or value.replace("_", "").lower() in (
-        "pass",
-        "pwd",
-    )
+    low = value.lower()
+    named = low.startswith(("your", "xxx")) or low.replace("_", "") in ("pass", "pwd")
     return (
         value[0] in "$<{%[*(=…•"
         or "***" in value
@@ -356,8 +333,6 @@ def _is_placeholder(value: str) -> bool:
 
 def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
     """`-p`, `-a` and `-u user:` of programs that take a password there."""
-    import re  # noqa: PLC0415  as said
-
     apostrophe = re.compile(r"(?<=\w)'(?=\w)")  # a quote that is none
     spans: list[Span] = []
     at = 0
@@ -373,20 +348,7 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
         elif match[1] == "a":
             taken = _last_program(command, ("redis-cli",)) == "redis-cli"
         else:
-            program = _last_program(
-                command,
-                (
-                    "mysql",
-                    "mariadb",
-                    "mongo",
-                    "sshpass",
-                    "login",
-                    "ssh ",
-                    "scp ",
-                    "rsync ",
-                    "sftp ",
-                ),
-            )
+            program = _last_program(command, _LOGIN_PROGRAMS)
             if program in ("mysql", "mariadb"):
                 # `-p name` is the database; `docker run --name mysql -p1:2` are ports.
                 ports = value.replace(":", "").isdigit() and (":" in value or " run " in command)
@@ -439,8 +401,6 @@ def _last_program(command: str, names: tuple[str, ...]) -> str:
 
 def _find_cookie_values(pattern: re.Pattern[str], text: str) -> list[Span]:
     """The values of cookies that log somebody in, by their names."""
-    import re  # noqa: PLC0415  as said
-
     pair = re.compile(COOKIE_PAIR_PATTERN, pattern.flags)
     spans: list[Span] = []
     for line in pattern.finditer(text):
@@ -485,20 +445,7 @@ def _is_element_secret(name: str, value: str) -> bool:
         or _is_identifier(value, name[-5:])
     ):
         return False
-    if not name.endswith(
-        (
-            "passwd",
-            "password",
-            "passphrase",
-            "passwort",
-            "kennwort",
-            "passe",
-            "seña",
-            "pass",
-            "pwd",
-            "secret",
-        )
-    ):
+    if not name.endswith(_PASSWORD_ELEMENTS):
         return len(value) >= 8 and _has_letter_and_digit(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
@@ -625,8 +572,6 @@ def _find_seed_phrases(text: str) -> list[Span]:
     In the order of the alphabet they are the list itself. The checksum is not asked: a phrase with a typing error, or a
     part of one, is hidden too, and no other text has been seen to have twelve such words in a row.
     """
-    import re  # noqa: PLC0415  as said
-
     from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  as said
 
     gap = re.compile(SEED_GAP_PATTERN)
@@ -660,6 +605,12 @@ def _find_seed_phrases(text: str) -> list[Span]:
 
 
 _PASSWORD_NAME_PREFIXES = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")
+_PASSWORD_ELEMENTS = (
+    "passwd", "password", "passphrase", "passwort", "kennwort", "passe", "seña", "pass", "pwd", "secret",
+)  # fmt: skip
+_LOGIN_PROGRAMS = (
+    "mysql", "mariadb", "mongo", "sshpass", "login", "ssh ", "scp ", "rsync ", "sftp ",
+)  # fmt: skip
 _PASSWORD_SIGNS = "!@#$%^&*~"
 # Not passwords, though letters and digits: what one is stored with, and measures of one.
 _TECHNICAL_PREFIXES = (

@@ -1,15 +1,13 @@
 """Text for agents: a note's text can neither open nor close a frame of an agent host or a model's chat format.
 
 Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one sign of what looks like framing (`<` to
-`&lt;`, `[` to `&#91;`) or quotes a line that looks like a speaker's turn, and leaves all else as it is. `re` is loaded only for a
-text that may hold a frame; a hook is on this path.
+`&lt;`, `[` to `&#91;`) or quotes a line that looks like a speaker's turn, and leaves all else as it is. Patterns are compiled
+only for a text that may hold a frame; a hook is on this path.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+import re
 
 # Tags that are words of their own elsewhere. With blanks before the name they count only as a whole tag.
 _AMBIGUOUS_TAGS = frozenset(("system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke", "parameter", "parameters",
@@ -32,11 +30,7 @@ _FRAME_TAGS = frozenset(
     startofturn endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart imend eotid eomid
     """.split()  # noqa: SIM905  a table
 )
-_FRAME_TAG_PREFIXES = (
-    "cortex-",
-    "cortex_",
-    "antml:",
-)  # of names that are ours or Claude's whatever follows
+_FRAME_TAG_PREFIXES = ("cortex-", "cortex_", "antml:")  # ours or Claude's, whatever follows
 _MAX_TYPE_NAME_CHARS = 60  # characters
 # A token such as `<|im_start|>`; `<<SYS>>`; a tag's opening, with what stands before its name, and the name.
 _ANGLE_TAG_PATTERN = (
@@ -49,36 +43,18 @@ _SQUARE_TAG_PATTERN = "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?ca
 _SQUARE_TAG_HINTS = ("inst", "system", "tool", "model")
 _SPEAKER_PATTERN = "human|assistant|user|system"
 
-# Signs that are read as others, each one character: angle brackets of other scripts, full-width ASCII, what DeepSeek's tokens hold.
-_LOOKALIKES = {
-    **dict.fromkeys("\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64", "<"),
-    **dict.fromkeys("\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65", ">"),
-    **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-    "\u2581": "_",
-    "\u2010": "-",
-    "\u2011": "-",
-    "\u2012": "-",
-    "\u2013": "-",
-    "\u2223": "|",
-    "\u2502": "|",
-    "\u00a0": " ",
-    "\u3000": " ",
+# Signs that are read as others: angle brackets of other scripts, full-width ASCII, what DeepSeek's tokens hold. Those that
+# nobody sees are not read.
+_READ_AS: dict[int, int | str | None] = {
+    **dict.fromkeys(map(ord, "\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64"), "<"),
+    **dict.fromkeys(map(ord, "\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65"), ">"),
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **str.maketrans("\u2581\u2010\u2011\u2012\u2013\u2223\u2502\u00a0\u3000", "_----||  "),
+    **dict.fromkeys(
+        [0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
+    ),
+    **dict.fromkeys([*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0080)]),
 }
-_INVISIBLE_CHARS = frozenset(
-    "\u00ad\u034f\u061c\u180e\ufeff"
-    + "".join(
-        map(
-            chr,
-            [
-                *range(0x200B, 0x2010),
-                *range(0x202A, 0x202F),
-                *range(0x2060, 0x2070),
-                *range(0xFE00, 0xFE10),
-                *range(0xE0000, 0xE0080),
-            ],
-        )
-    )
-)
 
 
 def escape_for_agent(text: str) -> str:
@@ -87,29 +63,21 @@ def escape_for_agent(text: str) -> str:
     Letter case, blanks, invisible characters and other characters for the brackets make no difference. What is written with
     entities (`&lt;system>`) is neutral already. Linear.
     """
-    if text.isascii():
-        seen, places = text, None
-    else:
-        seen = "".join(
-            [_LOOKALIKES.get(sign, sign) for sign in text if sign not in _INVISIBLE_CHARS]
-        )
-        places = (
-            [at for at, sign in enumerate(text) if sign not in _INVISIBLE_CHARS]
-            if len(seen) < len(text)
-            else None
-        )
+    seen, places = text, None
+    if not text.isascii():
+        seen = text.translate(_READ_AS)
+        if len(seen) < len(text):
+            places = [at for at, sign in enumerate(text) if _READ_AS.get(ord(sign), "") is not None]
     low = seen.lower()
     changes: list[tuple[int, int, str]] = []
     if "<" in seen:
         changes += _find_angle_tags(seen)
     if "[" in seen and any(hint in low for hint in _SQUARE_TAG_HINTS):
-        changes += _find_replacements(
-            rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_TAG_PATTERN})\s{{0,8}}\])", seen, "&#91;"
-        )
+        pattern = rf"\[(?=\s{{0,8}}/?\s{{0,8}}(?:{_SQUARE_TAG_PATTERN})\s{{0,8}}\])"
+        changes += _find_replacements(pattern, seen, "&#91;")
     if "\n" in seen and any(speaker in low for speaker in _SPEAKER_PATTERN.split("|")):
-        changes += _find_replacements(
-            rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKER_PATTERN})\s{{0,8}}:)", seen, "\n> "
-        )
+        pattern = rf"\n[^\S\n]{{0,8}}(?=(?:{_SPEAKER_PATTERN})\s{{0,8}}:)"
+        changes += _find_replacements(pattern, seen, "\n> ")
     if not changes:
         return text
     parts: list[str] = []
@@ -122,14 +90,10 @@ def escape_for_agent(text: str) -> str:
 
 
 def _find_replacements(pattern: str, text: str, instead: str) -> list[tuple[int, int, str]]:
-    import re  # noqa: PLC0415  see above
-
     return [(*match.span(), instead) for match in re.finditer(pattern, text, re.IGNORECASE)]
 
 
 def _find_angle_tags(text: str) -> list[tuple[int, int, str]]:
-    import re  # noqa: PLC0415  see above
-
     end = re.compile(_TAG_END_PATTERN)
     return [
         (*match.span(), "&lt;")

@@ -18,9 +18,8 @@ _STRING_RE = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
 _BARE_WORD_RE = re.compile(r"[-+.\w]+")  # whatever stands without quotes
 _SCALAR_RE = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 _MAX_NUMBER_CHARS = 300  # signs of a number; Python reads none of thousands of digits
-_TRAILING_COMMENTS_RE = re.compile(
-    r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?"
-)  # what stands behind a value on its line
+# What stands behind a value on its line.
+_TRAILING_COMMENTS_RE = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 
 
 class JsonEntry(NamedTuple):
@@ -48,6 +47,15 @@ class Splice(NamedTuple):
     start: int
     end: int
     text: str
+
+
+class _JsonStyle(NamedTuple):
+    """How a text is written."""
+
+    newline: str
+    indent: str  # one step: that of the first member that begins a line; else two blanks
+    on_one_line: bool  # it has entries and no line end
+    compact: bool  # its first colon stands without a blank behind it
 
 
 def parse(text: str) -> JsonNode | None:
@@ -92,55 +100,55 @@ def apply_splices(text: str, splices: Iterable[Splice]) -> str:
 
 def splices_to_append(text: str, container: JsonNode, value: object, key: str = "") -> list[Splice]:
     """Put a value behind the last entry of an object or array, in the way in which the text is written."""
-    inline, tight = _is_inline(text, container), _is_compact(text)
-    inner = _child_indent(text, container)
-    name = f"{json.dumps(key, ensure_ascii=False)}{':' if tight else ': '}" if key else ""
+    style = _style_of(text)
+    inline = "\n" not in text[container.start : container.end] and (
+        bool(container.entries) or style.on_one_line
+    )
+    inner = next(
+        (
+            _line_indent(text, one.start)
+            for one in reversed(container.entries)
+            if _begins_line(text, one)
+        ),
+        _line_indent(text, container.start) + style.indent,
+    )
+    blank = "" if style.compact else " "
+    name = f"{json.dumps(key, ensure_ascii=False)}:{blank}" if key else ""
     body = name + dumps_in_style(text, value, inner, inline=inline)
-    lead = ("" if tight else " ") if inline else newline_of(text) + inner
+    lead = blank if inline else style.newline + inner
     if not container.entries:
         at = container.start + 1
         closes = "\n" in text[at : container.end - 1]
-        tail = "" if inline or closes else newline_of(text) + _line_indent(text, container.start)
+        tail = "" if inline or closes else style.newline + _line_indent(text, container.start)
         return [Splice(at, at, body if inline else lead + body + tail)]
     last = container.entries[-1]
-    trailing = last.comma >= 0
-    after = last.comma + 1 if trailing else last.value.end
-    found = None if inline else _TRAILING_COMMENTS_RE.match(text, after)
-    place = found.end() if found else after
-    addition = lead + body + ("," if trailing else "")
-    if trailing:
-        return [Splice(place, place, addition)]
-    return (
-        [Splice(after, after, f",{addition}")]
-        if place == after
-        else [Splice(after, after, ","), Splice(place, place, addition)]
-    )
+    after = last.value.end if last.comma < 0 else last.comma + 1
+    comments = None if inline else _TRAILING_COMMENTS_RE.match(text, after)
+    place = comments.end() if comments else after
+    if last.comma >= 0:
+        return [Splice(place, place, f"{lead}{body},")]
+    if place == after:
+        return [Splice(after, after, f",{lead}{body}")]
+    return [Splice(after, after, ","), Splice(place, place, lead + body)]
 
 
 def splice_to_replace(text: str, node: JsonNode, value: object) -> Splice:
     """Put another value in the place of one, written as that one is."""
     inline = "\n" not in text[node.start : node.end]
-    return Splice(
-        node.start,
-        node.end,
-        dumps_in_style(text, value, _line_indent(text, node.start), inline=inline),
-    )
+    body = dumps_in_style(text, value, _line_indent(text, node.start), inline=inline)
+    return Splice(node.start, node.end, body)
 
 
 def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice]:
-    """Take one entry out, with the comma that is then one too many: what `splices_to_append` has put there goes without a trace,
-    but for an entry that was the only one, whose container is left with nothing inside."""
+    """Take one entry out with the comma that is then one too many, without a trace of what `splices_to_append` put there. The
+    container of the only entry is left with nothing inside."""
     entry = container.entries[index]
     end, first = entry.value.end, container.start + 1
     start = entry.start
     while start > first and text[start - 1] in _BLANKS:
         start -= 1
-    if (
-        len(container.entries) == 1
-        and entry.comma < 0
-        and start == first
-        and not text[end : container.end - 1].strip(_BLANKS)
-    ):
+    is_alone = len(container.entries) == 1 and entry.comma < 0 and start == first
+    if is_alone and not text[end : container.end - 1].strip(_BLANKS):
         return [Splice(first, container.end - 1, "")]
     cuts = []
     stop = end
@@ -154,20 +162,19 @@ def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice
         comma = container.entries[index - 1].comma
         cuts.append(Splice(comma, comma + 1, ""))
     before = container.entries[index - 1].value.end if index else first
-    if _ends_in_line_comment(text[before:start]) and not text[stop:].lstrip(" \t").startswith(
-        ("\n", "\r")
-    ):
-        start = entry.start  # or what follows would become part of the remark
+    line_goes_on = text[stop:].lstrip(" \t")[:1] not in ("\n", "\r")
+    if line_goes_on and _ends_in_line_comment(text[before:start]):
+        start = entry.start  # or what follows would become part of the comment
     return [*cuts, Splice(start, end, "")]
 
 
 def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:
     """A value as JSON in the manner of the text: on one line, or over several of which all but the first are indented."""
+    style = _style_of(text)
     if inline:
-        return json.dumps(
-            value, ensure_ascii=False, separators=(",", ":") if _is_compact(text) else (", ", ": ")
-        )
-    return "".join(_iter_pretty(value, newline_of(text) + indent, _indent_unit(text)))
+        separators = (",", ":") if style.compact else (", ", ": ")
+        return json.dumps(value, ensure_ascii=False, separators=separators)
+    return "".join(_iter_pretty(value, style.newline + indent, style.indent))
 
 
 def _iter_pretty(value: object, newline: str, unit: str) -> Iterator[str]:
@@ -205,16 +212,10 @@ def _parse_value(text: str, at: int, depth: int) -> tuple[JsonNode, int]:
     found = _BARE_WORD_RE.match(text, at)
     word = found[0] if found else ""
     if len(word) > _MAX_NUMBER_CHARS or not _SCALAR_RE.fullmatch(word):
-        number = word[:1] in tuple("-+.0123456789")
-        raise _syntax_error(
-            text,
-            at,
-            "this is no number"
-            if number
-            else "no value begins here"
-            if opening
-            else "ends too early",
-        )
+        reason = "no value begins here" if opening else "ends too early"
+        if word[:1] in tuple("-+.0123456789"):
+            reason = "this is no number"
+        raise _syntax_error(text, at, reason)
     return JsonNode("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
 
 
@@ -225,12 +226,10 @@ def _parse_container(text: str, start: int, depth: int) -> tuple[JsonNode, int]:
     while text[at : at + 1] != closing:
         begin, key = at, ""
         if kind == "object":
-            if text[at : at + 1] != '"':
-                raise _syntax_error(
-                    text,
-                    at,
-                    "a name in quotes should stand here" if at < len(text) else "ends too early",
-                )
+            if at == len(text):
+                raise _syntax_error(text, at, "ends too early")
+            if text[at] != '"':
+                raise _syntax_error(text, at, "a name in quotes should stand here")
             key, at = _parse_string(text, at)
             at = _skip_blanks_and_comments(text, at)
             if text[at : at + 1] != ":":
@@ -268,46 +267,21 @@ def _syntax_error(text: str, at: int, why: str) -> InvalidInputError:
     return InvalidInputError(f"line {line}, column {column}: {why}")
 
 
-def _indent_unit(text: str) -> str:
-    """One step of indentation: that of the first member that begins a line; else two blanks."""
+def _style_of(text: str) -> _JsonStyle:
     root = parse(text)
-    for entry in root.entries if root else ():
-        indent = _line_indent(text, entry.start)
-        if indent and _is_first_on_line(text, entry.start):
-            return indent
-    return "  "
-
-
-def _is_inline(text: str, container: JsonNode) -> bool:
-    """Whether what is added should stand on the line of its container."""
-    if "\n" in text[container.start : container.end]:
-        return False
-    root = parse(text)
-    return bool(container.entries) or bool(
-        root and root.entries and "\n" not in text[root.start : root.end]
+    if root is None or not root.entries:
+        return _JsonStyle(newline_of(text), "  ", on_one_line=False, compact=False)
+    indents = (_line_indent(text, one.start) for one in root.entries if _begins_line(text, one))
+    return _JsonStyle(
+        newline_of(text),
+        next(filter(None, indents), "  "),
+        on_one_line="\n" not in text[root.start : root.end],
+        compact=root.kind == "object" and text[root.entries[0].value.start - 1] == ":",
     )
 
 
-def _is_compact(text: str) -> bool:
-    """Whether the first colon of the text is written without a blank."""
-    root = parse(text)
-    return bool(
-        root
-        and root.kind == "object"
-        and root.entries
-        and text[root.entries[0].value.start - 1] == ":"
-    )
-
-
-def _child_indent(text: str, container: JsonNode) -> str:
-    for entry in reversed(container.entries):
-        if _is_first_on_line(text, entry.start):
-            return _line_indent(text, entry.start)
-    return _line_indent(text, container.start) + _indent_unit(text)
-
-
-def _is_first_on_line(text: str, at: int) -> bool:
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t\r" + BOM)
+def _begins_line(text: str, entry: JsonEntry) -> bool:
+    return not text[text.rfind("\n", 0, entry.start) + 1 : entry.start].strip(" \t\r" + BOM)
 
 
 def _line_indent(text: str, at: int) -> str:

@@ -13,13 +13,9 @@ def cortex_command(*words: str) -> str:
 
 def option_words(name: str, value: str) -> tuple[str, ...]:
     """An option of such a line; none without a value. One that begins with a hyphen would be read as an option itself."""
-    return (
-        ()
-        if not value
-        else (f"--{name}={value}",)
-        if value.startswith("-")
-        else (f"--{name}", value)
-    )
+    if not value:
+        return ()
+    return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 
 def shell_quote(word: str) -> str:
@@ -40,9 +36,5 @@ def _escape_octal(char: str) -> str:
     if not _is_invisible(char):
         return char
     # Octal takes three digits in every shell; hexadecimal goes on in some of them for as long as there are digits.
-    return "".join(
-        f"\\{byte:03o}"
-        for byte in char.encode(
-            "utf-8", "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
-        )
-    )
+    errors = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))

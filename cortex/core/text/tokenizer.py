@@ -46,11 +46,9 @@ _JOINT_RE = re.compile(r"[-_./:]+")
 _SUBWORD_RE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _HEX_RE = re.compile(r"[0-9a-f]{4,}")
 _ACCENTS_RE = re.compile("[\u0300-\u036f]+")
-_UNDECOMPOSED_LETTERS = str.maketrans(
-    dict(
-        zip("øØłŁđĐıæÆœŒ", ["o", "O", "l", "L", "d", "D", "i", "ae", "Ae", "oe", "Oe"], strict=True)
-    )
-)
+_UNDECOMPOSED_LETTERS = str.maketrans("øØłŁđĐı", "oOlLdDi") | {
+    ord(letter): pair for letter, pair in zip("æÆœŒ", ("ae", "Ae", "oe", "Oe"), strict=True)
+}
 _CONTRACTION_ENDINGS = frozenset(["s", "t", "d", "m", "ll", "re", "ve"])
 _CONTRACTION_RE = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 

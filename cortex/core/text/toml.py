@@ -33,24 +33,20 @@ def parse(text: str) -> dict[str, Any]:
 
 def _check_cost(text: str) -> None:
     """Raise `ValueError` for what takes too long to read."""
-    dots = depth = 0
+    dots, depth, reason = 0, 0, ""
     for part in _TOKEN_RE.finditer(text):
         mark = part["mark"]
         if mark == ".":
             dots += 1
         elif mark in ('"', "'"):
-            raise ValueError(f"line {_line_number(text, part.start())}: a quote has no end")
+            reason = "a quote has no end"
         elif mark:
             dots = 0
             depth += (mark in "[{") - (mark in "]}")
-        if dots > MAX_DOTS or depth > MAX_DEPTH:
-            what = (
-                f"a key has more than {MAX_DOTS} dots"
-                if dots > MAX_DOTS
-                else f"is nested more than {MAX_DEPTH} deep"
-            )
-            raise ValueError(f"line {_line_number(text, part.start())}: {what}")
-
-
-def _line_number(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+        if dots > MAX_DOTS:
+            reason = f"a key has more than {MAX_DOTS} dots"
+        if depth > MAX_DEPTH:
+            reason = f"is nested more than {MAX_DEPTH} deep"
+        if reason:
+            line = text.count("\n", 0, part.start()) + 1
+            raise ValueError(f"line {line}: {reason}")

@@ -211,10 +211,10 @@ class InboxNormalizer:
         note = notes.read_strict(held, change.path)
         if event.id in note.provenance()[0]:
             files.sync_folder(self.root, change.path.rpartition("/")[0])
-        elif change.type == "session":
+        elif change.record.type == "session":
             self._amend(AppendToSession(change.path, event))
-        elif change.record_to_join and note.get("id") == change.id:
-            record = change.record_to_join
+        elif change.joins_existing and note.get("id") == change.record.id:
+            record = change.record
             if record.topic:
                 self._amend(UpsertTopic(change.path, event, record))
             else:

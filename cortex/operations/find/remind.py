@@ -372,7 +372,7 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
         return None
     title, type_, created, confidence = one.title, one.type, one.created, one.confidence
     if _content_hash(data) != match.indexed_hash:  # changed since the last look
-        from cortex.core.model.note_summary import summarize_note  # noqa: PLC0415  reading YAML costs 25 ms
+        from cortex.index.note_summary import summarize_note  # noqa: PLC0415  reading YAML costs 25 ms
 
         card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date)
         if (

@@ -230,7 +230,7 @@ def _replay_event(
         known.path_by_id[id_] = path
     for change in changes_for_event(event, known, unfinished=True):
         if isinstance(change, CreateNote):
-            if change.id == id_ and not path:
+            if change.record.id == id_ and not path:
                 return change.path, change.text.encode()
         elif change.path == path and isinstance(change, UpsertTopic):
             # What the earlier event said is in that event: nothing has to be kept, so it is said to

@@ -1,8 +1,9 @@
-"""What the catalogue and the index keep of a note: read once, when the note has changed."""
+"""What the catalogue and the full-text index keep of a note, read when the note has changed."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
@@ -60,16 +61,15 @@ class NoteSummary(NamedTuple):
     pinned: bool
     confidence: float | None  # 0 to 1; None when the note does not say
     priority: int | None  # 1 to 10; the same
-    link_names: tuple[
-        tuple[str, int], ...
-    ]  # what links call it, folded, each with its rank: 0 id, 1 path, 2 file name
+    # What links call it, folded, each with its rank: 0 id, 1 path, 2 file name.
+    link_names: tuple[tuple[str, int], ...]
     edges: tuple[Edge, ...]
     entities: tuple[Entity, ...]
     done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
 
 
 def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
-    """The card of a note from its bytes (its first megabyte) and its file's modification time in seconds."""
+    """The summary of a note from its first megabyte and the modification time of its file in seconds."""
     note = notes.read(data, path)
     body = note.text
     problems = (*note.problems, *_merge_problems(note, path, body))
@@ -84,20 +84,20 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         tier = TIER_TRAIL
         if note.get("type") == "briefing":  # what it says is found where it came from
             body, scanned = "", scan("")
+    is_trail = tier == TIER_TRAIL
     from_events, _ = note.provenance()
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
     title = one_line(note.get("title")) or one_line(title_of(scanned, path))
     project, branch = one_line(note.get("project")), one_line(note.get("branch"))
     created = note.get("created")
-    ticks = (
-        done_action_ids(note, scanned, current=tier == TIER_CURRENT) if tier != TIER_TRAIL else ()
-    )
-    said = (
-        "done" if status == "open" and type_ == "action" and id_ in ticks else status or "active"
-    )  # a person ticked the last of its own tasks
+    ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
+    if status == "open" and type_ == "action" and id_ in ticked:
+        status_in_briefing = "done"  # a person ticked the last of its own tasks
+    else:
+        status_in_briefing = status or "active"
     source = ItemSource(
-        path, id_, type_, title, said, project, branch, created or note.get("date"),
+        path, id_, type_, title, status_in_briefing, project, branch, created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
     )  # fmt: skip
     return NoteSummary(
@@ -117,7 +117,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         digest=text_digest(body) if from_events else "",
         body=body,
         problems=problems,
-        briefing_items=tuple(item_lines_of(source)) if tier != TIER_TRAIL else (),
+        briefing_items=() if is_trail else tuple(item_lines_of(source)),
         scope=one_line(note.get("scope")).lower(),
         topic=one_line(note.get("topic")),
         session=_session_of(note),
@@ -128,9 +128,9 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         confidence=_clamp_confidence(note.get("confidence")),
         priority=_clamp_priority(note.get("priority")),
         link_names=link_names_of(id_, path),
-        edges=edges_of(note, scanned) if tier != TIER_TRAIL else (),
-        entities=find_entities(body, scanned, note.body_start_line) if tier != TIER_TRAIL else (),
-        done_action_ids=ticks,
+        edges=() if is_trail else edges_of(note, scanned),
+        entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
+        done_action_ids=ticked,
     )
 
 
@@ -141,18 +141,11 @@ def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:
 
 def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
     if line := conflict_marker_line(body):
+        where = f"{path}:{line + note.body_start_line - 1}"
         message = "conflict markers: git could not merge the two versions"
-        return [
-            Problem(
-                f"{path}:{line + note.body_start_line - 1}",
-                message,
-                "keep the lines you want, delete the markers",
-            )
-        ]
+        return [Problem(where, message, "keep the lines you want, delete the markers")]
     if note.fields.get("merge_conflicts"):
-        message = (
-            "a merge left something for a person to decide: see merge_conflicts in its frontmatter"
-        )
+        message = "a merge left a choice to a person: see merge_conflicts in its frontmatter"
         return [Problem(path, message, "choose, then delete the lines of merge_conflicts")]
     return []
 
@@ -170,24 +163,14 @@ def _clamp_confidence(text: str) -> float | None:
 
 
 def _clamp_priority(text: str) -> int | None:
-    return (
-        min(max(int(text), 1), 10)
-        if text.isascii() and text.isdecimal() and len(text) < 4
-        else None
-    )
+    is_number = text.isascii() and text.isdecimal() and len(text) < 4
+    return min(max(int(text), 1), 10) if is_number else None
 
 
 def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
     named = _DATE_IN_NAME_RE.search(path)
-    for text in (*(note.get(key) for key in _DATE_KEYS), named[1] if named else ""):
-        if text and (seconds := _timestamp_of(text)) is not None:
-            return seconds
+    texts = (*(note.get(key) for key in _DATE_KEYS), named[1] if named else "")
+    for text in filter(None, texts):
+        with suppress(ValueError):
+            return int(iso_time.parse_utc(text.strip()).timestamp())
     return mtime
-
-
-def _timestamp_of(text: str) -> int | None:
-    """A date, or a time with or without a zone (UTC is taken then), as seconds since the epoch."""
-    try:
-        return int(iso_time.parse_utc(text.strip()).timestamp())
-    except ValueError:
-        return None
