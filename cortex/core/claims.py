@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from cortex.core.text.data_sections import read_sections
-from cortex.core.text.value import NamedTuple
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through

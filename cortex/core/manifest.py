@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cortex.core.text import toml
-from cortex.core.text.value import NamedTuple
 
 MAX_CHARS = 512 * 1024  # characters of a manifest; a longer one is none that a person wrote
 _SEPARATORS_RE = re.compile(r"[-_.]+")

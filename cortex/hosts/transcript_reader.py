@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
-from cortex.core.text.json_text import loads
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.hosts.command_summary import is_refusal, summarize_command
 from cortex.hosts.transcript_item import (
@@ -187,10 +187,8 @@ class TranscriptReader:
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
     """The line as a JSON object; None when it is none. What is no UTF-8 in it, or half of a surrogate pair, becomes a mark."""
     try:
-        value = loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
+        value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
         if b"\\ud" in line or b"\\uD" in line:
-            import json  # noqa: PLC0415  half of a pair is rare
-
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None

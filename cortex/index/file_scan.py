@@ -8,9 +8,9 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from cortex.core.model.problem import Problem
-from cortex.core.text.value import NamedTuple
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 

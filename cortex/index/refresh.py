@@ -8,19 +8,18 @@ every answer.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem
-from cortex.core.text.json_text import loads
-from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
 from cortex.vault.locate import Vault
@@ -237,7 +236,9 @@ def load_valid_state(folder: str) -> IndexState | None:
     built anew."""
     try:
         # `json` takes 2 ms to load.
-        table: Any = loads(store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES))
+        table: Any = json.loads(
+            store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES), strict=False
+        )
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
         return IndexState(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cortex.core.text.prompt import truncate_prompt
+from cortex.core.text.strings import truncate_prompt
 from cortex.vault.locate import default_vault_root
 from cortex.watcher import protocol
 from cortex.watcher.protocol import CommandReply, CommandRequest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import typing
 
@@ -11,36 +10,13 @@ from hypothesis import given, strategies as st
 
 from cortex.core.model import event
 from cortex.core.notes import yaml_writer
-from cortex.core.text import json_text, strings
+from cortex.core.text import strings
 from cortex.core.text.value import NamedTuple
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 SIGNS = "aZ0279:T-zt ./_@(,#'\"[]{}\n\t\x00é "
 NEAR = st.text(st.sampled_from(SIGNS), max_size=30) | st.from_regex(
     r"[0-9]{8}t[0-9]{6}z-[a-z2-7]{9,11}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{7,9}Z)?", fullmatch=True
 )
-
-
-@given(VALUES)
-def test_json_is_read_and_written_as_json_does(value):
-    assert json_text.loads(json.dumps(value)) == value
-    assert json.loads(json_text.dumps(value)) == value
-    assert json_text.loads(f" \n{json.dumps(value, indent=1)}\t".encode()) == value
-
-
-@given(st.text(st.sampled_from('{}[]",:0-+.etrufalsn \\\n\x01'), max_size=20))
-def test_what_is_no_json_is_a_value_error(written):
-    try:
-        wanted = json.loads(written, strict=False)
-    except ValueError:
-        with pytest.raises(ValueError):
-            json_text.loads(written)
-    else:
-        assert repr(json_text.loads(written)) == repr(wanted)
 
 
 @given(NEAR)

@@ -16,7 +16,7 @@ from cortex.core.ranking.relevance import (
     prompt_terms,
     score_cutoff,
 )
-from cortex.core.text.prompt import MAX_CHARS, truncate_prompt
+from cortex.core.text.strings import MAX_PROMPT_CHARS as MAX_CHARS, truncate_prompt
 from tests.conftest import cpu_limit
 
 

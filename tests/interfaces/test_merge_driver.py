@@ -25,7 +25,7 @@ DRIVER = [sys.executable, "-I", "-S", merge_driver.__file__]
 CASES = Path(__file__).parent.parent / "merge_cases"
 HEAVY = {
     "yaml", "frontmatter", "git", "subprocess", "hashlib", "asyncio", "argparse", "tempfile", "random", "signal", "threading", "logging", "json", "pathlib",
-    "dataclasses", "inspect", "shutil", "socket", "difflib", "datetime", "unicodedata", "sqlite3", "whoosh", "markdown_it",
+    "dataclasses", "inspect", "shutil", "socket", "difflib", "unicodedata", "sqlite3", "whoosh", "markdown_it",
 }  # fmt: skip
 
 

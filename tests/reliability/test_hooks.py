@@ -630,7 +630,7 @@ def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_p
 
 FORBIDDEN = [
     "whoosh", "yaml", "frontmatter", "git", "click", "asyncio", "mcp", "markdown_it", "sqlite3", "pathlib", "dataclasses", "inspect", "subprocess", "socket",
-    "ssl", "logging", "tempfile", "urllib", "email", "http", "tomllib", "hashlib", "threading", "multiprocessing", "random", "site", "signal",
+    "ssl", "logging", "tempfile", "urllib", "email", "http", "tomllib", "hashlib", "threading", "multiprocessing", "random", "site", "signal", "typing",
 ]  # fmt: skip
 NOT_OURS = [
     "cortex.index", "cortex.core.notes.note", "cortex.index.note_summary", "cortex.core.normalize.handlers", "cortex.core.extract", "cortex.vault.git.git_cli", "cortex.vault.settings",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from cortex.core.model.note_status import decode_text
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
-from cortex.core.text.value import NamedTuple
 
 # Characters of a full text: what holds, which the title mostly says, and why; a text that does not
 # say which; what is told of a session, and of a step.

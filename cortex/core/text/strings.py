@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+MAX_PROMPT_CHARS = 8_000  # of a prompt that are looked at; it may be a page of pasted log
+_PROMPT_TAIL_CHARS = 2_500  # of these: a question often stands below what was pasted
 _HASHLIB_FROM_BYTES = 100_000  # bytes
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -82,6 +84,16 @@ def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
 def did_you_mean(near: Sequence[str], otherwise: str) -> str:
     """A hint that offers the names in `near`; `otherwise` when there is none."""
     return f"did you mean {', '.join(near)}?" if near else otherwise
+
+
+def truncate_prompt(prompt: str) -> str:
+    """The first and last characters of a prompt, `MAX_PROMPT_CHARS` in all, as valid UTF-8. Idempotent."""
+    text = prompt
+    if len(prompt) > MAX_PROMPT_CHARS:
+        head = prompt[: MAX_PROMPT_CHARS - _PROMPT_TAIL_CHARS - 1]
+        text = f"{head}\n{prompt[-_PROMPT_TAIL_CHARS:]}"
+    # JSON can carry halves of surrogate pairs, which nothing else takes.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def slugify(text: str, limit: int = 48) -> str:

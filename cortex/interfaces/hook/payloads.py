@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cortex.core.text.json_text import dumps
+import json
+
 from cortex.hosts import load_host
 from cortex.hosts.host import EVENTS, NESTED_CONTEXT
 from cortex.operations.capture.hook_capture import HookEvent
@@ -38,7 +39,7 @@ def render_answer(host: str, event: str, text: str) -> bytes:
     if key == NESTED_CONTEXT:
         name = next(on.name for on in described.events if on.event == event)
         answer = {key: {"hookEventName": name, "additionalContext": text}}
-    return f"{dumps(answer)}\n".encode()
+    return f"{json.dumps(answer)}\n".encode()
 
 
 def _plain(name: str) -> str:

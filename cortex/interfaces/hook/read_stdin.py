@@ -3,11 +3,10 @@ understood as far as it goes."""
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import time
-
-from cortex.core.text.json_text import loads, string_at, value_at
 
 # Bytes that are kept; what comes after them is read and dropped, or the host would be stuck.
 MAX_BYTES = 4 * 1024 * 1024
@@ -17,6 +16,7 @@ _MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
 _SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
 _TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
 _WHITESPACE = " \t\n\r"
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def read_bounded(fd: int, seconds: float) -> bytes:
@@ -50,7 +50,7 @@ def parse_json(data: bytes) -> dict[str, object]:
     text that was cut in it."""
     text = _decode(data)
     try:
-        table = loads(text)
+        table = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return _parse_broken_json(text, full=len(data) >= MAX_BYTES)
     return table if isinstance(table, dict) else {}
@@ -58,7 +58,7 @@ def parse_json(data: bytes) -> dict[str, object]:
 
 def _is_complete_json(data: bytes) -> bool:
     try:
-        return isinstance(loads(data), dict)
+        return isinstance(json.loads(data, strict=False), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -76,7 +76,7 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
     at = _skip_character(text, 0, "{")
     while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
         try:
-            key, at = string_at(text, at)
+            key, at = _DECODER.raw_decode(text, at - 1)
         except ValueError:
             break
         at = _skip_character(text, at, ":")
@@ -85,15 +85,10 @@ def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
         while at < len(text) and text[at] in _WHITESPACE:
             at += 1
         try:
-            if text[at : at + 1] in ("{", "["):
-                try:
-                    table[key], at = value_at(text, at)
-                except RecursionError:
-                    at = _skip_nested_value(text, at)
-            elif text[at : at + 1] == '"':
-                table[key], at = string_at(text, at + 1)
-            else:
-                table[key], at = value_at(text, at)
+            try:
+                table[key], at = _DECODER.raw_decode(text, at)
+            except RecursionError:
+                at = _skip_nested_value(text, at)
         except ValueError:
             if text[at : at + 1] == '"':
                 notice = _TRUNCATION_NOTICE if full else ""
@@ -122,7 +117,7 @@ def _skip_nested_value(text: str, at: int) -> int:
             break
         at = found.end()
         if found[0] == '"':
-            _, at = string_at(text, at)
+            _, at = _DECODER.raw_decode(text, at - 1)
             continue
         opened = found[0][0] in "{["
         if not opened and depth <= len(found[0]):
@@ -136,7 +131,7 @@ def _parse_cut_string(rest: str) -> str:
     # The cut may have gone through an escape.
     for cut in range(len(rest), max(len(rest) - 8, -1), -1):
         try:
-            said = string_at(f'{rest[:cut]}"', 0)[0]
+            said: str = _DECODER.raw_decode(f'"{rest[:cut]}"')[0]
         except ValueError:
             continue
         least = max(len(said) - _SECRET_MARGIN_CHARS, 0)

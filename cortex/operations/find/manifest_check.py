@@ -11,12 +11,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from cortex.core import manifest
 from cortex.core.claims import PackageClaim, RecordClaims
 from cortex.core.manifest import Manifest
 from cortex.core.model.problem import Problem
-from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout, file_history, objects
 from cortex.vault.git.file_history import FileCommit

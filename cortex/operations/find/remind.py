@@ -14,8 +14,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
-from cortex.core.text.prompt import truncate_prompt
-from cortex.core.text.strings import format_time
+from cortex.core.text.strings import format_time, truncate_prompt
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE

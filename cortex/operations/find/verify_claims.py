@@ -13,11 +13,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from cortex.core.claims import RecordClaims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
-from cortex.core.text.value import NamedTuple
 from cortex.operations.find import manifest_check
 from cortex.operations.find.manifest_check import PackageCheck
 from cortex.vault.git import checkout, file_history

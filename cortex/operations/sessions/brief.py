@@ -6,12 +6,11 @@ The text that is injected is cached. A hook calls `briefing_for_hook`, which imp
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.text.token_count import count_tokens
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from cortex.core.briefing.compose import (
     EVERYWHERE,
@@ -38,7 +39,6 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Collection
 from contextlib import suppress
+from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
 

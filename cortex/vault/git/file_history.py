@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from cortex.core.text.value import NamedTuple
 from cortex.vault.git import git_cli, objects
 
 TIMEOUT_SECONDS = 2.0  # for one call; a history of 5,000 commits takes 0.1

@@ -11,8 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
-from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.git.branches import is_branch_name

@@ -8,12 +8,12 @@ Standard library only: hooks are on this path.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError
-from cortex.core.text.json_text import dumps, loads
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.vault import files, layout
@@ -160,13 +160,13 @@ def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSe
 def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
     """Leave a session that another hook holds to the next verb that reads, with what is known of
     it. Raises `OSError`, `CortexError`."""
-    spool.add_mark(vault, key, spool.UNREAD_SUFFIX, dumps(known._asdict()))
+    spool.add_mark(vault, key, spool.UNREAD_SUFFIX, json.dumps(known._asdict()))
 
 
 def read_deferred(vault: Vault, key: str) -> SessionCursor:
     """What `defer_session` said of a session."""
     try:
-        table: Any = loads(spool.read_mark(vault, key, spool.UNREAD_SUFFIX))
+        table: Any = json.loads(spool.read_mark(vault, key, spool.UNREAD_SUFFIX), strict=False)
         return _parse_cursor(table)
     except (ValueError, TypeError, AttributeError, CortexError, RecursionError):
         return SessionCursor()
@@ -215,14 +215,14 @@ def _write_state(
 ) -> None:
     """Replace the file; with an attempt durably: a power cut must not forget it."""
     stored = attempt and {"id": attempt.id, "after": attempt.after._asdict()}
-    data = dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
+    data = json.dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
     store.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
 
 
 def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt | None]:
     """The stored cursor and attempt; an empty cursor when the file is none of ours."""
     try:
-        table: Any = loads(store.read(_state_path(vault, key), _MAX_BYTES))
+        table: Any = json.loads(store.read(_state_path(vault, key), _MAX_BYTES), strict=False)
         cursor, stored = _parse_cursor(table["cursor"]), table["attempt"]
         if not stored:
             return cursor, None
