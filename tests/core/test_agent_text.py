@@ -206,7 +206,7 @@ def test_text_that_is_built_to_be_slow_costs_linear_time() -> None:
         assert time.process_time() - start < 5, unit  # linear: 0.02 to 0.4 s
 
 
-def test_nothing_is_imported_for_ordinary_text() -> None:
+def test_only_re_is_imported() -> None:
     code = """
 import sys
 old = set(sys.modules)
@@ -215,7 +215,7 @@ escape_for_agent("- 2026-11-20 Use slate: it lasts. [use-slate-a2b3c4]")
 print(*sorted(set(sys.modules) - old))
 """
     done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import __future__{code}"],
+        [sys.executable, "-S", "-c", f"import __future__, re{code}"],
         capture_output=True,
         text=True,
         check=True,
