@@ -18,7 +18,7 @@ from cortex.core.merge.fields import time_sort_key
 from cortex.core.text import iso_time
 from cortex.core.text.strings import slugify
 
-PRIVATE = ("_blake2", "_sha2", "_sha256", "_signal", "_socket")
+PRIVATE = ("_blake2", "_sha2", "_sha256")
 # The public modules first: they are made of the private ones. Then no private one can be imported any more.
 WITHOUT_PRIVATE = f"""
 import hashlib, json, random, signal, socket, subprocess, sys

@@ -74,16 +74,10 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     body = note.text
     problems = (*note.problems, *_merge_problems(note, path, body))
     scanned = scan(body, note.body_start_line)
-    status = one_line(note.get("status")).lower()
-    tier = TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
-    for prefix, inbox_status in _STATUS_BY_FOLDER.items():
-        if path.startswith(prefix):
-            status, tier = inbox_status, TIER_TRAIL
+    status, tier = _status_and_tier(note, path)
     tasks = scanned.tasks
-    if path.startswith(f"{BRIEFINGS_FOLDER}/"):
-        tier = TIER_TRAIL
-        if note.get("type") == "briefing":  # what it says is found where it came from
-            body, scanned = "", scan("")
+    if path.startswith(f"{BRIEFINGS_FOLDER}/") and note.get("type") == "briefing":
+        body, scanned = "", scan("")  # what it says is found where it came from
     is_trail = tier == TIER_TRAIL
     from_events, _ = note.provenance()
     id_ = note.get("id") or path
@@ -132,6 +126,17 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         done_action_ids=ticked,
     )
+
+
+def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
+    """The status that a note says, or that its folder gives it; and its tier in search."""
+    for prefix, inbox_status in _STATUS_BY_FOLDER.items():
+        if path.startswith(prefix):
+            return inbox_status, TIER_TRAIL
+    status = one_line(note.get("status")).lower()
+    if path.startswith(f"{BRIEFINGS_FOLDER}/"):
+        return status, TIER_TRAIL
+    return status, TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
 
 
 def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:

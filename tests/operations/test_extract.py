@@ -309,7 +309,7 @@ def test_keep_needs_a_model(cortex):
     assert (done.returncode, "--model" in done.stderr) == (2, True)
 
 
-def test_what_a_team_s_own_words_made_comes_back(vault, caller, cortex):
+def test_what_a_team_s_own_words_made_stays_in_its_event_without_git(vault, caller, cortex):
     with Path(vault.root, "cortex.toml").open("a") as file:
         file.write('\n[extract]\ndecision = ["beschlossen:"]\n')
     capture(
@@ -323,8 +323,11 @@ def test_what_a_team_s_own_words_made_comes_back(vault, caller, cortex):
     (hit,) = json.loads(cortex("search", "Warenkorb", "type:decision", "--json").stdout)["hits"]
     assert cortex("delete", hit["id"], "--hard", "--yes").returncode == 0
     assert not Path(vault.root, hit["path"]).exists()
-    assert cortex("restore", hit["id"]).returncode == 0
-    assert "der Warenkorb liegt in SQLite" in Path(vault.root, hit["path"]).read_text()
+    done = cortex("restore", hit["id"])
+    assert done.returncode == 2
+    assert "git init" in done.stderr
+    events = Path(vault.root, "events").rglob("*.md")
+    assert any("der Warenkorb liegt in SQLite" in event.read_text() for event in events)
 
 
 def test_learnings_below_their_heading_are_shown_as_what_becomes_of_them(vault, caller, cortex):

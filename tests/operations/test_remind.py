@@ -244,7 +244,7 @@ def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
     assert "ledger-wal-aaaaaa" in brief(vault, caller, **here).text
     deadline = time.monotonic() + 10
     while not brief(
-        vault, caller, **here
+        vault, caller, print=True, **here
     ).cached:  # what is younger than a tick of the clock is not kept
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -260,7 +260,7 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
     vault = vault_from(OTHERS + LEDGER)
     here = {"project": "app", "branch": "main"}
     deadline = time.monotonic() + 10
-    while not brief(vault, caller, **here).cached:
+    while not brief(vault, caller, print=True, **here).cached:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     vault_from(

@@ -87,7 +87,6 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     [
         ["capture", "x"],
         ["search"],
-        ["search", "--nope", "x"],
         ["search", "-"],
         ["search", "--help"],
         ["normalize"],

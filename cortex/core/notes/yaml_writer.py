@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+
+from cortex.core.text.value import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValue] | None"
 

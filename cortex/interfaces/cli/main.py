@@ -142,6 +142,10 @@ def _print_overview(argv: list[str], name: str) -> int:
 
 def _print_error(error: CortexError, argv: Sequence[str]) -> int:
     as_json = command.asks_for_json(argv)
-    (sys.stdout if as_json else sys.stderr).write(command.error_text(error, as_json=as_json))
-    sys.stdout.flush()
+    try:
+        stream = sys.stdout if as_json else sys.stderr
+        stream.write(command.error_text(error, as_json=as_json))
+        stream.flush()
+    except OSError:  # the full disk that the error is about
+        sys.stderr.write(command.error_text(error, as_json=False))
     return EXIT_ERROR

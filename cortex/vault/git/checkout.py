@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from cortex.core.text.strings import short_hash, slugify
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 
 PROJECT_FILE = ".cortex-project"
