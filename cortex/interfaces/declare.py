@@ -209,9 +209,11 @@ def _describe_type(kind: Any) -> str:
     if origin is Annotated:
         return _describe_annotated(arguments[0], arguments[1])
     if origin in (list, tuple, Literal):
-        return _join_or(choices_of(kind)) or "a list of words"
+        choices = [choice for choice in choices_of(kind) if choice]
+        return _join_or(choices) or ("" if origin is Literal else "a list of words")
     if origin in (Union, UnionType):
-        return _join_or([_describe_type(one) for one in arguments if one is not NoneType])
+        described = [_describe_type(one) for one in arguments if one is not NoneType]
+        return _join_or([one for one in described if one])
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "text")
 
 

@@ -173,6 +173,16 @@ def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
     assert done.stdout.splitlines()[-1] == "0"
 
 
+@pytest.mark.parametrize("words", ["status", "--help", "search zebra", "capture said"])
+def test_a_caller_that_closed_its_output_is_no_error(vault_from, words) -> None:
+    vault = vault_from("=== n.md\nzebra\n")
+    line = f"{sys.executable} -m cortex {words} >&-"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=vault.root, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from) -> None:
     vault = vault_from("=== a.md\nzebra\n")
 

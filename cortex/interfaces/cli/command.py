@@ -56,7 +56,7 @@ def run(command: Command, caller: Caller, supplied: Mapping[str, object], out: T
     if command.as_json:
         import json  # noqa: PLC0415  most answers are text, and a capture has no time to spare
 
-        out.write(json.dumps(render.as_json(name, answer)) + "\n")
+        out.write(json.dumps(render.as_json(answer)) + "\n")
     else:
         render.print_answer(name, answer, out)
     return render.exit_code(name, answer)

@@ -40,6 +40,9 @@ def console() -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Run the command and answer its exit code: 0 yes, 1 no (no hits, problems found), 2 an error, 130 interrupted."""
+    # Closed by the caller, as by `>&-`: what is written goes nowhere, and no file takes their number.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that knows no UTF-8 still gets an answer.

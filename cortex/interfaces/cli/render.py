@@ -42,14 +42,12 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
 }
 
 
-def as_json(verb: str, answer: Any) -> object:
+def as_json(answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
     if hasattr(answer, "as_json"):  # a name that JSON may have and Python may not: `from`
         return answer.as_json()
     fields = _to_json(answer)
     assert isinstance(fields, dict)
-    if verb == "search":
-        fields.pop("hint")
     return fields
 
 
