@@ -17,6 +17,7 @@ from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.share.heal import heal
+from cortex.operations.share.resolve_conflicts import repair_index
 from cortex.operations.share.sync import sync
 from cortex.vault.git import displaced, drivers
 from cortex.vault.locate import Vault
@@ -712,6 +713,31 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
             "tags: [storage, queue, shop]" in each.texts()[Z]
             or "tags: [storage, shop, queue]" in each.texts()[Z]
         )
+
+
+def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) -> None:
+    """Where git takes one new note for the new name of two others, it may put their conflict into the index as the merged text
+    of a path; it leaves nothing unmerged then."""
+    a, b = two
+    a.record(Y, "Use SQLite")
+    a.commits()
+    b.git("pull", "-q")
+    a.add_line(record_path(X), "added to X")
+    a.commits()
+    b.add_line(record_path(Y), "added to Y")
+    b.commit()
+    b.git("fetch", "-q")
+    b.git("merge", "-q", "--no-commit", "origin/main")
+    ours, theirs = b.texts()[Y], b.texts()[X]
+    nested = f"<<<<<<<< HEAD\n{ours}========\n{theirs}>>>>>>>> origin/main\n"
+    b.write(record_path(Y), nested)
+    b.remove(record_path(X))
+    b.git("add", "-A")
+    done, problems = repair_index(str(b.root))
+    assert (len(done), problems) == (2, [])
+    b.git("commit", "-q", "--no-edit")
+    assert (b.texts()[X], b.texts()[Y]) == (theirs, ours)
+    assert b.git("status", "--short", "--", "records") == ""
 
 
 @pytest.mark.sampled(1)

@@ -65,15 +65,16 @@ def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Pr
 
 def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
     """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
-    resolved: Sequence[MergeResolution] = ()
-    problems: Sequence[Problem] = ()
+    resolved: list[MergeResolution] = []
+    problems: list[Problem] = []
     if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
         ours, theirs = (
             (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
         )
-        resolved, problems = repair_merge(root, merging.revisions_between(root, ours, theirs))
+        commits = merging.revisions_between(root, ours, theirs)
+        resolved, problems, _ = repair_merge(root, commits, "HEAD")
     merging.clear_state(root)
-    return [*resolved], [*problems]
+    return resolved, problems
 
 
 class MergeCommit(NamedTuple):
@@ -105,31 +106,46 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
     return MergeCommit(_build_sides(versions, text), tree, not made[0])
 
 
+def repair_index(root: str) -> tuple[list[MergeResolution], list[Problem]]:
+    """`repair_merge` for the merge under way, before it is committed, and staged: git puts some conflicts of renames into the
+    index as if they were merged, markers included."""
+    commits = merging.revisions_of(root, "merge")
+    if commits is None:
+        return [], []
+    tree = git_cli.run(root, ["write-tree"]).decode("ascii").strip()
+    resolved, problems, written = repair_merge(root, commits, tree)
+    merging.mark_resolved(root, written)
+    return resolved, problems
+
+
 def repair_merge(
-    root: str, commits: MergeRevisions
-) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
-    """See that HEAD, made by git of these commits, holds each note once and each with its own text; write what is missing to
-    the work tree. What somebody has changed there since is left alone, and is a problem."""
-    merged = read_merge_commit(root, commits, "HEAD")
+    root: str, commits: MergeRevisions, result: str
+) -> tuple[list[MergeResolution], list[Problem], list[str]]:
+    """See that what git made of these commits, a commit or a tree, holds each note once and each with its own text; write what
+    is missing to the work tree: what was done, what was not, the paths. What somebody has changed there since is left alone,
+    and is a problem."""
+    merged = read_merge_commit(root, commits, result)
     if merged is None:
-        return (), ()
+        return [], [], []
     outcome = plan_repair(
         merged.sides,
         merged.result,
         MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
     )
-    resolved, problems = list(outcome.resolved), []
+    resolved, problems, written = list(outcome.resolved), [], []
     for action in outcome.actions:
         now = _read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
             message = "was changed after a merge that mixed it with another note"
             problems.append(Problem(action.path, message, f"cortex history {action.path}"))
-        elif isinstance(action, RemoveFile):
+            continue
+        written.append(action.path)
+        if isinstance(action, RemoveFile):
             _remove_file(root, action.path)
         elif action.data is not None:
             _write_file(root, action.path, action.data)
-    return tuple(resolved), tuple(problems)
+    return resolved, problems, written
 
 
 def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:

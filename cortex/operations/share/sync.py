@@ -20,6 +20,7 @@ from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.heal import heal, try_heal
 from cortex.operations.share.resolve_conflicts import (
     recover_interrupted_merge,
+    repair_index,
     resolve_unmerged,
     resolve_user_merge,
     verify_own_merge,
@@ -199,6 +200,7 @@ class _SyncRun:
                     "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
                 )
             if mine.how == "merge":
+                self._add_outcome(repair_index(self.root))
                 self._stage_healed_pages()
             ran = merging.conclude(self.root, mine.how)
             self.resolved += merging.parse_driver_messages(ran)
