@@ -94,12 +94,7 @@ def sizes(work: str) -> str:
             / 1e6
         )
         scan = min(
-            timed(
-                lambda: file_scan.scan_vault(
-                    root, file_scan.make_scan_filter((), ()), time.time_ns()
-                )
-            )[0]
-            for _ in range(5)
+            timed(lambda: file_scan.scan_vault(root, (), (), time.time_ns()))[0] for _ in range(5)
         )
         subprocess.run(
             [sys.executable, "-m", "cortex", "rebuild"], cwd=root, check=True, capture_output=True
@@ -124,54 +119,6 @@ def sizes(work: str) -> str:
             f"{cache_mb:.0f}", f"{1000 * scan:.0f}", f"{statistics.median(changes):.0f}",
         )  # fmt: skip
     return root
-
-
-STAGES = """
-import os, sys, time
-marks = [("start of Python and the command's own imports", 0.0)]
-def mark(name): marks.append((name, time.process_time()))
-from cortex.interfaces.cli import main, render
-from cortex.core.model.caller import no_progress
-from cortex.core.markdown import snippet
-from cortex.core.ranking import query
-from cortex.operations.find import hits, search
-from cortex.index.refresh import open_index
-from cortex.vault.locate import Vault
-mark("seal checked, stamps of all notes scanned and compared")
-with open_index(Vault(os.getcwd()), no_progress) as now:
-    mark("Whoosh imported")
-    from cortex.index.engines import load_engine
-    engine = load_engine()
-    mark("index opened, searched")
-    scored, terms = engine.search(now.fulltext_folder, query.parse("storage", "2026-11-20T00:00:00Z"), 10, (0, 1))
-    mark("ten rows, ten snippets from the files")
-    rows = now.catalogue.rows_by_number(one.number for one in scored)
-    for row in rows.values():
-        hits.build_hit(Vault(os.getcwd()), row, 0.0, snippet.match_pattern(terms))
-    mark("")
-for (name, _), (_, end), start in zip(marks, marks[1:], [0.0] + [m[1] for m in marks[1:]]):
-    print(f"{1000 * (end - start):.1f}|{name}")
-"""
-
-
-def stages(root: str) -> None:
-    print(
-        f"\nA cold search by its stages, CPU ms, median of {RUNS}, 10,000 notes\n"
-        if not QUICK
-        else "\nA cold search by its stages\n"
-    )
-    row("stage", "ms")
-    row("---", "---:")
-    spent: dict[str, list[float]] = {}
-    for _ in range(RUNS):
-        out = subprocess.run(
-            [sys.executable, "-c", STAGES], cwd=root, capture_output=True, text=True, check=True
-        ).stdout
-        for line in out.splitlines():
-            ms, _, name = line.partition("|")
-            spent.setdefault(name, []).append(float(ms))
-    for name, figures in spent.items():
-        row(name, f"{statistics.median(figures):.1f}")
 
 
 FTS_BUILD = """
@@ -260,7 +207,6 @@ def main() -> None:
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
         root = sizes(work)
         whole_processes(root, SIZES[-1])
-        stages(root)
         peers(root, work)
         in_process(work)
         sharing.tables(root, work)

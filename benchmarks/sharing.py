@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import statistics
@@ -190,19 +191,20 @@ def _git(work: str) -> None:
             file.write(f"---\nid: new-{number}-aaaaaa\n---\ntext\n")
         return path
 
-    def plain(number: int) -> None:
-        path = note(number)
+    numbers = itertools.count()
+
+    def plain() -> None:
+        path = note(next(numbers))
         _git_in(root, "add", path)
         _git_in(root, "commit", "-qm", "one")
 
-    plains = [timed(lambda number=number: plain(number)) for number in range(RUNS)]
-    ours = [
-        timed(lambda number=number: commit.commit(root, [note(100 + number)], "one"))
-        for number in range(RUNS)
-    ]
+    def ours() -> None:
+        commit.commit_changes(root, [commit.UncommittedChange(note(next(numbers)), "A")], "one")
+
+    by_git, by_cortex = ([timed(run) for _ in range(RUNS)] for run in (plain, ours))
     (cpu, wall), (our_cpu, our_wall) = (
         [statistics.median(figures) for figures in zip(*runs, strict=True)]
-        for runs in (plains, ours)
+        for runs in (by_git, by_cortex)
     )
     row(
         "`git add` and `git commit` of one file",
