@@ -715,6 +715,25 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
         )
 
 
+def test_a_new_note_that_git_moves_with_a_folder_is_not_lost(two, has_drivers) -> None:
+    """Both sides delete one record and add another that is like it, one of them in another folder: git takes the folder for
+    renamed, and the index holds one side's new note under the names of both."""
+    a, b = two
+    for clone, id_, folder in ((a, Y, "decision"), (b, Z, "gotcha")):
+        clone.remove(record_path(X))
+        clone.write(f"records/{folder}/{id_}.md", RECORD.format(id=id_, title="Use files"))
+        clone.commit()
+    a.git("push", "-q")
+    b.git("fetch", "-q")
+    for name, value in (("merge.directoryRenames", "conflict"), ("cortex.drivers", "removed")):
+        b.git("config", name, value)
+    b.git("merge", "--no-edit", "origin/main", code=1)
+    b.fix()
+    b.git("commit", "-q", "--no-edit")
+    heal(b.vault, b.caller())
+    assert {Y, Z} <= b.texts().keys()
+
+
 def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) -> None:
     """Where git takes one new note for the new name of two others, it may put their conflict into the index as the merged text
     of a path; it leaves nothing unmerged then."""

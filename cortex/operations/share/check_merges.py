@@ -123,7 +123,9 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
     sure |= {id(one) for one in gone if one.path in merged.result}
     if any(id(one) not in sure for one in gone):
         renamed = _renamed_paths(root, commits)
-        renamed_ids = {note_id(data) for path, data in merged.sides.base.items() if path in renamed}
+        renamed_ids = {
+            note_id(data) for tree in merged.sides for path, data in tree.items() if path in renamed
+        }
         sure |= {id(one) for one in gone if one.id and one.id in renamed_ids}
     return [
         DamagingCommit(stray, result)
@@ -133,14 +135,16 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
 
 
 def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
-    """The paths that git takes for renamed on one of the sides. Of a note there nobody was asked whether it should go."""
+    """The old and new names of what git takes for renamed on one of the sides. Of a note there nobody was asked whether it
+    should go."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
         flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
         words = ["diff-tree", *flags, commits.bases[0], side]
         listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
         # Status, old name, new name, and so on.
-        found |= {os.fsdecode(name) for name in listed.split(b"\0")[1::3]}
+        fields = listed.split(b"\0")
+        found |= {os.fsdecode(name) for name in (*fields[1::3], *fields[2::3])}
     return found
 
 
