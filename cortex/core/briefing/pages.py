@@ -42,15 +42,32 @@ class PageKind(NamedTuple):
 
 _EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
 PAGE_KINDS = {
-    "decisions": PageKind("Decisions", f"What holds, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
-    "decisions-archive": PageKind("Decisions that no longer hold", f"Superseded or archived, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
-    "active-plan": PageKind("Plan", f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}", (PageSection("Open", newest_first=False), PageSection("Done"))),
+    "decisions": PageKind(
+        "Decisions", f"What holds, newest first. {_EDIT_NOTICE}", (PageSection(""),)
+    ),
+    "decisions-archive": PageKind(
+        "Decisions that no longer hold",
+        f"Superseded or archived, newest first. {_EDIT_NOTICE}",
+        (PageSection(""),),
+    ),
+    "active-plan": PageKind(
+        "Plan",
+        f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}",
+        (PageSection("Open", newest_first=False), PageSection("Done")),
+    ),
     "branch": PageKind(
         "Branch",
         f"The latest of this branch. {_EDIT_NOTICE}",
-        (PageSection("Sessions", limit=10), PageSection("Decisions", limit=20), PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20)),
+        (
+            PageSection("Sessions", limit=10), PageSection("Decisions", limit=20),
+            PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20),
+        ),
     ),
-    "index": PageKind("Briefings", "Every page that Cortex keeps for people and agents to begin with.", (PageSection("", newest_first=False),)),
+    "index": PageKind(
+        "Briefings",
+        "Every page that Cortex keeps for people and agents to begin with.",
+        (PageSection("", newest_first=False),),
+    ),
 }  # fmt: skip
 
 

@@ -28,9 +28,10 @@ _SIMPLE_FIELD_RE = re.compile(
 
 
 # Messages and hints of problems.
+_MAX_KB = MAX_BYTES_WITHOUT_EVENTS // 1024
 _SPLIT_PROBLEMS = {
     yaml_lines.UNCLOSED: (
-        f"the frontmatter has no closing ---, or is larger than {MAX_BYTES_WITHOUT_EVENTS // 1024} KB",
+        f"the frontmatter has no closing ---, or is larger than {_MAX_KB} KB",
         "end it with a line of three dashes",
     ),
     yaml_lines.TOO_MANY_LINES: (
