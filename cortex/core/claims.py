@@ -377,10 +377,7 @@ def _match(
 def _parse_pattern(pattern: str) -> list[tuple[str, frozenset[str]]]:
     """The tokens of a pattern, with the words that each may be; a name may be any."""
     return [
-        (
-            token,
-            _WORDS.get(token, frozenset(() if token in _NAME_TOKENS else token.split("|"))),
-        )
+        (token, _WORDS.get(token, frozenset(() if token in _NAME_TOKENS else token.split("|"))))
         for token in pattern.split()
     ]
 

@@ -30,10 +30,6 @@ class Manifest(NamedTuple):
     problem: str = ""
 
 
-class _DamagedManifest(ValueError):
-    pass
-
-
 def kind_of(file: str) -> str:
     """Which kind of manifest a file with this name is; empty when it is none."""
     name = file.rpartition("/")[2].casefold()
@@ -132,7 +128,7 @@ def _parse_pyproject(text: str) -> Iterator[str]:
 def _parse_package_json(text: str) -> Iterator[str]:
     top = json.loads(text)
     if not isinstance(top, dict):
-        raise _DamagedManifest("no object")
+        raise ValueError("no object")  # noqa: TRY004  as `json.loads` raises
     for name, wanted in _find_dependencies(top):
         yield name
         if isinstance(wanted, str) and wanted.startswith("npm:"):  # an alias of another package

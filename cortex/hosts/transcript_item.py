@@ -100,9 +100,8 @@ def project_relative_path(path: str, cwd: str, root: str) -> str:
     if not below and cwd and (rest := _path_below(full, os.path.normpath(cwd))):
         # The project was entered through a link: `/tmp` on a Mac, a home directory on a network.
         below = _path_below(os.path.join(os.path.realpath(cwd), rest), os.path.realpath(root))
-    return (one_line(below) if len(below) <= MAX_PATH_CHARS else redacted_line(below))[
-        :MAX_PATH_CHARS
-    ]
+    line = one_line(below) if len(below) <= MAX_PATH_CHARS else redacted_line(below)
+    return line[:MAX_PATH_CHARS]
 
 
 def _path_below(path: str, root: str) -> str:

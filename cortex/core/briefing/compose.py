@@ -198,10 +198,8 @@ def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]
         )
         for kind, one in costs.items()
     }
-    left = room - sum(
-        one.tokens - costs[kind].heading_cost - costs[kind].more_line_cost
-        for kind, one in filled.items()
-    )
+    fixed = sum(one.heading_cost + one.more_line_cost for one in costs.values())
+    left = room + fixed - sum(one.tokens for one in filled.values())
     # In a small budget a share may be less than a line; then decisions come first after all.
     bare = DECISIONS in filled and not filled[DECISIONS].line_count
     for kind in (DECISIONS, *_OVERFLOW_ORDER) if bare else _OVERFLOW_ORDER:
@@ -265,20 +263,14 @@ def _render(
 def _render_part(part: BriefingPart, fill: _PartFill) -> BriefingSection:
     chosen = list(enumerate(part.entries[: fill.line_count]))
     chosen.sort(key=lambda one: (one[1].sort_key or (one[0],), one[0]))
-    lines = tuple(
-        BriefingLine(
-            entry.id,
-            _format_line(entry, whole=number < fill.whole_count),
-            entry.type,
-            entry.confidence,
-            entry.layer,
-            entry.doubt,
-        )
-        for number, entry in chosen
-    )
+    lines = []
+    for number, entry in chosen:
+        text = _format_line(entry, whole=number < fill.whole_count)
+        about = (entry.type, entry.confidence, entry.layer, entry.doubt)
+        lines.append(BriefingLine(entry.id, text, *about))
     more = part.total - len(lines)
     title = PART_SPECS[part.kind].title
-    return BriefingSection(part.kind, title, lines, more, part.command if more else "")
+    return BriefingSection(part.kind, title, tuple(lines), more, part.command if more else "")
 
 
 def _framed_tokens(lines: Sequence[str]) -> int:

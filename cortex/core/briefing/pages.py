@@ -160,18 +160,12 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
         return max(
             (side.generator_version, data) for side, data in zip(sides, (ours, theirs), strict=True)
         )[1]
-    held, one, other = (
-        _items_by_id(version) for version in (parse_page(base.decode("utf-8", "replace")), *sides)
-    )
-    merged = (
-        _merge_item(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
-    )
+    versions = (parse_page(base.decode("utf-8", "replace")), *sides)
+    held, one, other = ({item.id: item for item in version.items} for version in versions)
+    keys = sorted({*one, *other})
+    merged = (_merge_item(held.get(key), one.get(key), other.get(key)) for key in keys)
     # A header may ask for half a character.
     return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
-
-
-def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
-    return {item.id: item for item in version.items}
 
 
 def _merge_item(

@@ -96,31 +96,25 @@ def merge_blocks(
     merged: FrontmatterBlock = {}
     order = _merge_key_order(base, newer, older)
     of_status = "" if path else _status_winner(base, newer, older, ledger)
-    for key in (
-        _standard_order(order)
-        if ledger.precedence.topic_winner and not path and _is_standard_order(base)
-        else order
-    ):
+    topic_winner = ledger.precedence.topic_winner
+    if topic_winner and not path and _is_standard_order(base):
+        order = _standard_order(order)
+    for key in order:
         trio = (base.get(key), newer.get(key), older.get(key))
         texts = [chunk.text if chunk else None for chunk in trio]
-        text: str | None
         if key == TAIL_KEY:
-            text = _merge_comments(*texts)
-        elif (
-            ledger.precedence.topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT
-        ):
-            text = _take_side(ledger.precedence.topic_winner, f"{path}{key}", *texts, ledger=ledger)
+            if tail := _merge_comments(*texts):
+                merged[key] = FieldText("", tail)
+            continue
+        if topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT:
+            text = _take_side(topic_winner, f"{path}{key}", *texts, ledger=ledger)
         elif of_status and key in _KEYS_OF_STATUS:
             text = _take_side(of_status, key, *texts, ledger=ledger)
         else:
             text = _merge_field(f"{path}{key}", *texts, ledger=ledger)
         if text:
-            merged[key] = FieldText(
-                ""
-                if key == TAIL_KEY
-                else _merge_comments(*(chunk.comments_above if chunk else None for chunk in trio)),
-                text,
-            )
+            above = (chunk.comments_above if chunk else None for chunk in trio)
+            merged[key] = FieldText(_merge_comments(*above), text)
     return merged
 
 

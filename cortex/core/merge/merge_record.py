@@ -32,6 +32,9 @@ from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_not
 
 _MIXED_LINE_ENDS = b"?"
 _SUMMARY_MARK = b"<!-- summary "
+_TWO_NOTES = (
+    "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
+)
 
 
 class MergedRecord(NamedTuple):
@@ -103,11 +106,8 @@ def merge_record(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
         )
         if goes is not None:
-            both = f"{_describe_note(stays)} and {_describe_note(goes)} are two notes"
-            what = "the first stays here, the next cortex command brings back the second"
-            return MergedRecord(
-                stays, is_clean=True, decisions=(f"{both}: {what}",), other_note=goes
-            )
+            what = _TWO_NOTES.format(_describe_note(stays), _describe_note(goes))
+            return MergedRecord(stays, is_clean=True, decisions=(what,), other_note=goes)
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )

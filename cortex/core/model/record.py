@@ -99,14 +99,12 @@ def parse_confidence(text: str) -> str:
 
 def parse_priority(text: str) -> str:
     """A priority as it is written; empty for none. `InvalidInputError` if not from 1 to 10."""
-    if text and not (
-        text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
-    ):
-        raise InvalidInputError(
-            f"{text[:50]!r} is no priority",
-            "give a whole number from 1 to 10, where 10 matters most",
-        )
-    return str(int(text)) if text else ""
+    if not text:
+        return ""
+    if text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10:
+        return str(int(text))
+    hint = "give a whole number from 1 to 10, where 10 matters most"
+    raise InvalidInputError(f"{text[:50]!r} is no priority", hint)
 
 
 def initial_status(type_: str) -> str:

@@ -100,20 +100,14 @@ class NameResolver:
 
 def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:
     """The edges of a note, relations first: each relation once, each link once a line."""
-    found: dict[tuple[str, str, int], Edge] = {}
-    for kind, target, line in _iter_frontmatter_edges(note) if note.fields else ():
+    named = [*_iter_frontmatter_edges(note)] if note.fields else []
+    named += [(LINK_KIND, _note_target_of_link(link), link.line) for link in scanned.links]
+    edges: dict[tuple[str, str, int], Edge] = {}
+    for kind, target, line in named:
         if key := basename_key(target):
-            found.setdefault(
-                (kind, link_key(target), 0 if kind != LINK_KIND else line),
-                Edge(kind, target, key, line),
-            )
-    for link in scanned.links:
-        target = _note_target_of_link(link)
-        if target and (key := basename_key(target)):
-            found.setdefault(
-                (LINK_KIND, link_key(target), link.line), Edge(LINK_KIND, target, key, link.line)
-            )
-    return tuple(found.values())
+            place = line if kind == LINK_KIND else 0
+            edges.setdefault((kind, link_key(target), place), Edge(kind, target, key, line))
+    return tuple(edges.values())
 
 
 def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
@@ -244,11 +238,9 @@ def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
 
 
 def _flatten_texts(value: FieldValue) -> Sequence[str]:
-    if isinstance(value, str):
-        return (value,)
-    return (
-        [text for one in value for text in _flatten_texts(one)] if isinstance(value, list) else ()
-    )
+    if isinstance(value, list):
+        return [text for one in value for text in _flatten_texts(one)]
+    return (value,) if isinstance(value, str) else ()
 
 
 def _line_of_target(note: Note, field: str, target: str) -> int:

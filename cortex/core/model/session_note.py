@@ -8,14 +8,14 @@ whether a person changed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.record import Record, compose_record, default_scope
-from cortex.core.model.turn_summary import CommandRun, TurnSummary
+from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
@@ -89,12 +89,12 @@ def append_event(note: Note, event: Event) -> Note:
     branch are those of the earliest event; tags are those of all."""
     before = status_of(event_lines(note))
     if note.provenance()[0][:1] == (event.id,):
-        note = _with_field_in_order(note, "scope", default_scope(event.project))
-        note = _with_field_in_order(note, "project", event.project)
-        note = _with_field_in_order(note, "branch", event.branch)
-        note = _with_field_in_order(note, "created", event.at)
+        place = {"scope": default_scope(event.project), "project": event.project}
+        place |= {"branch": event.branch, "created": event.at}
+        note = _with_fields_in_order(note, place)
     if more := set(event.tags) - set(note.get_list("tags")):
-        note = _with_field_in_order(note, "tags", tuple(sorted({*note.get_list("tags"), *more})))
+        tags = tuple(sorted({*note.get_list("tags"), *more}))
+        note = _with_fields_in_order(note, {"tags": tags})
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
     return _with_summary(_with_status(_with_start_and_end(note, event), event, before), event)
 
@@ -175,17 +175,13 @@ def _event_excerpt(event: Event) -> str:
     return " · ".join(part for part in (line, done) if part) or "(nothing said)"
 
 
-def has_failed(command: CommandRun) -> bool:
-    return command.outcome.lower().startswith("fail")
-
-
 def _format_activity(turn: TurnSummary) -> str:
     """Files and failures; those that do not fit are counted. A file without a folder is put in
     backticks, to tell its name from a word."""
     names = [one.replace("`", "'").replace("[[", "[") for one in turn.changed_files]
     names = [name if "/" in name else f"`{name}`" for name in names]
-    failed = [f"{_shorten_command(run.line)} failed" for run in turn.commands if has_failed(run)]
-    failures = list(dict.fromkeys(failed))
+    failed = (run for run in turn.commands if run.outcome.lower().startswith("fail"))
+    failures = list(dict.fromkeys(f"{_shorten_command(run.line)} failed" for run in failed))
     limit = _MAX_ACTIVITY_CHARS - (40 if failures else 0)
     files = _join_within_limit("changed ", names, " files", limit)
     limit = _MAX_ACTIVITY_CHARS - len(files) - 3
@@ -242,9 +238,7 @@ def _with_start_and_end(note: Note, event: Event) -> Note:
     ends = [line.id for line in lines if line.type == END_TYPE]
     started = events.time_of_id(min(starts)) if starts else note.get("started")
     ended = events.time_of_id(max(ends)) if ends and status_of(lines) == "done" else ""
-    for key, value in (("started", started), ("ended", ended), ("closed", "")):
-        note = _with_field_in_order(note, key, value)
-    return note
+    return _with_fields_in_order(note, {"started": started, "ended": ended, "closed": ""})
 
 
 def _with_status(note: Note, event: Event, before: str) -> Note:
@@ -318,7 +312,6 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _with_field_in_order(note: Note, key: str, value: yaml_writer.YamlValue) -> Note:
-    if note.fields.get(key) == value:
-        return note
-    return with_fields_in_order(_FIELD_ORDER, note, {key: value})
+def _with_fields_in_order(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
+    changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
+    return with_fields_in_order(_FIELD_ORDER, note, changed)

@@ -64,31 +64,21 @@ def parse(text: str, now: str) -> Query:
             values = (value,) if whole else tuple(part for part in value.split(",") if part)
             filters.append(QueryFilter(key, values, negated))
         else:
-            pieces += _parse_terms(
-                f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated
-            )
+            words = f"{match['key']}:{value}" if key else value
+            pieces += _parse_terms(words, match["phrase"] is not None, negated)
     if not pieces and not filters and bounds == {"after": None, "before": None}:
         raise InvalidInputError(
             "there is nothing to search for",
             'cortex search "how do we merge briefings", or type:decision after:2w',
         )
-    return Query(
-        tuple(pieces),
-        tuple(filters),
-        bounds["after"],
-        bounds["before"],
-        len(found) > MAX_TERMS or len(text) > most,
-    )
+    is_truncated = len(found) > MAX_TERMS or len(text) > most
+    return Query(tuple(pieces), tuple(filters), **bounds, is_truncated=is_truncated)
 
 
 def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
-    if not any(c.isalnum() for c in value):
-        return []
-    if quoted:
-        return [QueryTerm("phrase", value, negated)]
-    if value.endswith("*"):
-        return [QueryTerm("prefix", value.rstrip("*"), negated)]
-    return [QueryTerm("word", value, negated)]
+    kind = "phrase" if quoted else "prefix" if value.endswith("*") else "word"
+    term = QueryTerm(kind, value.rstrip("*") if kind == "prefix" else value, negated)
+    return [term] if any(map(str.isalnum, value)) else []
 
 
 def _bound_seconds(key: str, value: str, now: str) -> int:

@@ -144,21 +144,18 @@ def _candidates(
     """The texts from `first` on that may be alike to the last of `sizes` if they share no more than
     `allowed` rare words with it, by the columns of how many common ones they share."""
     place = len(sizes) - 1
-    if not _positions_at_least(
-        columns, _min_shared_words(sizes[first], sizes[place], least) - allowed
-    ):
+
+    def many_from(start: int) -> int:
+        shared = _min_shared_words(sizes[start], sizes[place], least)
+        return _positions_at_least(columns, shared - allowed)
+
+    if not many_from(first):
         return
     bounds = sorted(
         {first + (place - first) * band // _SIZE_BANDS for band in range(_SIZE_BANDS + 1)}
     )
     for start, end in pairwise(bounds):
-        many = (
-            _positions_at_least(
-                columns, _min_shared_words(sizes[start], sizes[place], least) - allowed
-            )
-            >> start
-            & (1 << end - start) - 1
-        )
+        many = many_from(start) >> start & (1 << end - start) - 1
         digits = f"{many:b}"[::-1]
         at = digits.find("1")
         while at >= 0:
