@@ -1,8 +1,8 @@
-"""What a record claims that files and git can contradict: that a file, folder or branch is there, that a package is used or is not.
+"""Claims of records that files and git can contradict.
 
-A claim that is missed costs a mark; a claim that nobody made costs trust in all marks. So whatever is said in doubt
-(an example, a rejected way, something that was moved or taken away) claims nothing. Words are compared one by one:
-a pattern for each way to say it would take longer to compile than the records to read.
+Claims are that a file, folder or branch exists, and that a package is used or is not. A false claim
+is worse than a missed one: text in doubt (an example, a rejected way, something moved or removed)
+claims nothing. Words are compared one by one: patterns for all phrases would compile too slowly.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ _FILE_GONE_STEMS = tuple(_WORDS["FILE_GONE_STEMS"])
 _BRANCH_GONE_STEMS = tuple(_WORDS["BRANCH_GONE_STEMS"])
 _PATH_SEGMENT_PATTERN = r"(?:[\w.+@-]{1,100}|\([\w.-]{1,60}\)|\[{1,2}[\w.-]{1,60}\]{1,2})"
 _PATH_RE = re.compile(
-    rf"(?:\./)?((?:{_PATH_SEGMENT_PATTERN}/){{0,20}}[\w.+@-]{{1,120}})(?::\d[\d:,-]{{0,20}}|#L?\d[\dL-]{{0,20}}|::[\w.:-]{{1,120}})?(?:['’]s)?"
+    rf"(?:\./)?((?:{_PATH_SEGMENT_PATTERN}/){{0,20}}[\w.+@-]{{1,120}})"
+    r"(?::\d[\d:,-]{0,20}|#L?\d[\dL-]{0,20}|::[\w.:-]{1,120})?(?:['’]s)?"
 )
 _PACKAGE_RE = re.compile(
-    r"((?:@[\w.-]{1,60}/)?[A-Za-z](?:[\w./-]{0,80}\w)?)(?:\[[\w,-]{1,60}\])?(?:[@=<>!~^ ]{1,4}v?\d[\w.*,<>= -]{0,30})?"
+    r"((?:@[\w.-]{1,60}/)?[A-Za-z](?:[\w./-]{0,80}\w)?)(?:\[[\w,-]{1,60}\])?"
+    r"(?:[@=<>!~^ ]{1,4}v?\d[\w.*,<>= -]{0,30})?"
 )
 # Wikilinks, targets of links, addresses and what is struck through.
 _LINK_PATTERN = r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~"
@@ -36,7 +38,7 @@ _LINK_OR_URL_RE = re.compile(rf"{_LINK_PATTERN}|\w{{2,10}}://[^\s`]{{1,500}}")
 _LINK_RE = re.compile(_LINK_PATTERN)
 _SENTENCE_END_RE = re.compile(r"[.!?;](?=[*_]{0,3}\s)")
 _INNER_DOT_RE = re.compile(r"\.\w")
-# How else people say what something is made with: a name in backticks, with a capital or a hyphen; or one with its version.
+# A name in backticks, with a capital or a hyphen, after `with`; or a name with its version.
 _WITH_NAME_RE = re.compile(r"\b(?:with|via|through)\s(?:`|[A-Z]|[a-z]{1,30}-)")
 # It begins with letters, which a search finds ten times as fast as `\b`.
 _IS_VERSION_RE = re.compile(r"is(?<=\bis)\s`?[\w.-]{2,60}`?\sv?\d")
@@ -62,7 +64,7 @@ class PackageClaim(NamedTuple):
 
 
 class RecordClaims(NamedTuple):
-    """What a record says about the project around it. Paths are relative to the project, with `/`; those of folders end with one."""
+    """The claims of a record. Paths are relative to the project; those of folders end with `/`."""
 
     id: str
     title: str
@@ -90,7 +92,7 @@ class _PackageName(NamedTuple):
 def extract_claims(
     id_: str, title: str, text: str, branch: str, created: str, *, rejected: bool = False
 ) -> RecordClaims:
-    """What a record with this title and text claims. What is `rejected` ("Use redis for sessions") is not there."""
+    """The claims of a record. A `rejected` one ("Use redis for sessions") claims the contrary."""
     files: dict[str, None] = {}
     uses_by_package: dict[str, set[bool]] = {}
     branches: dict[str, None] = {}
@@ -132,7 +134,7 @@ def _is_gone(bare: Sequence[str], what: str) -> bool:
 
 
 def _iter_sentences(text: str) -> Iterator[str]:
-    """The sentences of the prose, without code in fences, addresses, where links lead, and parts that tell of what is not."""
+    """The sentences of the prose, without code blocks, links, URLs, and asides."""
     aside = False
     for paragraph in _iter_paragraphs(text[:_MAX_TEXT_CHARS]):
         heading = paragraph.startswith("#")
@@ -154,7 +156,7 @@ def _iter_sentences(text: str) -> Iterator[str]:
 
 
 def _first_look(text: str) -> _FirstLook:
-    """What a paragraph or sentence may claim. Most claim nothing, and to take one apart costs five times as much as this."""
+    """What a paragraph or sentence may claim: a filter, five times as fast as parsing."""
     lowered = text.casefold()
     words = lowered
     for sign in ".!?;*":  # what may stand behind the last word of a sentence
@@ -240,7 +242,7 @@ def _parse_file_path(word: str) -> str:
 
 
 def _parse_folder_path(path: str) -> str:
-    """The path of a folder, ended with `/`; empty for a host, a number, or what leaves the project."""
+    """The path of a folder with `/` at its end; empty for hosts, numbers, and `..`."""
     parts = path.split("/")
     leaves_project = any(not part.strip(".") for part in parts) or ".git" in parts
     is_name = any(map(str.isalpha, path)) and not _is_domain(parts[0])
@@ -260,7 +262,7 @@ def _find_branches(words: Sequence[str], bare: Sequence[str]) -> Iterator[str]:
 
 
 def _is_file_name(folders: Sequence[str], name: str) -> bool:
-    """Whether a name with an ending is that of a file, and not of a library, a host or a version."""
+    """True if a name with a dot is a file's, and not that of a library, a host or a version."""
     stem, _, ending = name.rpartition(".")
     if not stem or stem.endswith(".") or not ending.isalnum() or not ending[0].isalpha():
         return False
@@ -275,7 +277,7 @@ def _is_file_name(folders: Sequence[str], name: str) -> bool:
 
 
 def _find_packages(words: Sequence[str], bare: Sequence[str]) -> Iterator[PackageClaim]:
-    """Who is said to be used or not in a sentence. Where one takes the place of another, both are told."""
+    """Packages that a sentence says are used or not; both of a replacement."""
     replaced = [pair for _, pair in _find_matches(_REPLACEMENTS, words, bare)]
     for pair in replaced:
         yield PackageClaim(pair["OLD"].name, False)
@@ -305,7 +307,7 @@ def _find_packages(words: Sequence[str], bare: Sequence[str]) -> Iterator[Packag
 
 
 def _package_of_means(words: Sequence[str], bare: Sequence[str], at: int) -> _PackageName | None:
-    """The package behind `is`, with its version, or behind a word such as `with`, of what something is made or tested with."""
+    """The package behind `is`, if a version follows, or behind `with` or the like after a verb."""
     is_means = bare[at] in _WORDS["MEANS_PREPOSITIONS"]
     if not is_means and bare[at] != "is":
         return None
@@ -345,7 +347,7 @@ def _find_matches(
 
 @cache
 def _index_patterns(patterns: tuple[str, ...]) -> dict[str, list[str]]:
-    """The patterns by the words with which they may begin; those that begin with a name below an empty one."""
+    """The patterns by the words with which they may begin; "" for those that begin with a name."""
     by_word: dict[str, list[str]] = {"": []}
     for pattern in patterns:
         token, accepted = _parse_pattern(pattern)[0]
@@ -375,12 +377,7 @@ def _match(
 def _parse_pattern(pattern: str) -> list[tuple[str, frozenset[str]]]:
     """The tokens of a pattern, with the words that each may be; a name may be any."""
     return [
-        (
-            token,
-            frozenset()
-            if token in _NAME_TOKENS
-            else _WORDS.get(token, frozenset(token.split("|"))),
-        )
+        (token, _WORDS.get(token, frozenset(() if token in _NAME_TOKENS else token.split("|"))))
         for token in pattern.split()
     ]
 

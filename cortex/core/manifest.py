@@ -23,15 +23,11 @@ _DEPENDENCY_KEY_RE = re.compile(
 
 
 class Manifest(NamedTuple):
-    """Packages as their ecosystem writes them; `included_files` are relative to a requirements file."""
+    """Packages as their ecosystem writes them. `included_files` (-r) are relative to the file."""
 
     packages: frozenset[str] = frozenset()
     included_files: tuple[str, ...] = ()
     problem: str = ""
-
-
-class _DamagedManifest(ValueError):
-    pass
 
 
 def kind_of(file: str) -> str:
@@ -105,8 +101,8 @@ def _parse_requirement(text: Any) -> Iterator[str]:
 
 
 def _find_dependencies(value: Any, *, inside: bool = False) -> Iterator[tuple[str, Any]]:
-    """What stands below keys such as `dependencies`: keys of tables with their values, and items of lists with None. The key of a
-    list of texts names a group, as below `optional-dependencies`."""
+    """Entries below keys such as `dependencies`: keys of tables with their values, and items of
+    lists with None. The key of a list of texts names a group (`optional-dependencies`)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             is_key = _DEPENDENCY_KEY_RE.fullmatch(key) is not None
@@ -132,7 +128,7 @@ def _parse_pyproject(text: str) -> Iterator[str]:
 def _parse_package_json(text: str) -> Iterator[str]:
     top = json.loads(text)
     if not isinstance(top, dict):
-        raise _DamagedManifest("no object")
+        raise ValueError("no object")  # noqa: TRY004  as `json.loads` raises
     for name, wanted in _find_dependencies(top):
         yield name
         if isinstance(wanted, str) and wanted.startswith("npm:"):  # an alias of another package
@@ -183,6 +179,6 @@ def has_package(name: str, names: Iterable[str]) -> bool:
 
 
 def has_similar_package(name: str, names: Iterable[str]) -> bool:
-    """Whether one of the packages has the name within its own: who uses `ioredis` may still say that they use redis."""
+    """True if one of the packages has the name within its own: `ioredis` may be called redis."""
     said = fold_name(name)
     return any(said in fold_name(one) for one in names)

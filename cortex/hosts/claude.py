@@ -1,8 +1,8 @@
-"""Claude Code: hooks in its settings; transcripts are JSON lines whose shape its vendor calls internal, so nothing unknown or
-malformed is an error.
+"""Claude Code: hooks in its settings; transcripts in a format that its vendor calls internal.
 
-One message of the model is split over several lines with the same `message.id`. Lines name their parent: a prompt that has
-the same parent as a later one was taken back, with all that followed from it. Anything less certain is kept.
+Transcripts are JSON lines; unknown or malformed ones are no error. One message of the model is
+split over several lines with the same `message.id`. Lines name their parent: a prompt with the
+same parent as a later one was rewound, with all that followed from it. In doubt a line is kept.
 Source, looked at in November 2026: code.claude.com/docs/en/hooks.
 """
 
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 _MAX_PROMPT_BYTES = 1 << 20  # bytes of a line in which a prompt that was taken back is looked for
 _EDIT_TOOLS = {
-    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path",
+    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
 }  # fmt: skip
 _SHELL_TOOLS = ("Bash", "PowerShell")
 _HOST_TEXT_STARTS = (
-    "<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<user-memory-input>", "Caveat: The messages below",
+    "<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>",
+    "<user-memory-input>", "Caveat: The messages below",
 )  # fmt: skip
 _SESSION_KEY = b'"sessionId"'
 _SUBAGENTS_FOLDER, _SUBAGENT_PREFIX = "subagents", "agent-"
@@ -55,9 +57,7 @@ class ClaudeReader(TranscriptReader):
         self.prompt_by_parent: dict[str, str] = {}  # parent -> the last prompt that has it
         self.rewound_ids: set[str] = set()  # lines that were taken back
         self.seen_ids: set[str] = set()
-        self.text_hashes: dict[
-            str, set[int]
-        ] = {}  # message id -> hashes of its texts that were read
+        self.text_hashes: dict[str, set[int]] = {}  # message id -> hashes of the texts read
         self.tasks: dict[str, PlannedStep] = {}
         self.pending_tasks: dict[str, PlannedStep] = {}
         self.queued_prompts: set[str] = set()
@@ -71,8 +71,8 @@ class ClaudeReader(TranscriptReader):
 
     @staticmethod
     def session_of(line: bytes, before: str, expected: str) -> str:
-        """The session that a line names, else that of the line before. The file of a session that was resumed or forked begins
-        with lines of the one before it."""
+        """The session that a line names, else that of the line before. The file of a resumed or
+        forked session begins with lines of the earlier one."""
         at = line.find(_SESSION_KEY)
         if at < 0:
             return before
@@ -82,8 +82,8 @@ class ClaudeReader(TranscriptReader):
         return get_str(parse_json_object(line) or {}, "sessionId") or before
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
-        """The session and the subagent of a file. The names of files and folders come first: in the lines of a session that was
-        resumed stand the names of the one before."""
+        """The session and the subagent of a file. Names of files and folders come first: lines of
+        a resumed session name the earlier one."""
         stem = os.path.basename(path).removesuffix(".jsonl")
         if not (stem.startswith(_SUBAGENT_PREFIX) or self.subagent):
             return stem if len(stem) == UUID_CHARS else session or stem, ""
@@ -190,7 +190,7 @@ class ClaudeReader(TranscriptReader):
                 self._read_tool_call(get_str(part, "name"), part["input"], get_str(part, "id"))
 
     def _add_message_text(self, text: object, message: str, line: str) -> None:
-        """One text of a message. A host that writes a message again as it grows writes each of its texts once more."""
+        """Add one text of a message once, though a growing message may be written several times."""
         if not isinstance(text, str):
             self.skipped_lines += 1
             return
@@ -253,9 +253,8 @@ class ClaudeReader(TranscriptReader):
             return
         if call in self.pending_tasks:
             step, task = self.pending_tasks.pop(call), get_dict(about, "task")
-            number = (
-                str(task["id"]) if "id" in task else _task_number(text_content(part.get("content")))
-            )
+            answer = text_content(part.get("content"))
+            number = str(task["id"]) if "id" in task else _task_number(answer)
             if not failed and len(self.tasks) < _MAX_TASKS:
                 self.tasks[number or str(len(self.tasks) + 1)] = step
                 self.add_plan(list(self.tasks.values()), "")
@@ -289,7 +288,7 @@ def _message_content(data: dict[str, Any]) -> object:
 
 
 def _typed_text(content: object) -> str:
-    """What a person typed, of a message that may be something else: a tool's answer, or what the host says in their name."""
+    """What a person typed; empty for a tool's answer, or for what the host says in their name."""
     if isinstance(content, list):
         parts = (one for one in content if isinstance(one, dict) and one.get("type") == "text")
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
@@ -304,7 +303,7 @@ def _typed_text(content: object) -> str:
 
 
 def make_entry(on: HostEvent, line: str, words: list[str]) -> dict[str, object]:
-    """An entry of the settings for one event: a handler that runs `words`, or, where there are none, `line` in a shell."""
+    """An entry of the settings: a handler that runs `words`, or if there are none `line`."""
     run = {"command": words[0], "args": words[1:]} if words else {"command": line}
     limits = {"timeout": on.timeout_seconds, **({"async": True} if on.is_background else {})}
     return matcher_group(on, {"type": "command", **run, **limits})

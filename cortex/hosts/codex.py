@@ -1,8 +1,8 @@
-"""Codex: hooks in a file of their own; rollouts are lines of `{timestamp, type, payload}`, of which two kinds tell the same
-conversation.
+"""Codex: hooks in a file of their own; transcripts (rollouts) that hold most messages twice.
 
-What is said stands in a `response_item` and, mostly, once more in an `event_msg`: whichever comes second with the same words
-is passed over, so that a file with only one of the two loses nothing. Source: developers.openai.com/codex/hooks.
+A line of a rollout is `{timestamp, type, payload}`. A message is a `response_item` and, mostly,
+also an `event_msg`: of two with the same words the second is skipped, so that files with only one
+of the two kinds are complete. Source: developers.openai.com/codex/hooks.
 """
 
 from __future__ import annotations
@@ -28,17 +28,13 @@ if TYPE_CHECKING:
     from cortex.hosts.transcript_item import TranscriptItem
 
 _HOST_TEXT_STARTS = (
-    "<environment_context", "<user_instructions", "<INSTRUCTIONS", "# AGENTS.md instructions", "<permissions", "<turn_aborted", "<skill",
-    "<subagent_notification", "<user_shell_command", "<collaboration_mode", "<personality", "<recommended_plugins", "<apps_instructions",
+    "<environment_context", "<user_instructions", "<INSTRUCTIONS", "# AGENTS.md instructions",
+    "<permissions", "<turn_aborted", "<skill", "<subagent_notification", "<user_shell_command",
+    "<collaboration_mode", "<personality", "<recommended_plugins", "<apps_instructions",
 )  # fmt: skip
-_SHELL_TOOLS = [
-    "shell",
-    "shell_command",
-    "exec_command",
-    "local_shell",
-    "container.exec",
-    "unified_exec",
-]
+_SHELL_TOOLS = (
+    "shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec",
+)  # fmt: skip
 # In what the host says in the person's name: what stands before and behind the working directory.
 _CWD_MARKS = (("Current working directory: ", "\n"), ("<cwd>", "</cwd>"))
 _PATCH_FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
@@ -70,7 +66,7 @@ class CodexReader(TranscriptReader):
 
     @staticmethod
     def session_of(line: bytes, before: str, expected: str) -> str:
-        """The session that the first line names, for all lines: what a forked one tells of its parent comes later."""
+        """The session of the first line, for all lines: a fork names its parent's later."""
         del expected
         if before or b"session_meta" not in line:
             return before
@@ -134,7 +130,7 @@ class CodexReader(TranscriptReader):
             self.add_summary(item.get("message"), "")
 
     def _read_context(self, item: dict[str, Any]) -> None:
-        """Where the session is. A rollout that was forked tells its parent's beginning behind its own: the first counts."""
+        """Read session, folder and branch. In a forked rollout the parent's come later."""
         if not self.session:
             self.session = _session_id(item)
             source = get_dict(item, "source")
@@ -216,7 +212,7 @@ def _session_id(item: dict[str, Any]) -> str:
 
 
 def _cwd_in(text: str) -> str:
-    """The directory that the host names in a message of its own; old rollouts have it nowhere else."""
+    """The working directory in a message of the host; old rollouts have it nowhere else."""
     for start, end in _CWD_MARKS:
         _, marked, rest = text.partition(start)
         path = rest.partition(end)[0].strip()
@@ -226,7 +222,8 @@ def _cwd_in(text: str) -> str:
 
 
 def tool_output(output: object) -> tuple[str, str]:
-    """What a tool answered and its exit code, empty where it says none: it may be JSON, parts, or text with a head."""
+    """The answer of a tool and its exit code, empty if there is none. `output` is JSON, a list of
+    parts, or text with a header."""
     if isinstance(output, str) and output.lstrip().startswith("{"):
         output = parse_json_object(output.encode("utf-8", "replace")) or output
     if isinstance(output, dict):

@@ -8,49 +8,40 @@ from cortex.core.text.strings import shorten
 from cortex.hosts.transcript_item import MAX_COMMAND_CHARS, MAX_REASON_CHARS, redacted_line
 
 # Programs whose success says something about the work: tests, linters, builds.
-_CHECK_PROGRAMS = frozenset(["pytest", "tox", "nox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort", "bandit", "pre-commit", "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "playwright", "cypress", "make", "ninja", "cmake", "ctest", "bazel", "gradle", "gradlew", "mvn", "mvnw", "ant", "sbt", "tsan", "rspec", "rubocop", "rake", "phpunit", "phpstan", "golangci-lint", "staticcheck", "clippy", "swiftlint", "xcodebuild", "shellcheck", "hadolint", "terraform", "ansible-lint", "biome", "webpack", "vite", "rollup", "esbuild", "just", "task", "unittest", "lint-imports"])  # fmt: skip
+_CHECK_PROGRAMS = frozenset([
+    "pytest", "tox", "nox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort",
+    "bandit", "pre-commit", "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "playwright",
+    "cypress", "make", "ninja", "cmake", "ctest", "bazel", "gradle", "gradlew", "mvn", "mvnw",
+    "ant", "sbt", "tsan", "rspec", "rubocop", "rake", "phpunit", "phpstan", "golangci-lint",
+    "staticcheck", "clippy", "swiftlint", "xcodebuild", "shellcheck", "hadolint", "terraform",
+    "ansible-lint", "biome", "webpack", "vite", "rollup", "esbuild", "just", "task", "unittest",
+    "lint-imports",
+])  # fmt: skip
 _CHECK_SUBCOMMANDS = {
-    "git": "commit merge rebase revert cherry-pick tag push",
-    "npm": "test t build ci publish", "yarn": "test build lint publish", "pnpm": "test build lint publish", "bun": "test build",
-    "cargo": "test build check clippy fmt bench publish nextest", "go": "test build vet generate", "dotnet": "test build publish",
-    "swift": "test build", "mix": "test compile", "docker": "build", "deno": "test lint check", "zig": "build test", "flutter": "test build",
-    "rails": "test", "django": "test", "poetry": "build", "hatch": "build test", "uv": "build", "dart": "test analyze", "lein": "test",
-    "stack": "build test", "cabal": "build test", "composer": "test", "helm": "lint",
+    "git": "commit merge rebase revert cherry-pick tag push", "npm": "test t build ci publish",
+    "yarn": "test build lint publish", "pnpm": "test build lint publish", "bun": "test build",
+    "cargo": "test build check clippy fmt bench publish nextest", "go": "test build vet generate",
+    "dotnet": "test build publish", "swift": "test build", "mix": "test compile", "docker": "build",
+    "deno": "test lint check", "zig": "build test", "flutter": "test build", "rails": "test",
+    "django": "test", "poetry": "build", "hatch": "build test", "uv": "build",
+    "dart": "test analyze", "lein": "test", "stack": "build test", "cabal": "build test",
+    "composer": "test", "helm": "lint",
 }  # fmt: skip
 _RUNNERS = ("npm", "yarn", "pnpm", "bun", "deno")
 # Words that only stand before the program.
-_WRAPPER_COMMANDS = [
-    "sudo",
-    "time",
-    "env",
-    "nohup",
-    "exec",
-    "command",
-    "npx",
-    "bunx",
-    "pnpx",
-    "timeout",
-    "nice",
-    "xvfb-run",
-    "bundle",
-    "poetry",
-    "pipenv",
-    "uv",
-    "pdm",
-    "hatch",
-    "rye",
-    "run",
-    "-m",
-    "python",
-    "python3",
-    "py",
-]
+_WRAPPER_COMMANDS = (
+    "sudo", "time", "env", "nohup", "exec", "command", "npx", "bunx", "pnpx", "timeout", "nice",
+    "xvfb-run", "bundle", "poetry", "pipenv", "uv", "pdm", "hatch", "rye", "run", "-m", "python",
+    "python3", "py",
+)  # fmt: skip
 _MAX_SCANNED_CHARS = 4000  # characters of a command that are looked at for programs
 _ERROR_WORDS = (
-    "error", "fail", "not found", "no such", "denied", "cannot", "unknown", "invalid", "fatal", "panic", "exception",
+    "error", "fail", "not found", "no such", "denied", "cannot", "unknown", "invalid", "fatal",
+    "panic", "exception",
 )  # fmt: skip
 _REFUSAL_STARTS = (
-    "the user doesn't want to", "[request interrupted", "requested permissions", "user rejected", "permission to use",
+    "the user doesn't want to", "[request interrupted", "requested permissions", "user rejected",
+    "permission to use",
 )  # fmt: skip
 _MAX_OUTPUT_LINES, _MAX_OUTPUT_CHARS = 200, 20_000  # of what a command printed, for the reason
 
@@ -58,7 +49,7 @@ _MAX_OUTPUT_LINES, _MAX_OUTPUT_CHARS = 200, 20_000  # of what a command printed,
 def summarize_command(
     command: str, failed: bool, output: str = "", code: str = ""
 ) -> CommandRun | None:
-    """The command as one that is worth telling; None when it is not. Failures always are, unless nobody let it run."""
+    """The command and its outcome; None for one that succeeded and is no check, or was refused."""
     if not command.strip() or (is_refusal(output) if failed else not is_noteworthy(command)):
         return None
     outcome = f"failed: {failure_reason(output, code)}".rstrip(": ") if failed else "ok"
@@ -71,7 +62,7 @@ def is_refusal(output: str) -> bool:
 
 
 def is_noteworthy(command: str) -> bool:
-    """Whether a command that succeeded is a test, a linter, a build, or a change of the git history."""
+    """True for a test, a linter, a build, or a change of the git history."""
     text = command[:_MAX_SCANNED_CHARS]
     for sign in ("&&", "||", ";", "|", "(", ")"):
         text = text.replace(sign, "\n")
@@ -96,7 +87,7 @@ def _is_check_command(words: list[str]) -> bool:
 
 
 def failure_reason(output: str, code: str = "") -> str:
-    """The first words of the line that says most about a failure, with the exit code where one is known."""
+    """The exit code, if known, and the line that says most about a failure, shortened."""
     shown = sanitize_text(output)[:_MAX_OUTPUT_CHARS].splitlines()
     lines = [line.strip() for line in shown[:_MAX_OUTPUT_LINES]]
     first = lines[0].lower().removeprefix("error: ") if lines else ""

@@ -1,6 +1,7 @@
-"""GitHub Copilot CLI: hooks in a file of ours; transcripts are lines of `{type, data, id, timestamp, parentId}`, a session in
-a file of its own. What subagents do stands in their session's file and names the tool call that began them.
+"""GitHub Copilot CLI: hooks in a file of ours; one transcript file per session.
 
+A line of a transcript is `{type, data, id, timestamp, parentId}`. Lines of subagents are in the
+file of their session and name the tool call that started them.
 Source, looked at in November 2026: docs.github.com/en/copilot/reference/hooks-reference.
 """
 

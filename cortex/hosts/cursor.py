@@ -1,6 +1,6 @@
-"""Cursor: hooks in a file of their own; transcripts are lines of `{role, message: {content: [...]}}`, without times, ids, or
-answers of tools.
+"""Cursor: hooks in a file of their own; transcripts without times, ids, or answers of tools.
 
+A line of a transcript is `{role, message: {content: [...]}}`.
 Source, looked at in November 2026: cursor.com/docs/agent/hooks.
 """
 
@@ -24,23 +24,11 @@ if TYPE_CHECKING:
 
     from cortex.hosts.transcript_item import TranscriptItem
 
-_EDIT_TOOLS = [
-    "write",
-    "edit",
-    "strreplace",
-    "str_replace",
-    "multiedit",
-    "search_replace",
-    "edit_file",
-    "create_file",
-    "delete",
-    "delete_file",
-    "applypatch",
-    "apply_patch",
-    "editnotebook",
-    "edit_notebook",
-    "reapply",
-]
+_EDIT_TOOLS = (
+    "write", "edit", "strreplace", "str_replace", "multiedit", "search_replace", "edit_file",
+    "create_file", "delete", "delete_file", "applypatch", "apply_patch", "editnotebook",
+    "edit_notebook", "reapply",
+)  # fmt: skip
 _PATH_KEYS = ("path", "file_path", "target_file", "target_notebook", "notebook_path")
 _QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 

@@ -1,8 +1,9 @@
-"""What a hook runs, as it stands in a host's settings: written in three forms, and recognised in these alone.
+"""The commands that hooks run, as they stand in a host's settings, written and recognised.
 
-Exactly ours, so that a command of somebody else which runs or mentions Cortex among other things stays theirs. On this machine
-alone: this Python and the program, as words or as a line. In a file that git shares: a line that takes this Python where it is,
-else `cortex` from the path, else does nothing. By hand: `cortex hook EVENT --host HOST`.
+There are three forms. For this machine alone: this Python and the script, as words or as a line.
+In a file that git shares: a line that runs this Python if it exists, else `cortex` from the path,
+else nothing. By hand: `cortex hook EVENT --host HOST`. Only an exact match is recognised as ours:
+other commands that run or mention Cortex belong to the user.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def build_words(interpreter: str, script: str, event: str, host: str) -> list[st
 
 
 def build_shared_line(exact: Sequence[str], silence: str) -> str:
-    """A line for a file that git shares. Where there is no Cortex it does nothing, and says only what the host must read."""
-    here = f"if [ -x {shlex.quote(exact[0])} ] && [ -f {shlex.quote(exact[-4])} ]; then exec {shlex.join(exact)}; fi; "
+    """A line for a file that git shares. Without Cortex it only prints `silence`."""
+    python, script = shlex.quote(exact[0]), shlex.quote(exact[-4])
+    here = f"if [ -x {python} ] && [ -f {script} ]; then exec {shlex.join(exact)}; fi; "
     return here + _line_from_path(exact[-3], exact[-1], silence)
 
 
@@ -70,7 +72,7 @@ def resolve_program(line: HookCommand) -> str:
 
 
 def is_usable_shared_line(line: HookCommand, event: str, host: str, silence: str) -> bool:
-    """Whether it is a line for a file that git shares, says what this event should, and can run here."""
+    """True for a line in a file that git shares that is right for this event and can run here."""
     return line.shared_line.endswith(_line_from_path(event, host, silence)) and bool(
         resolve_program(line)
     )

@@ -1,4 +1,7 @@
-"""What the module of a host describes: its events, settings, payloads and transcripts. Standard library only: hooks load it."""
+"""What the module of a host describes: events, settings, payloads, transcripts.
+
+Standard library only: hooks load it.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ NESTED_CONTEXT = "hookSpecificOutput"  # the text stands in an object that names
 
 # What Claude Code sends; others took it over.
 FIELDS: dict[str, tuple[str, ...]] = {
-    "session": ("session_id",), "cwd": ("cwd",), "transcript": ("transcript_path",), "prompt": ("prompt",), "message": ("last_assistant_message",),
-    "source": ("source",), "summary": ("compact_summary",), "agent": ("agent_id",),
+    "session": ("session_id",), "cwd": ("cwd",), "transcript": ("transcript_path",),
+    "prompt": ("prompt",), "message": ("last_assistant_message",), "source": ("source",),
+    "summary": ("compact_summary",), "agent": ("agent_id",),
     "agent_transcript": ("agent_transcript_path",), "turn": ("prompt_id",),
 }  # fmt: skip
 
@@ -53,7 +57,7 @@ class Host(NamedTuple):
     local_file: str = ""  # the project's file that git does not share; empty if there is none
     is_own_file: bool = False  # the file is ours alone
     required_fields: tuple[tuple[str, object], ...] = ()  # what the file must say besides
-    # Payloads: names of fields -> the host's own, the first that holds a text counts; a dot leads into an object
+    # Payloads: our name of a field -> the host's; the first with a text counts; `a.b` is nested
     fields: dict[str, tuple[str, ...]] = FIELDS
     other_events: tuple[tuple[str, str], ...] = ()  # its names of events that it is not wired to
     context_key: str = ""  # under which it takes a text; `NESTED_CONTEXT`, or a key of its own
@@ -69,7 +73,7 @@ class Host(NamedTuple):
         return bool(self.context_key) and event in self.context_events
 
     def empty_answer(self, event: str) -> str:
-        """What it must read on an event where there is nothing to say; `event` is empty for one that we do not know."""
+        """What a hook prints if it has nothing to say; `event` is empty for an unknown one."""
         return "{}" if event in self.json_events or self.json_events == EVENTS else ""
 
 

@@ -1,4 +1,4 @@
-"""A whole transcript as segments that are worth an event each: turns together, up to a size, never two projects in one."""
+"""A whole transcript as segments, each an event: whole turns of one project, up to a size."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ProjectAndBranch = tuple[str, str]  # project and branch
 
 
 class TranscriptSegment(NamedTuple):
-    """A part of a session, or of a side chain in its file. `end_offset`: up to where in the transcript everything is told. The
-    last one holds nothing and says where the transcript ends."""
+    """A part of a session, or of a side chain in its file. Everything before `end_offset` is in
+    this segment or an earlier one. The last one is empty and has the end of the transcript."""
 
     project_branch: ProjectAndBranch
     items: tuple[TranscriptItem, ...]
@@ -70,8 +70,8 @@ def iter_segments(
     start: FilePosition,
     place_of: Callable[[TranscriptItem], ProjectAndBranch],
 ) -> Iterator[TranscriptSegment]:
-    """The segments behind `start`. What stands before it is read for what it says of the rest. In memory there is one part of the
-    transcript and one segment at a time, however long it is."""
+    """The segments behind `start`; earlier lines are read for session, folder and branch. Memory
+    holds one chunk of the transcript and the open segments."""
     for lines, _ in _iter_chunks(path):
         reader.prescan([line for line, _ in lines])
     opened: dict[str, _SegmentBuilder] = {}  # by side chain; the session's own is empty
@@ -85,7 +85,7 @@ def iter_segments(
             place, chain = place_of(new[0]), new[0].sidechain
             full = sum(one.text_chars for one in opened.values()) > _MAX_BUFFERED_CHARS
             if full or (chain in opened and not opened[chain].accepts(place, new)):
-                # All at once: a place in the file is behind every segment that began before it.
+                # All at once: an offset must be behind every segment that began before it.
                 yield from _finish_segments(opened, before, behind)
                 opened, before = {}, behind
             opened.setdefault(chain, _SegmentBuilder()).add(place, new)
@@ -104,15 +104,15 @@ def iter_segments(
 def _finish_segments(
     opened: dict[str, _SegmentBuilder], before: int, end: int
 ) -> Iterator[TranscriptSegment]:
-    """The segments that were put together; only the last one says that everything up to `end` is told."""
+    """The open segments; only the last one ends at `end`, the others at `before`."""
     for left, (chain, one) in enumerate(opened.items(), 1 - len(opened)):
         offset = before if left else end
         yield TranscriptSegment(one.project_branch, tuple(one.items), offset, chain)
 
 
 def _iter_chunks(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
-    """The lines of a transcript with the offsets behind them, part by part, and where the part ends. A last line that only
-    lacks its end is one of them."""
+    """Chunks of a transcript: lines, each with the offset behind it, and where the chunk ends. A
+    complete last line without a line end is included."""
     at = FILE_START
     while True:
         look = read_new_lines(path, at, _CHUNK_BYTES)

@@ -1,8 +1,8 @@
-"""One file of a host's settings: our entries put in, brought up to date, taken out, while all else stays as it is. It is written
-whole or not at all.
+"""Install, update and remove our entries in a settings file of a host; all else stays as it is.
 
-What an install put in is remembered by its positions in the user's state folder, with none of the file's own text: while
-nobody edits the file, a removal gives it back byte for byte. After an edit ours are found by what they run.
+The file is replaced atomically. The positions of what an install inserted are recorded in the
+user's state folder, without any text of the file: while nobody edits the file, a removal restores
+it byte for byte. After an edit our entries are found by what they run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WantedEntry(NamedTuple):
 
 
 class HookEntry(NamedTuple):
-    """One of our commands in a text, and the way to it: containers and places in them, the innermost last."""
+    """One of our commands in a text. `ancestors`: containers with an index, innermost last."""
 
     event: str
     ancestors: tuple[tuple[JsonNode, int], ...]
@@ -87,7 +87,7 @@ class SettingsChange(NamedTuple):
 
 
 def resolve_path(path: str, inside: Sequence[str]) -> str:
-    """Where a settings file really lies. `InvalidInputError` when a link leads it out of the folders in which it may be."""
+    """The real path of a settings file. `InvalidInputError` if a link leads outside `inside`."""
     real = os.path.realpath(path)
     folders = [os.path.realpath(folder) for folder in inside]
     if not any(os.path.commonpath([real, folder]) == folder for folder in folders):
@@ -184,7 +184,8 @@ def plan_install(
 
 
 def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> SettingsChange:
-    """What takes our entries out. A file that we have made, or that is ours alone, goes when nothing else is in it."""
+    """What takes our entries out. A file that we created or that is ours alone is deleted if
+    nothing else is in it."""
     before = read(real)
     hooks = find_hooks(parse(path, before))
     if before is None or not hooks:
@@ -203,8 +204,9 @@ def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> Settings
 
 
 def apply_change(change: SettingsChange) -> None:
-    """Do it: atomically, with the file's mode, through no link. `ConflictError` when the file has changed meanwhile. What is to be
-    remembered is on disk first: one who is killed between the two has a record of a file that is not there, which counts for nothing."""
+    """Write the change: atomically, with the file's mode, through no link. `ConflictError` if the
+    file has changed meanwhile. The install record is written first: if the process is killed
+    between the two, its digest matches no file and it is ignored."""
     with lock(os.path.join(_records_folder(), "lock"), "settings"):
         old_record = _read_record(change.real_path)
         folders = old_record.folders if old_record else ()
@@ -229,8 +231,9 @@ def apply_change(change: SettingsChange) -> None:
 def install_hooks(
     text: str, wants: Sequence[WantedEntry], top: TopFields = (), cuts: Iterable[Span] = ()
 ) -> EditedSettings:
-    """Put in what is missing, replace ours that differ where they stand, take out ours that are not wanted any more.
-    `cuts` are those of an earlier time, when the text is still as it was left. `InvalidInputError` where there is no room for them."""
+    """Insert missing entries, update ours in place, remove ours that are no longer wanted. `cuts`
+    are those of the last install, if the text is unchanged since. `InvalidInputError` if the
+    structure of the settings leaves no place for them."""
     editor = _Editor(text)
     editor.remove_unwanted({want.event for want in wants})
     root = jsonc.parse(editor.text)
@@ -249,7 +252,7 @@ def install_hooks(
 
 
 def remove_hooks(text: str, made: Iterable[str] | None) -> str:
-    """Take all of ours out. What is empty then goes too, where we have made it; with `made` unknown, wherever it is empty."""
+    """Remove all our entries, and containers left empty that are in `made` (None: any)."""
     known = None if made is None else set(made)
     for _ in range(_MAX_EDITS):
         hooks = find_hooks(jsonc.parse(text))
@@ -266,7 +269,7 @@ def remove_spans(text: str, spans: Iterable[Span]) -> str:
 
 
 def _inserted_spans(original: str, text: str) -> tuple[Span, ...] | None:
-    """The parts of `text` without which it is `original`; None when it does not hold all of that, in order. Linear."""
+    """The spans of `text` without which it is `original`; None if there are none such. Linear."""
     start = _common_length(original, text)
     suffix = _common_length(original[start:][::-1], text[start:][::-1])
     end = len(text) - suffix
@@ -287,7 +290,7 @@ def _common_length(one: str, other: str) -> int:
 
 
 def _node_to_remove(one: HookEntry, made: set[str] | None) -> tuple[JsonNode, int]:
-    """What to take out: the command, or the group, list and table that would be left empty without it."""
+    """What to remove: the command, or the outermost container that would be left empty."""
     names = [HOOKS_KEY, f"{HOOKS_KEY}/{one.event}"]
     chosen = len(one.ancestors) - 1
     while chosen > 0 and len(one.ancestors[chosen][0].entries) == 1:
@@ -363,7 +366,7 @@ class _Editor:
             raise InvalidInputError(f"its hooks on {want.event} are no list")
 
     def _update_entry(self, present: HookEntry, want: WantedEntry) -> None:
-        """Ours as it should be, in its place; where somebody has put a command of theirs into our group, ours alone."""
+        """Replace our entry; if our group also holds a command of the user, our command alone."""
         node, value = present.group, want.entry
         if not present.is_only_command:
             inner, number = present.ancestors[-1]

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 
 from cortex.hosts import HOST_NAMES, hook_command, load_host
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
-from cortex.hosts.host import Host, HostEvent
+from cortex.hosts.host import Host
 from cortex.hosts.settings_edit import WantedEntry
 
 HOSTS: dict[str, Host] = {name: load_host(name) for name in HOST_NAMES}
-IMPORTABLE_HOSTS = tuple(host.name for host in HOSTS.values() if host.transcript_folders)
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -47,8 +46,9 @@ def wanted_entries(
     shared: bool = False,
     standing: Mapping[str, HookCommand] | None = None,
 ) -> list[WantedEntry]:
-    """The entries of a host's settings, for this machine alone or for a file that git shares. There a line that is `standing`,
-    by the host's name of the event, stays where it can run here: what one machine wrote, the next one need not write anew."""
+    """The entries of a host's settings, for this machine alone or (`shared`) for a file that git
+    shares. `standing` are the commands already in that file, by the host's name of the event:
+    those that can run here are kept, so that machines do not rewrite each other's lines."""
     entries = []
     for on in host.events:
         words = hook_command.build_words(interpreter, hook_script(), on.event, host.name)
@@ -63,8 +63,3 @@ def wanted_entries(
         entry = host.make_entry(on, line or shlex.join(words), [] if line else words)
         entries.append(WantedEntry(on.name, entry))
     return entries
-
-
-def plugin_entry(on: HostEvent) -> dict[str, object]:
-    """An entry of Claude Code's plugin: whoever installs that has the command `cortex`."""
-    return HOSTS["claude"].make_entry(on, "", ["cortex", "hook", on.event, "--host", "claude"])

@@ -1,7 +1,7 @@
-"""The new part of a file that only grows: complete lines, in bounded memory, from where the last look ended.
+"""Read the new complete lines of a growing file, in bounded memory, from the last position.
 
-A position is told from the bytes around it alone: when the byte before it ends no line, it stands inside a line that was
-too long, and the rest of that line is passed over. Standard library only: hooks read transcripts with it.
+A position whose previous byte is no line end is inside a line that was too long; the rest of that
+line is skipped. Standard library only: hooks read transcripts with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILE_START = FilePosition()
 
 
 class NewLines(NamedTuple):
-    """Complete lines without their ends, where to go on, and how many bytes nobody has looked at yet."""
+    """Complete lines without their ends, the next position, and how many bytes are left."""
 
     lines: list[bytes]
     position: FilePosition
@@ -43,8 +43,9 @@ class NewLines(NamedTuple):
 
 
 def read_new_lines(path: str, position: FilePosition = FILE_START, most: int = 1 << 20) -> NewLines:
-    """The complete lines after `position`, at most `most` bytes of them. A file that shrank or was replaced is read from
-    its beginning; one that is gone or no regular file leaves the position as it was. Raises nothing, never blocks."""
+    """The complete lines after `position`, at most `most` bytes of them. A file that shrank or was
+    replaced is read from its beginning; one that is gone or no regular file leaves the position
+    as it was. Raises nothing, never blocks."""
     try:
         with _open_regular_file(path) as (fd, size):
             fault = _find_fault(fd, size, position)
@@ -56,8 +57,8 @@ def read_new_lines(path: str, position: FilePosition = FILE_START, most: int = 1
 
 
 def read_partial_line(path: str, position: FilePosition, most: int = 1 << 20) -> bytes:
-    """What stands behind the last complete line, when it is short enough: a line that is being written, or the last one of a
-    file that somebody cut. Empty when the position is inside a line, or nothing is there."""
+    """The text behind the last complete line, which may still be written to. Empty if it is longer
+    than `most`, or if the position is inside a line."""
     with suppress(*_READ_ERRORS), _open_regular_file(path) as (fd, _):
         if position.offset and os.pread(fd, 1, position.offset - 1) != b"\n":
             return b""
@@ -67,7 +68,7 @@ def read_partial_line(path: str, position: FilePosition, most: int = 1 << 20) ->
 
 
 def position_at(path: str, offset: int) -> FilePosition:
-    """The position of an offset at which a line ends; the beginning when the file cannot be read."""
+    """The position of an offset at which a line ends; the start of the file if unreadable."""
     if offset > 0:
         with suppress(*_READ_ERRORS), _open_regular_file(path) as (fd, _):
             return FilePosition(offset, _checksum_at(fd, offset))
@@ -85,7 +86,7 @@ def read_last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
 
 @contextmanager
 def _open_regular_file(path: str) -> Iterator[tuple[int, int]]:
-    """The descriptor and the size of a regular file; raises one of `_READ_ERRORS` for anything else."""
+    """The descriptor and size of a regular file; raises `_READ_ERRORS` for anything else."""
     fd = os.open(path, _OPEN_FLAGS)
     try:
         status = os.fstat(fd)
@@ -97,7 +98,7 @@ def _open_regular_file(path: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_fault(fd: int, size: int, position: FilePosition) -> str:
-    """Why the position is not one in this file. Its bytes say so, not its inode: some file systems give new ones."""
+    """Why the position is not one in this file, by its bytes: inodes may change."""
     if not position.offset:
         return ""
     if size < position.offset:
@@ -133,7 +134,7 @@ def _read_lines(fd: int, position: FilePosition, size: int, most: int, fault: st
 def _split_lines(
     data: bytes, start: int, end: int, offset: int
 ) -> tuple[list[bytes], tuple[int, ...]]:
-    """The lines from `start` to `end` that are not blank, and where they end when `data` begins at `offset`."""
+    """The lines of `data[start:end]` that are not blank, and their ends; `data` is at `offset`."""
     lines, ends, at = [], [], start
     for line in data[start:end].split(b"\n")[:-1] if end > start else ():
         at += len(line) + 1

@@ -1,9 +1,10 @@
-"""The pieces in which a transcript tells a session, in the order in which things happened, whichever host wrote it."""
+"""Items of a transcript, in their order, the same for every host."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from cortex.core.model.turn_summary import (
     CommandRun,
@@ -37,17 +38,19 @@ class TranscriptItem(NamedTuple):
 
     kind: str
     id: str = ""  # the host's own for a message; may be empty
-    at: str = ""  # UTC with milliseconds, `2026-06-15T10:00:01.000Z`; empty where the host writes no times
+    at: str = (
+        ""  # UTC with milliseconds, `2026-06-15T10:00:01.000Z`; empty if the host has no times
+    )
     text: str = ""  # what was said or asked; the path that was changed, absolute
     cwd: str = ""
     branch: str = ""
     command: CommandRun | None = None
     plan: tuple[PlannedStep, ...] = ()
-    sidechain: str = ""  # the side chain that it is of, where a session's file tells the work of its subagents too
+    sidechain: str = ""  # its side chain, if a session's file holds the work of subagents too
 
 
 def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
-    """All that was said in the items, each thing done once, the last plan. Summaries are left out."""
+    """The messages, each change and command once, the last plan. Summaries are left out."""
     texts: list[str] = []
     tagged: dict[str, None] = {}
     changed: dict[str, None] = {}
@@ -82,8 +85,8 @@ def tagged_lines(prompt: str) -> list[str]:
 
 
 def redacted_line(text: str) -> str:
-    """A text on one line, without secrets: cut afterwards, since half a token looks like none. Twice, as a secret may need its
-    line ends to be known, or have one before it."""
+    """A text on one line, without secrets. Redacted before and after joining the lines: some are
+    known by their line ends, others span them. Cut it only afterwards: half a token is missed."""
     return sanitize_text(one_line(sanitize_text(text)))
 
 
@@ -97,9 +100,8 @@ def project_relative_path(path: str, cwd: str, root: str) -> str:
     if not below and cwd and (rest := _path_below(full, os.path.normpath(cwd))):
         # The project was entered through a link: `/tmp` on a Mac, a home directory on a network.
         below = _path_below(os.path.join(os.path.realpath(cwd), rest), os.path.realpath(root))
-    return (one_line(below) if len(below) <= MAX_PATH_CHARS else redacted_line(below))[
-        :MAX_PATH_CHARS
-    ]
+    line = one_line(below) if len(below) <= MAX_PATH_CHARS else redacted_line(below)
+    return line[:MAX_PATH_CHARS]
 
 
 def _path_below(path: str, root: str) -> str:
@@ -108,7 +110,7 @@ def _path_below(path: str, root: str) -> str:
 
 
 def normalize_timestamp(value: object) -> str:
-    """A host's time as UTC with milliseconds; empty when it is none. A number counts milliseconds since 1970."""
+    """A host's time as UTC with milliseconds; empty if it is none. Numbers are ms since 1970."""
     if isinstance(value, str) and len(value) <= 40:
         head, tail = value[:19], value[19:]
         if len(head) == 19 and _is_valid_timestamp(head):
@@ -118,12 +120,8 @@ def normalize_timestamp(value: object) -> str:
                     return f"{head}.{part[1:4]:0<3}Z"
             return _convert_offset_timestamp(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e14:
-        from datetime import UTC, datetime  # noqa: PLC0415  no host that is known writes numbers
-
-        return (
-            datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
-            + f"{int(value) % 1000:03}Z"
-        )
+        time = datetime.fromtimestamp(value // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return f"{time}.{int(value) % 1000:03}Z"
     return ""
 
 
@@ -143,7 +141,8 @@ def _is_valid_timestamp(head: str) -> bool:
 
 
 def _convert_offset_timestamp(value: str) -> str:
-    from cortex.core.text.iso_time import parse_utc  # noqa: PLC0415  nor one with an offset
+    # 1 ms for its pattern, and no known host writes offsets.
+    from cortex.core.text.iso_time import parse_utc  # noqa: PLC0415
 
     try:
         moment = parse_utc(value)

@@ -1,4 +1,4 @@
-"""What the readers of all hosts have in common: where they are in a session, and tools whose answer has not come yet."""
+"""The base of all transcript readers: the state of a session, and tool calls without an answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class ParsedLines(NamedTuple):
 
 
 class TranscriptReader:
-    """Reads one transcript part by part; what begins in one part may end in the next. A host's reader has a `feed` of its own."""
+    """Reads one transcript part by part; a tool call may be answered in a later part. A host's
+    reader implements `feed`."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.branch = self.title = ""  # the last ones that were named
@@ -66,32 +67,32 @@ class TranscriptReader:
 
     @staticmethod
     def session_of(line: bytes, before: str, expected: str) -> str:
-        """The session of a line, `before` being that of the line before; empty for none. A line whose bytes seem to name another
-        one than `expected` is parsed. Empty where the lines of a host name no session."""
+        """The session of a line, `before` being that of the line before; empty for none, or if
+        the host's lines name none. Only a line that may name another than `expected` is parsed."""
         del line, before, expected
         return ""
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
-        """The session of a file and its subagent, empty for none; `session` is the one that its lines name."""
+        """The session of a file and its subagent, empty for none; `session` is from its lines."""
         return session or os.path.basename(path).removesuffix(".jsonl"), ""
 
     def prescan(self, lines: Sequence[bytes]) -> None:
-        """Look through a part, before any part is fed, for what only later lines say of earlier ones."""
+        """Read a part ahead of `feed`, for what later lines say about earlier ones."""
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
         """The items of these lines."""
         raise NotImplementedError
 
     def flush(self) -> list[TranscriptItem]:
-        """Edits and plans whose answer never came count as done; a command without an outcome is left out."""
+        """Edits and plans without an answer, which count as done; commands are left out."""
         calls = self.pending_calls.values()
         left = [item for command, items in calls if not command for item in items]
         self.pending_calls.clear()
         return left
 
     def parse(self, lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-        """What the lines tell that are later than `since`. Side chains are left out: their own event tells them. A part may begin
-        anywhere. `root`: the project's folder, to which paths are relative."""
+        """A summary of the lines later than `since`, without side chains, which have events of
+        their own. A part may begin anywhere. Paths are relative to `root`, the project's folder."""
         self.since = since
         self.prescan(lines)
         items = [item for item in (*self.feed(lines), *self.flush()) if not item.sidechain]
@@ -113,7 +114,7 @@ class TranscriptReader:
             self.branch = "" if value == "HEAD" else value
 
     def advance_time(self, value: object) -> bool:
-        """Note the time of a line, or take that of the line before. Whether it is late enough to be told."""
+        """Set the time of a line, or keep that of the line before. True if after `since`."""
         if at := normalize_timestamp(value):
             self.current_time = at
         if self.since and self.current_time and self.current_time <= self.since:
@@ -185,7 +186,7 @@ class TranscriptReader:
 
 
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
-    """The line as a JSON object; None when it is none. What is no UTF-8 in it, or half of a surrogate pair, becomes a mark."""
+    """The line as a JSON object, else None. Invalid UTF-8 and lone surrogates are replaced."""
     try:
         value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), strict=False)
         if b"\\ud" in line or b"\\uD" in line:
@@ -265,7 +266,7 @@ def absolute_path(path: str, cwd: str) -> str:
 
 
 def _strip_reminders(text: str) -> str:
-    """A prompt without what the host put into it. A reminder without end goes to the end. Linear."""
+    """A prompt without the host's reminders. One without an end reaches to the end. Linear."""
     parts, at = [], 0
     while (start := text.find(_REMINDER_START, at)) >= 0:
         parts.append(text[at:start])

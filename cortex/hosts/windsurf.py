@@ -1,4 +1,4 @@
-"""Windsurf: a hook behind each answer, which takes no text for the agent; its transcripts are not read.
+"""Windsurf: a hook after each answer; no context for the agent; transcripts are not read.
 
 Source, looked at in November 2026: docs.windsurf.com cascade/hooks.
 """

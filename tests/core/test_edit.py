@@ -17,7 +17,7 @@ from cortex.core.notes.edit import (
     with_fields,
     with_relation,
     with_updated,
-    without_relation,
+    without_supersedes,
 )
 
 NOW = "2026-11-20T16:45:12Z"
@@ -144,7 +144,6 @@ def test_relations_come_and_go_one_by_one() -> None:
         {"kind": "supersedes", "to": "[[two]]"},
     ]
     assert with_relation(more, "supersedes", "TWO") is more
-    assert notes.write(without_relation(more, "supersedes", "two")) == notes.write(note)
-    assert without_relation(note, "", "one").get("relations") == ""
+    assert notes.write(without_supersedes(more, "two")) == notes.write(note)
     with pytest.raises(InvalidInputError, match="not a list of"):
         with_relation(of("---\nrelations: [[one]]\n---\n"), "refines", "two")

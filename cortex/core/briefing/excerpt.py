@@ -25,12 +25,14 @@ _MAX_LINES = 400  # of a body that are looked at: what a note says first is what
 _LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 _WIKILINK_RE = re.compile(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
 _MARKUP_RE = re.compile(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
 _LABEL_RE = re.compile(
-    r"(?:[-*+]\s{1,4})?(?:\*\*|__|#{1,6}\s{1,4})?(what|why|because|reason|rationale)(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
+    r"(?:[-*+]\s{1,4})?(?:\*\*|__|#{1,6}\s{1,4})?(what|why|because|reason|rationale)"
+    r"(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
     re.IGNORECASE,
 )
 _OTHER_LABEL_RE = re.compile(
@@ -49,8 +51,9 @@ _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
 # sessions to read.
 _RECORD_MARKERS = frozenset([
-    "decision:", "decisions:", "decided:", "rejected:", "rejection:", "learned:", "learning:", "learnings:", "lesson:", "til:", "gotcha:", "pattern:",
-    "convention:", "fix:", "fixed:", "bug:", "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
+    "decision:", "decisions:", "decided:", "rejected:", "rejection:", "learned:", "learning:",
+    "learnings:", "lesson:", "til:", "gotcha:", "pattern:", "convention:", "fix:", "fixed:", "bug:",
+    "preference:", "question:", "todo:", "note:", "discovered:", "[memory", "[memory:",
 ])  # fmt: skip
 # Lines that say what was wanted, or only that it ended.
 _REQUEST_TURNS = ("prompt", "session_start", "session_end")
@@ -83,9 +86,7 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
     a frame of ours or of a host, and no comment that could end a block. What is changed for that
     makes it longer than the limit."""
     line = shorten(_INVISIBLE_RE.sub("", text[: limit * 4]), limit)
-    if "<" in line or "-->" in line:
-        line = line.replace("<!--", "<!- -").replace("-->", "-- >")
-    return escape_for_agent(line)
+    return escape_for_agent(line.replace("<!--", "<!- -").replace("-->", "-- >"))
 
 
 def body_excerpt(title: str, body: str) -> str:
@@ -129,9 +130,8 @@ def plan_steps(body: str) -> list[PlanStep]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
         elif not fenced and (task := _TASK_RE.match(line)):
-            found.append(
-                PlanStep(sanitize_line(_strip_markup(task[2]), SESSION_CHARACTERS), task[1] != " ")
-            )
+            text = sanitize_line(_strip_markup(task[2]), SESSION_CHARACTERS)
+            found.append(PlanStep(text, task[1] != " "))
     return found
 
 
@@ -235,11 +235,7 @@ def _without_title(title: str, text: str) -> str:
     """A paragraph without the title that it repeats, in whatever case; empty if that is all."""
     cut = title.endswith("…")
     words = text[_leading_word_end(text) :].split()
-    opening = [
-        bare
-        for word in title[_leading_word_end(title) :].rstrip("…").split()
-        if (bare := _bare_word(word))
-    ]
+    opening = title_key(title.rstrip("…")).split()
     at = 0
     for number, wanted in enumerate(opening):
         while at < len(words) and not _bare_word(words[at]):

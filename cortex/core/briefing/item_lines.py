@@ -22,12 +22,9 @@ NO_PROJECT = "personal"  # the folder of what belongs to no project
 MAX_REASON_CHARACTERS = 200
 _DELETED = "deleted"
 _SECTION_BY_TYPE = {
-    "session": "Sessions",
-    "decision": "Decisions",
-    "rejection": "Decisions",
-    "gotcha": "Gotchas",
-    "pattern": "Patterns",
-}
+    "session": "Sessions", "decision": "Decisions", "rejection": "Decisions",
+    "gotcha": "Gotchas", "pattern": "Patterns",
+}  # fmt: skip
 _WHY_LINE_RE = re.compile(
     r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE
 )
@@ -193,10 +190,9 @@ def move_to_done(line: ItemLine) -> ItemLine:
 def _first_sentence(text: str) -> str:
     """The first sentence of a text, on one line."""
     line = one_line(text)
-    label = _LABEL_RE.match(line)
-    line = (
-        line[label.end() if label else 0 :].lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
-    )
+    if label := _LABEL_RE.match(line):
+        line = line[label.end() :]
+    line = line.lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
     end = _SENTENCE_END_RE.search(line)
     is_short = end and end.start() <= MAX_REASON_CHARACTERS
     return shorten(line[: end.start()] if end and is_short else line, MAX_REASON_CHARACTERS)
@@ -209,9 +205,8 @@ def _date_digits(text: str) -> str:
 
 def _item_token(id_: str) -> str:
     """An id as an item carries it: one word."""
-    return (
-        id_ if _TOKEN_RE.fullmatch(id_) and "--" not in id_ else f"{slugify(id_)}-{short_hash(id_)}"
-    )
+    is_token = _TOKEN_RE.fullmatch(id_) and "--" not in id_
+    return id_ if is_token else f"{slugify(id_)}-{short_hash(id_)}"
 
 
 def _sanitize_item_text(text: str) -> str:
@@ -221,8 +216,5 @@ def _sanitize_item_text(text: str) -> str:
 def _safe_file_name(name: str, taken: Container[str]) -> str:
     """`name` as a file name: itself if it is valid and not taken, else a slug with a hash."""
     plain = _FILE_NAME_RE.fullmatch(name) and name not in taken and not name.endswith((".", ".md"))
-    return (
-        name
-        if plain and name.split(".", maxsplit=1)[0] not in RESERVED_STEMS
-        else f"{slugify(name, 40)}-{short_hash(name)}"
-    )
+    is_valid = plain and name.split(".", maxsplit=1)[0] not in RESERVED_STEMS
+    return name if is_valid else f"{slugify(name, 40)}-{short_hash(name)}"

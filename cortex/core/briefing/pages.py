@@ -42,15 +42,32 @@ class PageKind(NamedTuple):
 
 _EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
 PAGE_KINDS = {
-    "decisions": PageKind("Decisions", f"What holds, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
-    "decisions-archive": PageKind("Decisions that no longer hold", f"Superseded or archived, newest first. {_EDIT_NOTICE}", (PageSection(""),)),
-    "active-plan": PageKind("Plan", f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}", (PageSection("Open", newest_first=False), PageSection("Done"))),
+    "decisions": PageKind(
+        "Decisions", f"What holds, newest first. {_EDIT_NOTICE}", (PageSection(""),)
+    ),
+    "decisions-archive": PageKind(
+        "Decisions that no longer hold",
+        f"Superseded or archived, newest first. {_EDIT_NOTICE}",
+        (PageSection(""),),
+    ),
+    "active-plan": PageKind(
+        "Plan",
+        f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}",
+        (PageSection("Open", newest_first=False), PageSection("Done")),
+    ),
     "branch": PageKind(
         "Branch",
         f"The latest of this branch. {_EDIT_NOTICE}",
-        (PageSection("Sessions", limit=10), PageSection("Decisions", limit=20), PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20)),
+        (
+            PageSection("Sessions", limit=10), PageSection("Decisions", limit=20),
+            PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20),
+        ),
     ),
-    "index": PageKind("Briefings", "Every page that Cortex keeps for people and agents to begin with.", (PageSection("", newest_first=False),)),
+    "index": PageKind(
+        "Briefings",
+        "Every page that Cortex keeps for people and agents to begin with.",
+        (PageSection("", newest_first=False),),
+    ),
 }  # fmt: skip
 
 
@@ -143,18 +160,12 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
         return max(
             (side.generator_version, data) for side, data in zip(sides, (ours, theirs), strict=True)
         )[1]
-    held, one, other = (
-        _items_by_id(version) for version in (parse_page(base.decode("utf-8", "replace")), *sides)
-    )
-    merged = (
-        _merge_item(held.get(key), one.get(key), other.get(key)) for key in sorted({*one, *other})
-    )
+    versions = (parse_page(base.decode("utf-8", "replace")), *sides)
+    held, one, other = ({item.id: item for item in version.items} for version in versions)
+    keys = sorted({*one, *other})
+    merged = (_merge_item(held.get(key), one.get(key), other.get(key)) for key in keys)
     # A header may ask for half a character.
     return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
-
-
-def _items_by_id(version: ParsedPage) -> dict[str, ItemLine]:
-    return {item.id: item for item in version.items}
 
 
 def _merge_item(

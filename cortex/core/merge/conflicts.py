@@ -38,6 +38,8 @@ from cortex.core.notes import note as notes
 _FAILED_FOLDER = "inbox/failed/"
 _EVENT_FOLDERS = ("inbox/pending/", _FAILED_FOLDER, "events/")
 _BOTH_CHANGED = "both sides changed the same lines"
+_ADDED_TWICE = "was added on both sides; merged into one note"
+_KEPT_ONCE = "one note is kept, with the changes of both"
 
 
 def plan_resolution(
@@ -59,9 +61,8 @@ def plan_resolution(
     events: dict[str, list[str]] = {}
     for path, one in todo.items():
         if not one.is_regular_file:
-            plan.ask(
-                path, "it is a link or a folder on one side: git add what should stay, or git rm it"
-            )
+            why = "it is a link or a folder on one side: git add what should stay, or git rm it"
+            plan.ask(path, why)
         elif path.startswith("briefings/"):
             _resolve_briefing(plan, path)
         elif is_event_path(path):
@@ -69,9 +70,7 @@ def plan_resolution(
         elif path in keys_at:
             keys.update(keys_at[path])
         elif one.ids and one.ids <= versions.keys():
-            plan.remove(
-                path
-            )  # a place that git has made up; the notes in it have places of their own
+            plan.remove(path)  # a path that git made up; its notes have paths of their own
         elif path in sides.base and path not in sides.ours and path not in sides.theirs:
             # A note of a person's own that both renamed: its new names are paths of their own.
             plan.remove(path)
@@ -197,7 +196,10 @@ def resolve_event(
     elif others := [file.path for file in here if file.path != place]:
         message = f"was moved to {min(others)} on the other side; an event is kept once"
     elif base and {file.data for file in here} != {texts[0]}:
-        message = "an event, changed on one side or both; its first text is kept, the others are in the history"
+        message = (
+            "an event, changed on one side or both; its first text is kept,"
+            " the others are in the history"
+        )
     else:
         message = "kept"
     return NoteDecision(id_, place, texts[0], removed, message)
@@ -253,16 +255,12 @@ def merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
     if not is_clean:
         message = ""
     elif ours.path == theirs.path:
-        message = (
-            "merged by its fields" if base else "was added on both sides; merged into one note"
-        )
+        message = "merged by its fields" if base else _ADDED_TWICE
     elif base and base.path in (ours.path, theirs.path):
         message = f"had been moved away from {base.path}; the changes made there went with it"
     else:
         other = theirs.path if ours.path == path else ours.path
-        message = (
-            f"was renamed to {other} on the other side; one note is kept, with the changes of both"
-        )
+        message = f"was renamed to {other} on the other side; {_KEPT_ONCE}"
     removed = frozenset(versions.paths() - {path})
     return NoteDecision(id_, path, data, removed, message, "" if is_clean else _BOTH_CHANGED)
 

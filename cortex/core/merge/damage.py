@@ -96,13 +96,7 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
         )
         if damage := _find_note_damage(plan, versions, now):
             damages.append(damage)
-        elif (
-            ours
-            and ours == theirs
-            and len(now) == 1
-            and now != ours
-            and now[0].path == ours[0].path
-        ):
+        elif ours and ours == theirs != now and [file.path for file in now] == [ours[0].path]:
             own = MergeDamage(MIXED, note_id(ours[0].data), *ours[0])
             alike.append((own, now[0].data))
     lost = [one for one in damages if one.kind == LOST]

@@ -25,16 +25,18 @@ _LATEST_TIME_KEYS = ("updated", "modified")
 _EARLIEST_TIME_KEYS = ("created",)
 _SORTED_LIST_KEYS = ("provenance.events",)
 _REQUIRED_KEYS = ("type", "title")
-# What verbs write beside a status (`edit.set_inactive_status`): where both sides changed that, these are of
-# the side whose status stands.
+# What verbs write beside a status (`edit.set_inactive_status`): if both sides changed the status,
+# these come from the side whose status stands.
 _KEYS_OF_STATUS = (
-    "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by", "superseded_at", "superseded_because", "done_at",
+    "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by",
+    "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
-# As `record.compose_record` writes them; its module would cost the driver an import. A test compares the
-# two.
+# As `record.compose_record` writes them; its module would cost the driver an import. A test
+# compares the two.
 KEY_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases", "owner", "due", "created", "updated",
-    "confidence", "priority", "pinned", "supersedes", "superseded_by", "relations", "provenance",
+    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
+    "owner", "due", "created", "updated", "confidence", "priority", "pinned", "supersedes",
+    "superseded_by", "relations", "provenance",
 )  # fmt: skip
 _UNREADABLE_REASON = "not YAML that can be merged"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
@@ -52,7 +54,8 @@ class SidePrecedence(NamedTuple):
     older_time: str
     is_strictly_newer: bool  # the newer side is newer, and not only the first of two of one age
     is_session: bool  # the note is a session
-    topic_winner: str = ""  # newer, older: both sides saved the record's topic anew, and this one's event is the greater; both: it is one event
+    # The side of the greater event, if both saved the record's topic anew: newer, older or both.
+    topic_winner: str = ""
 
 
 class MergeLog:
@@ -93,31 +96,25 @@ def merge_blocks(
     merged: FrontmatterBlock = {}
     order = _merge_key_order(base, newer, older)
     of_status = "" if path else _status_winner(base, newer, older, ledger)
-    for key in (
-        _standard_order(order)
-        if ledger.precedence.topic_winner and not path and _is_standard_order(base)
-        else order
-    ):
+    topic_winner = ledger.precedence.topic_winner
+    if topic_winner and not path and _is_standard_order(base):
+        order = _standard_order(order)
+    for key in order:
         trio = (base.get(key), newer.get(key), older.get(key))
         texts = [chunk.text if chunk else None for chunk in trio]
-        text: str | None
         if key == TAIL_KEY:
-            text = _merge_comments(*texts)
-        elif (
-            ledger.precedence.topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT
-        ):
-            text = _take_side(ledger.precedence.topic_winner, f"{path}{key}", *texts, ledger=ledger)
+            if tail := _merge_comments(*texts):
+                merged[key] = FieldText("", tail)
+            continue
+        if topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT:
+            text = _take_side(topic_winner, f"{path}{key}", *texts, ledger=ledger)
         elif of_status and key in _KEYS_OF_STATUS:
             text = _take_side(of_status, key, *texts, ledger=ledger)
         else:
             text = _merge_field(f"{path}{key}", *texts, ledger=ledger)
         if text:
-            merged[key] = FieldText(
-                ""
-                if key == TAIL_KEY
-                else _merge_comments(*(chunk.comments_above if chunk else None for chunk in trio)),
-                text,
-            )
+            above = (chunk.comments_above if chunk else None for chunk in trio)
+            merged[key] = FieldText(_merge_comments(*above), text)
     return merged
 
 
@@ -253,9 +250,9 @@ def _merge_field(
         changed = newer if older is None else older
         assert changed is not None
         if of.parsed[changed] is not None:
-            ledger.decisions.append(
-                f"{path}: kept {_quote_value(of.display_text(changed))}: one side changed it, the other removed it"
-            )
+            kept = _quote_value(of.display_text(changed))
+            why = "one side changed it, the other removed it"
+            ledger.decisions.append(f"{path}: kept {kept}: {why}")
         return _take_if_valid(of, changed, None, ledger)
     if of.is_equal(newer, older):
         return max(newer, older)
@@ -447,10 +444,7 @@ def time_sort_key(text: str) -> tuple[bool, str, str]:
         return True, text[:19], text
     from cortex.core.text import iso_time  # noqa: PLC0415
 
-    try:
-        return True, iso_time.parse_utc(text).replace(tzinfo=None).isoformat(), text
-    except ValueError:
-        return False, "", text
+    return iso_time.time_sort_key(text)
 
 
 def _comparison_key(value: ParsedValue) -> tuple[str, str, str]:

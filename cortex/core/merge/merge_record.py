@@ -32,22 +32,28 @@ from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_not
 
 _MIXED_LINE_ENDS = b"?"
 _SUMMARY_MARK = b"<!-- summary "
+_TWO_NOTES = (
+    "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
+)
 
 
 class MergedRecord(NamedTuple):
     """The outcome of a merge."""
 
     data: bytes
-    is_clean: bool  # False: something waits for a person, and `merge_conflicts` in the frontmatter says what
-    decisions: tuple[str, ...]  # lines for a person; where a value lost, it is named
+    is_clean: bool  # False: `merge_conflicts` in the frontmatter says what a person must decide
+    decisions: tuple[str, ...]  # lines for a person, with the values that lost
     # The versions are of two notes: `data` is the one whose path this is, this is the other.
     other_note: bytes | None = None
 
 
 class _TopicWinner(NamedTuple):
-    """Of two sides that both saved a topic anew, the one whose text stands."""
+    """Of two sides that both saved a topic anew, the one whose text stands.
 
-    side: str  # newer, older: by `updated`, which need not be the order of the events; both when their text is of one event
+    `newer` and `older` are by `updated`, which need not be the order of the events.
+    """
+
+    side: str  # newer, older, or both if their text is of one event
     event: str
     losing_event: str  # the event whose text does not stand
 
@@ -100,7 +106,7 @@ def merge_record(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
         )
         if goes is not None:
-            what = f"{_describe_note(stays)} and {_describe_note(goes)} are two notes: the first stays here, the next cortex command brings back the second"
+            what = _TWO_NOTES.format(_describe_note(stays), _describe_note(goes))
             return MergedRecord(stays, is_clean=True, decisions=(what,), other_note=goes)
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
@@ -138,13 +144,13 @@ def _merge_text(
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
         if lost.parts.body not in (kept.parts.body, was.parts.body):
-            ledger.decisions.append(
-                f"text: kept that of {latest.event}, not that of {latest.losing_event}: both sides saved the topic {newer.topic!r}"
-            )
+            kept_text = f"text: kept that of {latest.event}, not that of {latest.losing_event}"
+            ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
     if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
-        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415  few merges are of a session that ended twice
+        # Hashing costs 1 ms, and few sessions end twice.
+        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
 
         bodies = keep_latest_summary(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
@@ -212,7 +218,8 @@ def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _
     before, one, two = (_provenance_events(side) for side in (was, newer, older))
     if not (one - before and two - before):
         return None
-    from cortex.core.model.event import latest_event_id  # noqa: PLC0415  few merges are of a topic that two have saved
+    # `datetime` costs 1 ms, and few merges are of a topic that both sides saved.
+    from cortex.core.model.event import latest_event_id  # noqa: PLC0415
 
     first, second = latest_event_id(one), latest_event_id(two)
     if first == second:  # what came in late on both sides changed no text

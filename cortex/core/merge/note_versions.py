@@ -16,7 +16,8 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 
 CORTEX_PATHS = (
-    "inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes", ".cortex-project",
+    "inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes",
+    ".cortex-project",
 )  # fmt: skip
 _RECORD_ID_RE = re.compile(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
 

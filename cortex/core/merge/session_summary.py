@@ -1,9 +1,8 @@
-"""The summaries of a session that ended on two clones: the later one stands on both before their
-lines are merged.
+"""Summaries of a session that ended on two clones: the later one replaces the other before lines
+are merged.
 
-As in `core/model/session_note.py`, whose marks these are: each tells which event gave the summary,
-how many lines it has, and how these read. What a person has changed since is theirs, and merged by
-lines.
+A mark, as `core/model/session_note.py` writes it, holds the event of the summary, its number of
+lines and their hash. A summary that a person has changed is merged by lines.
 """
 
 from __future__ import annotations
@@ -11,8 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_MARK_PREFIX = b"<!-- summary "
-_MARK_PATTERN = rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->[ \t]*"  # compiled only where there is one
+from cortex.core.text.strings import short_hash
+
+_MARK_RE = re.compile(
+    rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->[ \t]*"
+)
 
 
 class _SummaryLines(NamedTuple):
@@ -45,20 +47,11 @@ def keep_latest_summary(base: bytes, newer: bytes, older: bytes) -> tuple[bytes,
 
 def _find_summary(lines: list[bytes]) -> _SummaryLines | None:
     """The one summary of a body; None where a person has changed it, or there are several."""
-    marks = [
-        (number, mark)
-        for number, line in enumerate(lines)
-        if line.startswith(_MARK_PREFIX) and (mark := re.fullmatch(_MARK_PATTERN, line))
-    ]
+    marks = [(n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line))]
     if len(marks) != 1:
         return None
-    from cortex.core.text.strings import short_hash  # noqa: PLC0415  hashing costs 4 ms, and few merges are of such sessions
-
     ((end, mark),) = marks
     start = end - int(mark[2])
     text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
-    return (
-        _SummaryLines(mark[1], start, end)
-        if start >= 0 and short_hash(text, 10) == mark[3].decode()
-        else None
-    )
+    is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
+    return _SummaryLines(mark[1], start, end) if is_untouched else None

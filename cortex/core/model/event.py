@@ -1,4 +1,4 @@
-"""The immutable fact that was captured: its id, its frontmatter, its raw content. Standard library only."""
+"""Events, the immutable captures: ids, frontmatter, raw content. Standard library only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cortex.core.notes import yaml_writer
 from cortex.core.text.strings import encode_base32
 from cortex.core.text.value import NamedTuple
 
-# The words a capture may give as its type. A new one is a word here and a handler in `core/normalize/handlers.py`.
+# Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
 EVENT_TYPES = (
-    "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt", "session_start", "session_end", "subagent_stop",
-    "post_compact",
+    "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt",
+    "session_start", "session_end", "subagent_stop", "post_compact",
 )  # fmt: skip
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
@@ -30,7 +30,7 @@ _TAG_RE = re.compile(r"[^\s,#\[\]{}\"']{1,100}")
 
 
 class Event(NamedTuple):
-    """One captured fact. Empty fields are not known and not written; the others are written in this order."""
+    """One capture. Fields are written in this order; empty ones are left out."""
 
     id: str
     type: str
@@ -58,8 +58,8 @@ def make_id(stamp: str, random: bytes) -> str:
 
 
 def id_after(id_: str, random: bytes) -> str:
-    """An id that sorts behind `id_`, `random` + 1 steps away, of the same second while there is room.
-    So the later of two texts stays the later one in spite of clocks that differ."""
+    """An id that sorts `random` + 1 steps behind `id_`, within the same second if possible: so the
+    later of two texts stays the later one though clocks differ."""
     number = 0
     for sign in id_[17:]:
         number = number * 32 + _BASE32_IN_SORT_ORDER.index(sign)
@@ -99,15 +99,13 @@ def is_tag(word: str) -> bool:
 
 
 def latest_event_id(ids: Iterable[str]) -> str:
-    """The greatest event id in a note's provenance; empty when it has none. Other words that a person
-    wrote there are ignored."""
+    """The greatest event id; empty if there is none. Words that are no ids are ignored."""
     return max(filter(is_event_id, ids), default="")
 
 
 def time_of_id(id_: str) -> str:
     """The time that stands in an event id, as it stands in the event's `at`."""
-    d = id_
-    return f"{d[:4]}-{d[4:6]}-{d[6:8]}T{d[9:11]}:{d[11:13]}:{d[13:15]}Z"
+    return f"{id_[:4]}-{id_[4:6]}-{id_[6:8]}T{id_[9:11]}:{id_[11:13]}:{id_[13:15]}Z"
 
 
 def event_path(id_: str) -> str:

@@ -1,8 +1,9 @@
-"""Types of a verb's parameters, for what `str`, `int`, `float`, `bool`, `list[str]` and `Literal[...]` do not say.
+"""Types of a verb's parameters that built-in types and `Literal[...]` do not express.
 
-`interfaces/declare.py` converts the words of a command line, or the values of a JSON object, to these types:
-`list[T]` and `tuple[T, ...]` take one word each as arguments and are split at commas as options; an empty word stands
-for the default of any type but `str`; a union takes the first of its members that fits.
+`interfaces/declare.py` converts the words of a command line, or the values of a JSON object, to
+these types: `list[T]` and `tuple[T, ...]` take one word each as arguments and are split at commas
+as options; an empty word stands for the default of any type but `str`; a union takes the first of
+its members that fits.
 """
 
 from __future__ import annotations
@@ -23,5 +24,5 @@ MOMENT, DAY, QUERY = "moment", "day", "query"
 Since = Annotated[int, MOMENT]
 # `YYYY-MM-DD`.
 Day = Annotated[str, DAY]
-# Free text in which `-word` excludes a word. In other verbs a word that begins with `-` is an option, or a mistake.
+# Free text in which `-word` excludes a word. Elsewhere a word that begins with `-` is an option.
 QueryText = Annotated[str, QUERY]

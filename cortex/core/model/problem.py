@@ -27,7 +27,7 @@ class NotFoundError(CortexError):
 
 
 class ConflictError(CortexError):
-    """What was asked contradicts what is there: a name is taken, a lock is held, a file changed meanwhile."""
+    """The request conflicts with the state: a name is taken, a lock is held, a file changed."""
 
 
 class InvalidInputError(CortexError):
@@ -35,7 +35,7 @@ class InvalidInputError(CortexError):
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, on one line, without the number and the path that `OSError` puts around it."""
+    """Why something failed, on one line, without the number and the path of an `OSError`."""
     if isinstance(error, CortexError):
         return error.message
     return (error.strerror if isinstance(error, OSError) else "") or str(error)

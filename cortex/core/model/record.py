@@ -10,31 +10,34 @@ from cortex.core.text.strings import short_hash, slugify
 
 SCOPES = ("project", "personal", "global")
 
-# Kinds of record that Cortex itself makes or offers a template for; people may write any other type by hand.
+# Types of record that Cortex makes or has a template for; people may write any other.
 RECORD_TYPES = (
-    "decision", "rejection", "pattern", "gotcha", "learning", "discovery", "bugfix", "architecture", "config",
-    "preference", "question", "context", "progress", "reference", "meeting", "action", "plan", "note",
+    "decision", "rejection", "pattern", "gotcha", "learning", "discovery", "bugfix",
+    "architecture", "config", "preference", "question", "context", "progress", "reference",
+    "meeting", "action", "plan", "note",
 )  # fmt: skip
 
 # The word before a colon with which a person says what a capture is.
 LEADING_WORDS = {
     **{type_: type_ for type_ in RECORD_TYPES},
-    "decided": "decision", "rejected": "rejection", "learned": "learning", "lesson": "learning", "til": "learning",
-    "discovered": "discovery", "bug": "bugfix", "fix": "bugfix", "fixed": "bugfix", "todo": "action",
+    "decided": "decision", "rejected": "rejection", "learned": "learning", "lesson": "learning",
+    "til": "learning", "discovered": "discovery", "bug": "bugfix", "fix": "bugfix",
+    "fixed": "bugfix", "todo": "action",
 }  # fmt: skip
-# And the words that say a type where one is asked for; an `Error:` that begins a text is none of them.
+# Further words for a type where one is asked for, but not at the beginning of a text.
 _TYPE_WORDS = {
-    **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning", "lessons": "learning",
-    "error": "bugfix", "convention": "pattern",
+    **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
+    "lessons": "learning", "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
 _KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "owner", "due",
-    "created", "updated", "confidence", "priority", "pinned", "supersedes", "relations", "provenance",
+    "created", "updated", "confidence", "priority", "pinned", "supersedes", "relations",
+    "provenance",
 )  # fmt: skip
 
 
 class Record(NamedTuple):
-    """A record as normalization first writes it. Empty fields are not written; from then on it is a person's note."""
+    """A record as normalization first writes it. Empty fields are not written."""
 
     id: str
     type: str
@@ -57,7 +60,7 @@ class Record(NamedTuple):
     supersedes: tuple[str, ...] = ()  # record ids
     relations: tuple[tuple[str, str], ...] = ()  # (kind, record id)
     pinned: bool = False
-    layer: str = ""  # of extraction, that found it in what an event says; such a record's id is made of its text
+    layer: str = ""  # of extraction that found it in an event; then the id is made of its text
 
 
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
@@ -66,13 +69,13 @@ def record_id(title: str, event: str, ordinal: int = 0) -> str:
 
 
 def canonical_type(word: str) -> str:
-    """The type that a word names, as `rejected` names the rejection; a word that nobody knows is a type of its own."""
+    """The type that a word names (`rejected`: rejection); an unknown word is a type of its own."""
     return _TYPE_WORDS.get(word, word)
 
 
 def is_record_type(word: str) -> bool:
-    """Whether a record may be of this type, also one that a person invented: it names a folder, and nothing that Cortex
-    makes in other places."""
+    """True if a record may be of this type, which may be invented: it names a folder, and is
+    neither session nor briefing."""
     return slugify(word, 40) == word and word not in ("session", "briefing")
 
 
@@ -82,7 +85,7 @@ def default_scope(project: str) -> str:
 
 
 def parse_confidence(text: str) -> str:
-    """A confidence as it is kept; empty for none. `InvalidInputError` when it is no number from 0 to 1."""
+    """A confidence as it is written; empty for none. `InvalidInputError` if not from 0 to 1."""
     try:
         value = float(text) if text else 0.0
     except ValueError:
@@ -95,15 +98,13 @@ def parse_confidence(text: str) -> str:
 
 
 def parse_priority(text: str) -> str:
-    """A priority as it is kept; empty for none. `InvalidInputError` when it is no whole number from 1 to 10."""
-    if text and not (
-        text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10
-    ):
-        raise InvalidInputError(
-            f"{text[:50]!r} is no priority",
-            "give a whole number from 1 to 10, where 10 matters most",
-        )
-    return str(int(text)) if text else ""
+    """A priority as it is written; empty for none. `InvalidInputError` if not from 1 to 10."""
+    if not text:
+        return ""
+    if text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10:
+        return str(int(text))
+    hint = "give a whole number from 1 to 10, where 10 matters most"
+    raise InvalidInputError(f"{text[:50]!r} is no priority", hint)
 
 
 def initial_status(type_: str) -> str:
@@ -114,7 +115,7 @@ def initial_status(type_: str) -> str:
 def provenance_block(
     events: tuple[str, ...], session: str, layer: str = ""
 ) -> dict[str, yaml_writer.YamlValue]:
-    """The block that says which events a record came from; oldest first, so that its lines merge."""
+    """The provenance of a record; events oldest first, so that its lines merge."""
     block: dict[str, yaml_writer.YamlValue] = {"events": sorted(events)}
     return block | ({"session": session} if session else {}) | ({"layer": layer} if layer else {})
 

@@ -1,6 +1,6 @@
-"""Typed edges between notes: the relations of a record's frontmatter, and the links of any note's text.
+"""Typed edges between notes: relations in frontmatter, and links in any note's text.
 
-A link means a note as Obsidian takes it: by id, by path, by file name, by the end of a path, in any case of letters.
+A link names a note as in Obsidian: by id, path, file name or the end of a path, in any case.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # who asks what a name means reads no note: YAML costs 25 ms
+if TYPE_CHECKING:  # a search imports this module and reads no note: YAML costs 25 ms
     from cortex.core.markdown.inline import Link
     from cortex.core.markdown.scan import MarkdownScan
     from cortex.core.notes.frontmatter import FieldValue
@@ -29,8 +29,8 @@ RELATION_KINDS = {
     "refines": "refined_by",
     "source_of": "derived_from",
 }
-LINK_KIND = "links"  # a wikilink, an embed or a markdown link in the text, or a wikilink in a field of a person's own
-# `source_of` is a kind that people write, and says the same as `derived_from` at the other end: one edge, whoever says it.
+LINK_KIND = "links"  # a link or an embed in the text, or a wikilink in a field that is not ours
+# `source_of`, which people write, is the inverse of `derived_from`: one edge from either end.
 _KIND_OF_INVERSE = {
     inverse: kind for kind, inverse in RELATION_KINDS.items() if kind not in (inverse, "source_of")
 }
@@ -41,19 +41,20 @@ _URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 # What no file can be called everywhere, or what stands in double brackets in a shell.
 _NOT_A_NOTE_NAME_RE = re.compile(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
 _MEDIA_SUFFIX_LIST = (
-    "png jpg jpeg gif svg webp bmp avif heic ico tif tiff mp3 wav m4a ogg oga opus flac 3gp mp4 m4v mov mkv ogv webm avi pdf canvas base epub"
-    " doc docx xls xlsx ppt pptx odt ods odp zip gz tgz tar 7z csv tsv"
+    "png jpg jpeg gif svg webp bmp avif heic ico tif tiff mp3 wav m4a ogg oga opus flac 3gp mp4"
+    " m4v mov mkv ogv webm avi pdf canvas base epub doc docx xls xlsx ppt pptx odt ods odp zip gz"
+    " tgz tar 7z csv tsv"
 )
 _MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
 _MAX_TARGET_CHARS = 400  # characters of a target
 
 
 class Edge(NamedTuple):
-    """A way from a note to another. `key` is the last part of the target's path as names are compared, by which it is
-    looked up; which note is meant, `NameResolver` decides."""
+    """An edge from a note to another. `key` is the target's `basename_key`, by which candidates are
+    looked up; `NameResolver` chooses among them."""
 
-    kind: str  # of `KINDS` or an inverse of one, a kind that a person invented, or `LINK_KIND`
-    target: str  # as the note has it, without brackets, anchor and alias; with its `.md` only where it is a markdown link's
+    kind: str  # of `RELATION_KINDS` or an inverse of one, an invented one, or `LINK_KIND`
+    target: str  # without brackets, anchor and alias; with `.md` only in a markdown link
     key: str
     line: int  # of the file; 0 when it cannot be told
 
@@ -73,9 +74,8 @@ class NameResolver:
         nearest = sorted(called, key=lambda one: (len(one.path), one.path))
         self._by_id = {link_key(one.id): one for one in reversed(nearest) if one.id != one.path}
         self._by_path = {link_key(one.path): one for one in reversed(nearest)}
-        self._by_path_suffix: dict[
-            str, LinkCandidate
-        ] = {}  # every end of a path: a folder of thousands may have an `index` each
+        # Every end of a path: thousands of folders may have an `index` each.
+        self._by_path_suffix: dict[str, LinkCandidate] = {}
         for one in nearest:
             ending = link_key(one.path)
             while ending:
@@ -83,8 +83,8 @@ class NameResolver:
                 ending = ending.partition("/")[2]
 
     def resolve(self, name: str, folder: str) -> LinkCandidate | None:
-        """The note that `name` means in a note of `folder`. Ids beat everything; then the place seen from the folder, then
-        the shortest path that ends so, then the alphabet."""
+        """The note that `name` means in a note of `folder`: by id, else by path relative to the
+        folder, else the shortest path that ends so, then the alphabet."""
         asked = link_key(name.strip())
         if asked in self._by_id:
             return self._by_id[asked]
@@ -99,25 +99,19 @@ class NameResolver:
 
 
 def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:
-    """The edges that a note says, relations first: a relation once, however often it is said, a link once a line."""
-    found: dict[tuple[str, str, int], Edge] = {}
-    for kind, target, line in _iter_frontmatter_edges(note) if note.fields else ():
+    """The edges of a note, relations first: each relation once, each link once a line."""
+    named = [*_iter_frontmatter_edges(note)] if note.fields else []
+    named += [(LINK_KIND, _note_target_of_link(link), link.line) for link in scanned.links]
+    edges: dict[tuple[str, str, int], Edge] = {}
+    for kind, target, line in named:
         if key := basename_key(target):
-            found.setdefault(
-                (kind, link_key(target), 0 if kind != LINK_KIND else line),
-                Edge(kind, target, key, line),
-            )
-    for link in scanned.links:
-        target = _note_target_of_link(link)
-        if target and (key := basename_key(target)):
-            found.setdefault(
-                (LINK_KIND, link_key(target), link.line), Edge(LINK_KIND, target, key, link.line)
-            )
-    return tuple(found.values())
+            place = line if kind == LINK_KIND else 0
+            edges.setdefault((kind, link_key(target), place), Edge(kind, target, key, line))
+    return tuple(edges.values())
 
 
 def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
-    """What a link may call the note, with the rank of each: 0 its id, 1 its path, 2 its file name."""
+    """The names by which links find the note, with ranks: 0 its id, 1 its path, 2 its file name."""
     whole = link_key(path)
     names = [(whole, 1), (whole.rpartition("/")[2], 2)]
     if id_ != path:
@@ -146,7 +140,7 @@ def normalize_kind(text: str) -> str:
 
 
 def kind_of_inverse(kind: str) -> str:
-    """The kind that an inverse name turns round (`superseded_by`: supersedes, `source_of`: derived_from); empty when it is none."""
+    """The kind of which this is the inverse (`superseded_by`: supersedes); else empty."""
     return _KIND_OF_INVERSE.get(kind, "")
 
 
@@ -158,7 +152,8 @@ def inverse_of(kind: str) -> str:
 def parse_link_target(text: str) -> str:
     """The name in the value of a relation: a wikilink, a markdown link, or the name itself."""
     if "](" in text:
-        from cortex.core.markdown.scan import scan  # noqa: PLC0415  see above; and hardly anybody writes it so
+        # A search imports this module; the scanner's patterns cost 3 ms.
+        from cortex.core.markdown.scan import scan  # noqa: PLC0415
 
         for link in scan(text).links:
             return link.target
@@ -224,7 +219,8 @@ def _relation_target(kind: str, text: str) -> str:
 
 
 def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
-    """Kind and value of each relation, in every form that hands give them: `{kind, to}`, `kind: target`, a target alone."""
+    """Kind and value of each relation, in every form that people write: `{kind, to}`,
+    `kind: target`, a target alone."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, str):
             yield "relates_to", one
@@ -242,15 +238,13 @@ def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
 
 
 def _flatten_texts(value: FieldValue) -> Sequence[str]:
-    if isinstance(value, str):
-        return (value,)
-    return (
-        [text for one in value for text in _flatten_texts(one)] if isinstance(value, list) else ()
-    )
+    if isinstance(value, list):
+        return [text for one in value for text in _flatten_texts(one)]
+    return (value,) if isinstance(value, str) else ()
 
 
 def _line_of_target(note: Note, field: str, target: str) -> int:
-    """The line of the file on which a field names a target; the field's own where it is written in another way."""
+    """The line of the file on which a field names a target; else the field's own."""
     block = note.frontmatter
     start = max(block.find(b"\n" + field.encode()), 0)
     found = re.compile(

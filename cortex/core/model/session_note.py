@@ -1,20 +1,21 @@
 """A session's one note: the same bytes in whichever order its events come.
 
-The only inputs are the note and the event that comes: the lines below `## Events` say which events there were, and the
-last line of a summary holds the id of its event and a hash of its text, which shows whether a person changed it.
+The only inputs are the note and the new event: the lines below `## Events` name the earlier ones,
+and the last line of a summary holds the id of its event and a hash of its text, which shows
+whether a person changed it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.record import Record, compose_record, default_scope
-from cortex.core.model.turn_summary import CommandRun, TurnSummary
+from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
@@ -23,17 +24,17 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
-NO_END_REASON = "no end was captured"  # why a session is closed whose end nobody told
+NO_END_REASON = "no end was captured"  # why a session without an end is closed
 # The parts of a summary, as options and as headings.
 SUMMARY_PARTS = {
-    "goal": "Goal", "instructions": "Instructions", "discoveries": "Discoveries", "accomplished": "Accomplished",
-    "next_steps": "Next steps", "files": "Relevant files",
+    "goal": "Goal", "instructions": "Instructions", "discoveries": "Discoveries",
+    "accomplished": "Accomplished", "next_steps": "Next steps", "files": "Relevant files",
 }  # fmt: skip
 MAX_EXCERPT_CHARS = 240
 _MAX_ACTIVITY_CHARS = 130  # of these, for files and failures
 _MAX_READ_CHARS = 4000  # characters of what was said from which its gist is made
 
-# What stands around the words of a line: quote and heading marks, bullets, emphasis, brackets of links.
+# Quote and heading marks, bullets, emphasis, brackets of links.
 MARKDOWN_DECORATION_RE = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
 _EVENT_LINE_RE = re.compile(
     rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
@@ -45,8 +46,8 @@ _SUMMARY_MARK_RE = re.compile(
 _FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Where a field stands that an event adds: in one order, or the order of the events would show.
 _FIELD_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "tags", "created", "updated", "started", "ended", "closed", "relations",
-    "provenance",
+    "id", "type", "title", "status", "scope", "project", "branch", "tags", "created", "updated",
+    "started", "ended", "closed", "relations", "provenance",
 )  # fmt: skip
 
 
@@ -59,7 +60,7 @@ class EventLine(NamedTuple):
 
 
 def session_note_id(name: str) -> str:
-    """The id of the note of the session with this name: for an event without one, the event's id is the name."""
+    """The id of the note of a session; an event without a session is one of its own."""
     return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
@@ -73,32 +74,34 @@ def compose_note(event: Event) -> str:
     """The note of a session of which this is the first event that is known."""
     name = event.session or event.id
     record = Record(
-        id=session_note_id(name), type="session", title=f"Session {shorten(name, 60)}", body=f"{EVENTS_HEADING}\n\n{_format_event_line(event)}", created=event.at,
-        events=(event.id,), status=status_of([EventLine(event.id, event.type, "")]), session=event.session, project=event.project,
-        branch=event.branch, tags=tuple(sorted(set(event.tags))),
+        id=session_note_id(name), type="session", title=f"Session {shorten(name, 60)}",
+        body=f"{EVENTS_HEADING}\n\n{_format_event_line(event)}", created=event.at,
+        events=(event.id,), status=status_of([EventLine(event.id, event.type, "")]),
+        session=event.session, project=event.project, branch=event.branch,
+        tags=tuple(sorted(set(event.tags))),
     )  # fmt: skip
     note = notes.read(compose_record(record).encode())
     return notes.write(_with_summary(_with_start_and_end(note, event), event)).decode()
 
 
 def append_event(note: Note, event: Event) -> Note:
-    """The note with one more event, whose id its provenance names already. Place, project and branch are those of the
-    earliest event; tags are those of all."""
+    """The note with one more event, whose id its provenance names already. Scope, project and
+    branch are those of the earliest event; tags are those of all."""
     before = status_of(event_lines(note))
     if note.provenance()[0][:1] == (event.id,):
-        note = _with_field_in_order(note, "scope", default_scope(event.project))
-        note = _with_field_in_order(note, "project", event.project)
-        note = _with_field_in_order(note, "branch", event.branch)
-        note = _with_field_in_order(note, "created", event.at)
+        place = {"scope": default_scope(event.project), "project": event.project}
+        place |= {"branch": event.branch, "created": event.at}
+        note = _with_fields_in_order(note, place)
     if more := set(event.tags) - set(note.get_list("tags")):
-        note = _with_field_in_order(note, "tags", tuple(sorted({*note.get_list("tags"), *more})))
+        tags = tuple(sorted({*note.get_list("tags"), *more}))
+        note = _with_fields_in_order(note, {"tags": tags})
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
     return _with_summary(_with_status(_with_start_and_end(note, event), event, before), event)
 
 
 def status_of(lines: Iterable[EventLine]) -> str:
-    """`open` from a start until an end, in the seconds of their ids. Without a start: hosts stop after every turn, so a
-    session that has stopped is `done`, and one that was only compacted, or asked something, is still `open`."""
+    """`open` from a start until an end, by the seconds of their ids. Without either, `done` after
+    a stop (hosts stop after every turn), else `open`."""
     last: dict[str, str] = {}
     for turn in lines:
         last[turn.type] = max(last.get(turn.type, ""), turn.id[:16])
@@ -141,7 +144,7 @@ def excerpt(text: str, limit: int) -> str:
 
 
 def compose_summary(parts: dict[str, str]) -> str:
-    """A summary in markdown from its parts (the keys of `SUMMARY_PARTS`); empty parts are left out."""
+    """A summary in markdown from its parts (keys of `SUMMARY_PARTS`); empty ones are left out."""
     files = [name.strip() for name in re.split(r"[,\n]", parts.get("files", ""))]
     texts = parts | {"files": "\n".join(f"- {name}" for name in files if name)}
     return "\n\n".join(
@@ -172,17 +175,13 @@ def _event_excerpt(event: Event) -> str:
     return " · ".join(part for part in (line, done) if part) or "(nothing said)"
 
 
-def has_failed(command: CommandRun) -> bool:
-    return command.outcome.lower().startswith("fail")
-
-
 def _format_activity(turn: TurnSummary) -> str:
-    """Files and failures; those that do not fit are counted. A file without a folder stands in backticks, to
-    tell its name from a word."""
+    """Files and failures; those that do not fit are counted. A file without a folder is put in
+    backticks, to tell its name from a word."""
     names = [one.replace("`", "'").replace("[[", "[") for one in turn.changed_files]
     names = [name if "/" in name else f"`{name}`" for name in names]
-    failed = [f"{_shorten_command(run.line)} failed" for run in turn.commands if has_failed(run)]
-    failures = list(dict.fromkeys(failed))
+    failed = (run for run in turn.commands if run.outcome.lower().startswith("fail"))
+    failures = list(dict.fromkeys(f"{_shorten_command(run.line)} failed" for run in failed))
     limit = _MAX_ACTIVITY_CHARS - (40 if failures else 0)
     files = _join_within_limit("changed ", names, " files", limit)
     limit = _MAX_ACTIVITY_CHARS - len(files) - 3
@@ -191,7 +190,7 @@ def _format_activity(turn: TurnSummary) -> str:
 
 
 def _join_within_limit(head: str, names: list[str], otherwise: str, limit: int) -> str:
-    """The first of the names, as many as fit, and how many there are beside these; `otherwise` says it where none fits."""
+    """The names that fit and how many more there are; if none fits, the number and `otherwise`."""
     shown, length = 0, len(head)
     for place, name in enumerate(names, start=1):
         length += len(name) + 2
@@ -210,7 +209,7 @@ def _shorten_command(command: str) -> str:
 
 
 def _insertion_line(note: Note, event_id: str) -> int:
-    """The body line before which an event's line belongs: they stand in the order of their ids on every clone."""
+    """The body line before which an event's line belongs; they are ordered by id."""
     lines = note.body.splitlines()
     start = _find_events_heading(lines) or 0
     after = 0
@@ -231,7 +230,7 @@ def _find_events_heading(lines: list[bytes]) -> int | None:
 
 
 def _with_start_and_end(note: Note, event: Event) -> Note:
-    """The note with its `started` and `ended`: the times of the first start and, once it is done, of the last end."""
+    """The note with `started`, the first start, and `ended`, the last end once it is done."""
     if event.type not in (START_TYPE, END_TYPE):
         return note
     lines = list(event_lines(note))
@@ -239,14 +238,12 @@ def _with_start_and_end(note: Note, event: Event) -> Note:
     ends = [line.id for line in lines if line.type == END_TYPE]
     started = events.time_of_id(min(starts)) if starts else note.get("started")
     ended = events.time_of_id(max(ends)) if ends and status_of(lines) == "done" else ""
-    for key, value in (("started", started), ("ended", ended), ("closed", "")):
-        note = _with_field_in_order(note, key, value)
-    return note
+    return _with_fields_in_order(note, {"started": started, "ended": ended, "closed": ""})
 
 
 def _with_status(note: Note, event: Event, before: str) -> Note:
-    """The note with the status that its events give it. One that a person set stays until the session is started or
-    ended again; one that was closed without an end is open again when it goes on."""
+    """The note with the status that its events give it. One that a person set stays until the
+    session is started or ended again; a session closed without an end is reopened by an event."""
     status = note.get("status")
     if goes_on := bool(note.get("closed")) and event.at > note.get("ended"):
         note = with_fields(note, {"ended": "", "closed": ""})
@@ -258,8 +255,8 @@ def _with_status(note: Note, event: Event, before: str) -> Note:
 
 
 def _with_summary(note: Note, event: Event) -> Note:
-    """The note with the summary of this event if it is the latest end: in the place of the earlier one, or below
-    that and a rule where a person changed it."""
+    """The note with the summary of this event if it is the latest end. It replaces the earlier
+    one, or is put below it and a rule if a person changed that."""
     summary = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
     wanted = list(_iter_summary_lines(summary)) if event.type == END_TYPE else []
     if not wanted:
@@ -296,8 +293,8 @@ def _encode_lines(note: Note, lines: Iterable[str]) -> list[bytes]:
 
 
 def _iter_summary_lines(text: str) -> Iterator[str]:
-    """The text of an end as it stands in the note: headings of its own below `## Summary`, nothing that reads like the
-    heading of the events. None when nobody summed up."""
+    """The lines of an end's text, with its headings below `## Summary` and none that reads like
+    the heading of the events. No lines for the placeholder."""
     if text.strip().startswith(NO_SUMMARY):
         return
     fence = ""
@@ -315,7 +312,6 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _with_field_in_order(note: Note, key: str, value: yaml_writer.YamlValue) -> Note:
-    if note.fields.get(key) == value:
-        return note
-    return with_fields_in_order(_FIELD_ORDER, note, {key: value})
+def _with_fields_in_order(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
+    changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
+    return with_fields_in_order(_FIELD_ORDER, note, changed)

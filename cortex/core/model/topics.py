@@ -1,4 +1,4 @@
-"""Topics: stable keys that say what a record is about, so that what is learned later goes where the earlier stands."""
+"""Topics: stable keys of what a record is about; a later save with the same key updates it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.text.strings import one_line, short_hash, slugify
 
-MAX_TOPIC_CHARS = 120  # characters of a topic; of its last segment, when Cortex makes it, 100 (both as in seed 001)
-MAX_SEGMENT_CHARS = 100
-DEFAULT_FAMILY = (
-    "topic"  # the first segment of a topic that is of no family, and the folder of such records
-)
+MAX_TOPIC_CHARS = 120  # as in seed 001, and so the next
+MAX_SEGMENT_CHARS = 100  # of the last segment, if Cortex makes it
+DEFAULT_FAMILY = "topic"  # first segment of a topic of no family; folder of such records
 _MAX_SUGGESTED_WORDS = 8  # of a text that has no title
 
 # family -> the type of record that it is about
@@ -28,13 +26,17 @@ _FAMILY_OF_TYPE = {
     "rejection": "decision", "preference": "config", "gotcha": "learning",
 }  # fmt: skip
 
-# What in a text tells its family, asked in this order (seed 001's). Whole words, so that `debug` is no bug.
+# Words of a text that tell its family, in this order (seed 001's); `debug` is no bug.
 _FAMILY_KEYWORDS = {
-    "bug": "bug bugs bugfix fix fixes fixed error errors crash crashes crashed exception regression broken fails failure traceback",
-    "architecture": "architecture architectural design component components module modules layer layers boundary boundaries service services schema",
-    "decision": "decision decisions decide decided choose chose chosen pick picked prefer instead tradeoff",
+    "bug": "bug bugs bugfix fix fixes fixed error errors crash crashes crashed exception regression"
+    " broken fails failure traceback",
+    "architecture": "architecture architectural design component components module modules layer"
+    " layers boundary boundaries service services schema",
+    "decision": "decision decisions decide decided choose chose chosen pick picked prefer instead"
+    " tradeoff",
     "pattern": "pattern patterns convention conventions idiom practice style naming",
-    "config": "config configuration configure setting settings environment env variable flag flags toml yaml deploy setup",
+    "config": "config configuration configure setting settings environment env variable flag flags"
+    " toml yaml deploy setup",
     "discovery": "discovery discovered discover found turns noticed finding findings investigated",
     "learning": "learning learned learnt lesson lessons til remember realised realized",
 }
@@ -50,7 +52,8 @@ _TOPIC_HINT = "a topic looks like decision/storage or bug/login-loop"
 
 
 def normalize_topic(topic: str) -> str:
-    """The topic as it is kept and compared: lower case, blanks as `-`. `InvalidInputError` when it can be none."""
+    """The topic as it is stored and compared: lower case, blanks as `-`. `InvalidInputError` if
+    it is empty, too long, or has control characters, `..` or empty segments."""
     key = one_line(unicodedata.normalize("NFC", topic)).replace(" ", "-").lower()
     shown = f"{key[:40]}…" if len(key) > 40 else key
     if not key:
@@ -69,7 +72,7 @@ def normalize_topic(topic: str) -> str:
 
 
 def suggest(type: str, title: str, text: str) -> str:
-    """A topic for what somebody keeps without one: its family by type, else by telling words; then what it says."""
+    """A topic for a record without one: its family, by type or by words, then its title or text."""
     family = _FAMILY_OF_TYPE.get(type.lower()) or _guess_family(f"{title} {text}") or DEFAULT_FAMILY
     words = title.split() or text[:_MAX_READ_CHARS].split()[:_MAX_SUGGESTED_WORDS]
     if len(words) > 1 and _FAMILY_OF_TYPE.get(words[0].strip(":*#-").lower()) == family:
@@ -78,7 +81,7 @@ def suggest(type: str, title: str, text: str) -> str:
 
 
 def topic_segment(text: str) -> str:
-    """`text` as a part of a topic. What ASCII cannot say is told apart by a hash: two titles in Greek are two topics."""
+    """`text` as a segment of a topic; letters beyond ASCII are told apart by a hash."""
     plain = slugify(text, MAX_SEGMENT_CHARS - 7)
     folded = unicodedata.normalize("NFKD", text)
     lost = any(sign.isalnum() and not sign.isascii() for sign in folded)
@@ -86,13 +89,13 @@ def topic_segment(text: str) -> str:
 
 
 def type_of(topic: str) -> str:
-    """The type of record that a topic is about by its first part, a family or a type; empty when it is neither."""
+    """The type of record by the topic's first part, a family or a type; else empty."""
     first = topic.partition("/")[0]
     return TYPE_OF_FAMILY.get(first) or (first if first in RECORD_TYPES else "")
 
 
 def topic_record_id(project: str, scope: str, topic: str) -> str:
-    """The id of the one record that a topic has within project and scope: the same on every clone."""
+    """The id of a topic's one record within project and scope: the same on every clone."""
     return f"{slugify(topic)}-{short_hash(chr(0).join((project, scope, topic)))}"
 
 

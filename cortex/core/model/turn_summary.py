@@ -1,7 +1,7 @@
-"""A part of an agent's session: what it said and did between two captures, and the text of its event.
+"""What an agent said and did between two captures, and the text of the event that holds it.
 
-The text is markdown: first what was said, then, below a mark that is escaped in what was said, lists of
-what was done. `parse_turn_summary` reads it back, so that every clone extracts the same.
+The text is markdown: the message, then, below a mark that is escaped in the message, lists of what
+was done. `parse_turn_summary` reads it back, so that every clone extracts the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ESCAPED_MARK = ACTIVITY_MARK.replace("<!--", "<!- -")
 
 
 class CommandRun(NamedTuple):
-    """A command that was run: its line, and as `outcome` `ok`, or `failed` with the first words of why."""
+    """A command that was run. `outcome` is `ok`, or `failed: ` and a reason."""
 
     line: str
     outcome: str = "ok"
@@ -32,7 +32,7 @@ class PlannedStep(NamedTuple):
 
 
 class TurnSummary(NamedTuple):
-    """What was said, and what was done. Every text but `said` is one line; files are relative to the project."""
+    """What was said and done. Texts but `message` are one line; files are project-relative."""
 
     message: str = ""
     tagged_lines: tuple[str, ...] = ()  # lines of the user's own that hold a memory tag
@@ -50,8 +50,8 @@ def may_hold_memory_tag(text: str) -> bool:
 
 
 def compose_text(turn: TurnSummary) -> str:
-    """The text of an event. `parse_turn_summary` reads it back, except for blanks around what was said and
-    backticks in commands."""
+    """The text of an event. `parse_turn_summary` reads it back, but for blanks around the message
+    and backticks in commands."""
     items = (
         turn.tagged_lines,
         turn.changed_files,
@@ -89,7 +89,7 @@ def parse_turn_summary(text: str) -> TurnSummary:
 
 
 def join_messages(messages: Iterable[str]) -> str:
-    """Messages as one text. A code block or `<private>` that a message leaves open is closed at its end."""
+    """Messages as one text. A code block or `<private>` left open is closed at a message's end."""
     return "\n\n".join(_close_open_blocks(message) for message in messages)
 
 

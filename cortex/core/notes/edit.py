@@ -104,32 +104,28 @@ def with_relation(note: Note, kind: str, to: str) -> Note:
     return changed
 
 
-def without_relation(note: Note, kind: str, to: str) -> Note:
-    """The note without a relation (any kind if `kind` is empty); itself if it has none such."""
-    relations = list_relations(note)
-    rest = [
-        one
-        for one in relations
-        if link_key(parse_link_target(one.get("to", ""))) != link_key(to)
-        or (kind and one.get("kind") != kind)
-    ]
-    return note if rest == relations else with_fields(note, {"relations": rest})
-
-
 def without_supersedes(note: Note, old: str) -> Note:
-    """The note without saying that it holds in the place of `old`."""
+    """The note without `old` in `supersedes` and in its relations of this kind; relations in a form
+    that an edit would lose are kept."""
+
+    def is_other(name: str) -> bool:
+        return link_key(parse_link_target(name)) != link_key(old)
+
     named = note.get_list("supersedes")
-    rest = tuple(one for one in named if link_key(parse_link_target(one)) != link_key(old))
+    rest = tuple(filter(is_other, named))
     if rest != named:
         note = with_fields(note, {"supersedes": rest})
-    with suppress(InvalidInputError):  # in another form, which stays
-        note = without_relation(note, "supersedes", old)
+    with suppress(InvalidInputError):
+        relations = list_relations(note)
+        kept = [r for r in relations if r.get("kind") != "supersedes" or is_other(r.get("to", ""))]
+        if kept != relations:
+            note = with_fields(note, {"relations": kept})
     return note
 
 
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:
-    """The note as superseded, archived or deleted, with what is `said` of that. Where it was set
-    aside already, it keeps that too: `status_before` is then `archived, open`, the latest first."""
+    """The note as superseded, archived or deleted, with `details` as fields. If it was set aside
+    already, `status_before` keeps that too: `archived, open`, the latest first."""
     now, before = note.get("status"), note.get(_STATUS_BEFORE)
     if now.lower() not in SET_ASIDE_STATUSES:
         before = now

@@ -28,9 +28,10 @@ _SIMPLE_FIELD_RE = re.compile(
 
 
 # Messages and hints of problems.
+_MAX_KB = MAX_BYTES_WITHOUT_EVENTS // 1024
 _SPLIT_PROBLEMS = {
     yaml_lines.UNCLOSED: (
-        f"the frontmatter has no closing ---, or is larger than {MAX_BYTES_WITHOUT_EVENTS // 1024} KB",
+        f"the frontmatter has no closing ---, or is larger than {_MAX_KB} KB",
         "end it with a line of three dashes",
     ),
     yaml_lines.TOO_MANY_LINES: (
@@ -42,10 +43,7 @@ _UTF16 = (
     "UTF-16, not UTF-8",
     "save the note as UTF-8; until then its text is searched and its frontmatter is not",
 )
-_BINARY = (
-    "NUL bytes: this looks like a binary file",
-    "move it out of the vault, or rename it",
-)
+_BINARY = ("NUL bytes: this looks like a binary file", "move it out of the vault, or rename it")
 _NOT_UTF8 = ("not UTF-8", "save the note as UTF-8; until then the odd bytes are not searched")
 _CONFLICT_MARKERS = (
     "conflict markers in the frontmatter",
@@ -185,10 +183,9 @@ def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
     try:
         fields, complaints = load_fields(text)
     except FrontmatterError as error:
-        quotes = "mapping values" in error.message
-        hint = (
-            "put the value in quotes" if quotes else "mend the line; the text is searched meanwhile"
-        )
+        hint = "mend the line; the text is searched meanwhile"
+        if "mapping values" in error.message:
+            hint = "put the value in quotes"
         add(error.line, f"the frontmatter cannot be read: {error.message}", hint)
         return _salvage_fields(text)
     for line, message in complaints:

@@ -150,11 +150,6 @@ def _key_end(line: str) -> int:
 
 
 def _unique_key(key: str, found: dict[str, FieldText]) -> str:
-    """`key`, or where that is taken a key of its own."""
-    if key not in found:
-        return key
-    return next(
-        name
-        for name in (f"{key}\0{number}" for number in range(2, len(found) + 3))
-        if name not in found
-    )
+    """`key`, with a NUL and a number if it is taken."""
+    numbered = (f"{key}\0{number}" for number in range(2, len(found) + 3))
+    return key if key not in found else next(name for name in numbered if name not in found)

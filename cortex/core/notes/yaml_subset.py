@@ -14,7 +14,10 @@ MAX_DEPTH = 6  # of nesting that is followed; `core/notes/frontmatter.py` reads 
 
 YamlNode: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
 
-_FORBIDDEN_CHARACTER_PATTERN = "[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # or a line end to YAML
+# Forbidden in YAML, or a line end to it.
+_FORBIDDEN_CHARACTER_PATTERN = (
+    "[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 _DOUBLE_QUOTED_PATTERN = (
     r'"((?:[^"\\\n]|\\[\\"/nrt0abefv ]|\\x[0-9a-fA-F]{2}|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*)"'
 )

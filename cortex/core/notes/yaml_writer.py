@@ -25,7 +25,10 @@ _YAML_1_1_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", 
 # is quoted and stays text.
 _NUMERIC_KEYS = ("confidence", "priority")
 _NUMBER_PATTERN = r"(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,6})?"
-_ESCAPED_CHARACTERS_PATTERN = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+_ESCAPED_CHARACTERS_PATTERN = (
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
+    "\ufeff\ufffe\uffff]"
+)
 
 
 def scalar(text: str) -> str:

@@ -24,19 +24,23 @@ NON_DECAYING_TYPES = frozenset(
 # stand here does not fade.
 HALF_LIFE_DAYS = {
     "pattern": 60.0, "gotcha": 45.0, "context": 30.0, "progress": 7.0,
-    "learning": 60.0, "discovery": 60.0, "config": 60.0, "reference": 60.0, "bugfix": 45.0, "note": 30.0, "question": 30.0,
+    "learning": 60.0, "discovery": 60.0, "config": 60.0, "reference": 60.0, "bugfix": 45.0,
+    "note": 30.0, "question": 30.0,
 }  # fmt: skip
 
 # What the kind adds to the score: seed 001's.
 TYPE_WEIGHTS = {
-    "decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1, "learning": 0.1,
+    "decision": 0.5, "bugfix": 0.3, "pattern": 0.2, "discovery": 0.15, "config": 0.1,
+    "learning": 0.1,
 }  # fmt: skip
 
-# How much stands out at first, by kind: seed 002's events, under our names; the second line is
-# ours, by likeness. The same numbers are the confidence of what says none.
+# How much stands out at first, by kind: seed 002's events, under our names; those from
+# `architecture` on are ours, by likeness. They are also the default confidence.
 TYPE_SALIENCE = {
-    "decision": 0.9, "rejection": 0.9, "plan": 0.85, "preference": 0.8, "bugfix": 0.75, "progress": 0.7, "learning": 0.7, "action": 0.6,
-    "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7, "reference": 0.7,
+    "decision": 0.9, "rejection": 0.9, "plan": 0.85, "preference": 0.8, "bugfix": 0.75,
+    "progress": 0.7, "learning": 0.7, "action": 0.6,
+    "architecture": 0.9, "gotcha": 0.75, "discovery": 0.7, "pattern": 0.7, "config": 0.7,
+    "reference": 0.7,
 }  # fmt: skip
 DEFAULT_SALIENCE = 0.5
 # What an hour leaves of it: seed 002, and its own later correction for knowledge.
@@ -78,25 +82,22 @@ def explain_score(signals: Signals, now: float) -> ScoreBreakdown:
     effective confidence, each with what it is made of: a person can do the sums again."""
     terms = _score_terms(signals, now)
     base, gain, left = _salience_factors(signals, now)
-    salient = {
+    ranked = zip(_RANK_TERMS, _rank_terms(signals, now), strict=True)
+    life = half_life(signals)
+    parts = {
+        **terms,
         "salience_base": base,
         "salience_gain": gain,
         "salience_left": left,
         "salience": salience(signals, now),
-    }
-    ranked = {
-        f"rank_{name}": value
-        for name, value in zip(_RANK_TERMS, _rank_terms(signals, now), strict=True)
-    }
-    life = half_life(signals)
-    fading = {
+        **{f"rank_{name}": value for name, value in ranked},
         "rank": rank(signals, now),
         **({"half_life": life} if life is not None else {}),
         "days": _days_since_touch(signals, now),
         "confidence": _confidence_or_default(signals),
         "effective_confidence": effective_confidence(signals, now),
     }
-    return ScoreBreakdown(total_score(signals, now), terms | salient | ranked | fading)
+    return ScoreBreakdown(total_score(signals, now), parts)
 
 
 def total_score(signals: Signals, now: float) -> float:

@@ -1,4 +1,4 @@
-"""What a person types into search, as values: words, phrases, prefixes, and the filters among them."""
+"""Search queries as values: words, phrases, prefixes and filters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QueryFilter(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A parsed query. `after` and `before` are seconds since the epoch, None where not asked for."""
+    """A parsed query. `after` and `before` are seconds since the epoch, None if not given."""
 
     terms: tuple[QueryTerm, ...]
     filters: tuple[QueryFilter, ...]
@@ -45,8 +45,8 @@ class Query(NamedTuple):
 
 
 def parse(text: str, now: str) -> Query:
-    """Read a query; `now` (ISO, with zone) is what `7d` counts back from. Raises `InvalidInputError` for a date that is none
-    and for a query in which there is nothing to look for. Unknown `key:value` pairs are words like others."""
+    """Parse a query. `7d` counts back from `now` (ISO, with zone). Unknown `key:value` pairs are
+    words. `InvalidInputError` for a bad date, or if there is nothing to search for."""
     pieces: list[QueryTerm] = []
     filters: list[QueryFilter] = []
     bounds: dict[str, int | None] = {"after": None, "before": None}
@@ -56,45 +56,33 @@ def parse(text: str, now: str) -> Query:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
-            opposite = {"after": "before", "before": "after"}[
-                key
-            ]  # what is not after a moment is before it
-            bounds[opposite if negated else key] = _bound_seconds(key, value, now)
+            is_after = (key == "after") != negated  # what is not after a moment is before it
+            bounds["after" if is_after else "before"] = _bound_seconds(key, value, now)
         elif key in FILTER_KEYS:
             # A path, and what somebody put in quotes, may hold commas.
             whole = key == "path" or match["phrase"] is not None
             values = (value,) if whole else tuple(part for part in value.split(",") if part)
             filters.append(QueryFilter(key, values, negated))
         else:
-            pieces += _parse_terms(
-                f"{match['key']}:{value}" if key else value, match["phrase"] is not None, negated
-            )
+            words = f"{match['key']}:{value}" if key else value
+            pieces += _parse_terms(words, match["phrase"] is not None, negated)
     if not pieces and not filters and bounds == {"after": None, "before": None}:
         raise InvalidInputError(
             "there is nothing to search for",
             'cortex search "how do we merge briefings", or type:decision after:2w',
         )
-    return Query(
-        tuple(pieces),
-        tuple(filters),
-        bounds["after"],
-        bounds["before"],
-        len(found) > MAX_TERMS or len(text) > most,
-    )
+    is_truncated = len(found) > MAX_TERMS or len(text) > most
+    return Query(tuple(pieces), tuple(filters), **bounds, is_truncated=is_truncated)
 
 
 def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
-    if not any(c.isalnum() for c in value):
-        return []
-    if quoted:
-        return [QueryTerm("phrase", value, negated)]
-    if value.endswith("*"):
-        return [QueryTerm("prefix", value.rstrip("*"), negated)]
-    return [QueryTerm("word", value, negated)]
+    kind = "phrase" if quoted else "prefix" if value.endswith("*") else "word"
+    term = QueryTerm(kind, value.rstrip("*") if kind == "prefix" else value, negated)
+    return [term] if any(map(str.isalnum, value)) else []
 
 
 def _bound_seconds(key: str, value: str, now: str) -> int:
-    """The moment of a bound: `before:2026` is before that year began; `after:2026-11-20` includes the day."""
+    """The time of a bound: `before:2026` ends before that year; `after:2026-11-20` includes it."""
     moment = parse_moment(value, now)
     if moment is None:
         raise InvalidInputError(f"{key}:{value} is not a date", f"write {key}:{MOMENT_EXAMPLES}")

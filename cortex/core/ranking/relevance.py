@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
+from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
@@ -29,14 +30,14 @@ _MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 # of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
 MIN_PROMPT_SHARE = 0.6
-MIN_SCORE = 1.2  # what a note has to cover at least, whatever the share: about two words that tell, or one rare one in its title
-UNKNOWN_TERM_WEIGHT = 0.7  # of the weight of a word that no note holds: what is about something else altogether is about nothing here
-RARITY_EXPONENT = 0.6  # the power of a word's rarity that it weighs: what a question is made of is seldom rare in a vault on its subject
+MIN_SCORE = 1.2  # whatever the share: about two informative words, or a rare one in the title
+UNKNOWN_TERM_WEIGHT = 0.7  # factor of a word that no note holds
+RARITY_EXPONENT = 0.6  # of a word's idf: words of a question are seldom rare in a vault on it
 # The share that an action has to cover: it is worded like what anybody asks for.
 MIN_ACTION_SHARE = 0.9
 MIN_SHARE_OF_BEST = 0.85  # of the score of the best; what covers less is not told beside it
 COMMON_TERM_SHARE = 0.6  # share of the notes; a word that more of them hold tells nothing
-MIN_COLLECTION_SIZE = 60  # notes; in a smaller vault a word that some of them hold is not common yet, so it counts as one of this size
+MIN_COLLECTION_SIZE = 60  # notes; a smaller vault counts as one of this size
 _RARE_NAME_SHARE = 0.06  # the same; a name that so few notes hold tells enough by itself
 # Of a match in the title, in a short text, in an endless one; terms halfway between these.
 _HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT = 1.5, 1.0, 0.4
@@ -45,37 +46,21 @@ _MIN_NAME_MATCH_WEIGHT = 0.8  # the least of a name in any text: nobody writes o
 
 _CODE_FENCE_RE = re.compile(r"\s{0,3}(?:```|~~~)")
 _LOG_LINE_RE = re.compile(
-    r"\s*(?:at [\w$.<]+[(:]|File \"|Traceback |Caused by:|\.\.\. \d+ more|#\d+ |goroutine \d|[+-]{3} |@@ |[$>%] "
-    r"|\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\d+ \||(?:DEBUG|INFO|WARN|WARNING|TRACE|ERROR|FATAL)\b)"
+    r"\s*(?:at [\w$.<]+[(:]|File \"|Traceback |Caused by:|\.\.\. \d+ more|#\d+ |goroutine \d"
+    r"|[+-]{3} |@@ |[$>%] |\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\d+ \|"
+    r"|(?:DEBUG|INFO|WARN|WARNING|TRACE|ERROR|FATAL)\b)"
 )
 _ERROR_MESSAGE_RE = re.compile(
-    r"(?:Error|Exception|Panic|Failure)\b|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
+    r"(?:Error|Exception|Panic|Failure)\b"
+    r"|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
 )
 _IDENTIFIER_SEAM_RE = re.compile(
     r"[_/.]|::|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
 )
 _SLASH_COMMAND_RE = re.compile(r"\s*/[\w:-]+(?=\s|$)")
 
-GENERIC_WORDS = frozenset(
-    """able above across actually add advice after again against ahead all along already also always another answer anything apply appreciate around ask awesome
-    back bad basically before begin behind below beside best better between bit both break bug call can't cannot cause change check clean code come command commit complete
-    completely continue cool correct create current currently cut day debug delete describe detail diff different do document done
-    down during each edit either else end enough error even ever every everything exactly example execute explain expect extra fail failed
-    failure far feel few file find fine first fix folder following free full function further generate get give given go going gonna good got
-    great guess happen hard hello help hey hi high hint hold idea implement important improve include indeed inside instead issue it's item
-    job keep kind know last later latest leave left less let let's like likely line list little log made long look lot low main make
-    many maybe mean merge method mind minute miss missing module more most move much name necessary need never new next nice no
-    nothing now number ok okay old once one only open option other out output outside over part pass people perfect perhaps place plan please
-    point possible possibly pretty previous print probably problem proceed program prompt proper properly provide pull push put
-    question quick quickly quite rather read ready real really reason recent refactor remember remove rename repeat replace reply
-    report request rest result return review rewrite right run same save say script second see seem send set several show simple
-    simply since single skip small solution somehow someone something sometimes sorry sort start state step still stop stuff
-    suggest summarise summarize summary sure take talk tell test than thank thanks thing think third though three thx tidy till
-    time today together tomorrow too tonight top total touch trouble true try turn two type typo under understand undo unless until
-    up update upon usage use used useful usual usually value variable very wait want way weather week well went what's whatever while whole
-    will within without wonder word work working worry write wrong yeah yep yes yesterday yet you're""".split()  # noqa: SIM905
-)
-"""Words with which people ask for any work at all; they say next to nothing about what it is on."""
+# Words with which people ask for any work at all.
+_GENERIC_WORDS = frozenset(" ".join(read_sections(__file__)["generic words"]).split())
 
 
 class PromptTerm(NamedTuple):
@@ -123,7 +108,7 @@ def is_uninformative(prompt: str) -> bool:
 
 def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
     """The words of a prompt, the most informative first."""
-    asked = {stem(word.replace("'", "")) for word in GENERIC_WORDS} | GENERIC_WORDS
+    asked = {stem(word.replace("'", "")) for word in _GENERIC_WORDS} | _GENERIC_WORDS
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], PromptTerm] = {}
     for line, weight in _weighted_lines(truncate_prompt(prompt)):
         for chunk in split_chunks(line):

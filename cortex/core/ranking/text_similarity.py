@@ -20,12 +20,9 @@ from math import ceil
 from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.text.tokenizer import STOP_WORDS, split_chunks, tokenize_chunk
 
+# Similarity from which two records may say the same, and from which they most likely do: seed 003.
 SIMILAR_THRESHOLD, DUPLICATE_THRESHOLD = 0.4, 0.6
-"""From which likeness on two records may say the same, and from which they most likely do (both as in the third seed
-system, where a person decides as well)."""
-
-MAX_TOKENS = 4_000
-"""Different words of a text that are compared; a longer text is known by its first ones."""
+MAX_TOKENS = 4_000  # different words of a text that are compared, the first ones
 
 _PROGRESS_INTERVAL = 256  # texts between two reports of progress
 _MIN_WORD_LETTERS = 3  # letters of a word
@@ -118,10 +115,9 @@ def _similar_set_pairs(
     for place, words in enumerate(sets):
         if not place % _PROGRESS_INTERVAL:
             progress("comparing", place, len(sets))
-        first = bisect_left(sizes, ceil(least * sizes[place] - _ROUNDING_TOLERANCE))
-        allowed = (
-            ceil(least * sizes[place] - _ROUNDING_TOLERANCE) // 8
-        )  # rare words that are not yet many
+        min_size = ceil(least * sizes[place] - _ROUNDING_TOLERANCE)
+        first = bisect_left(sizes, min_size)
+        allowed = min_size // 8  # rare words that are not yet many
         met = Counter(chain.from_iterable(rare[word] for word in words if word in rare))
         columns = _bit_sums([number for word in words if (number := bits.get(word))])
         looked = {other for other, count in met.items() if count > allowed and other >= first}
@@ -148,21 +144,18 @@ def _candidates(
     """The texts from `first` on that may be alike to the last of `sizes` if they share no more than
     `allowed` rare words with it, by the columns of how many common ones they share."""
     place = len(sizes) - 1
-    if not _positions_at_least(
-        columns, _min_shared_words(sizes[first], sizes[place], least) - allowed
-    ):
+
+    def many_from(start: int) -> int:
+        shared = _min_shared_words(sizes[start], sizes[place], least)
+        return _positions_at_least(columns, shared - allowed)
+
+    if not many_from(first):
         return
     bounds = sorted(
         {first + (place - first) * band // _SIZE_BANDS for band in range(_SIZE_BANDS + 1)}
     )
     for start, end in pairwise(bounds):
-        many = (
-            _positions_at_least(
-                columns, _min_shared_words(sizes[start], sizes[place], least) - allowed
-            )
-            >> start
-            & (1 << end - start) - 1
-        )
+        many = many_from(start) >> start & (1 << end - start) - 1
         digits = f"{many:b}"[::-1]
         at = digits.find("1")
         while at >= 0:
