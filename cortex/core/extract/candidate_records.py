@@ -6,12 +6,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cortex.core.extract import becomes_record, find_candidates
-from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate
+from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate, LeadingPhrases
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
 from cortex.core.model.turn_summary import parse_turn_summary
-from cortex.core.normalize.changes import LeadingPhrases
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 TITLE_LIMIT = 80

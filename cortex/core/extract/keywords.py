@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
+from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
 from cortex.core.extract.phrases import (
     ALERT_MARKERS,
     ALWAYS_NEVER_RE,
@@ -36,7 +36,6 @@ from cortex.core.extract.prose import (
     clean_candidate_text,
     split_reason,
 )
-from cortex.core.normalize.changes import LeadingPhrases
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon

@@ -531,10 +531,16 @@ def _is_technical_term(value: str) -> bool:
 
 def _has_seed_words(words: list[str]) -> bool:
     """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones do."""
-    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  14 kB that almost no text needs
-
     letters = [word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words]
-    return _has_twelve_in_a_row([word for word in letters if word], BIP39_WORDS.__contains__)
+    return _has_twelve_in_a_row(
+        [word for word in letters if word], _load_bip39_words().__contains__
+    )
+
+
+def _load_bip39_words() -> frozenset[str]:
+    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  14 kB, needed rarely
+
+    return BIP39_WORDS
 
 
 def _has_seed_word_length(word: str) -> bool:
@@ -572,8 +578,7 @@ def _find_seed_phrases(text: str) -> list[Span]:
     In the order of the alphabet they are the list itself. The checksum is not asked: a phrase with a typing error, or a
     part of one, is hidden too, and no other text has been seen to have twelve such words in a row.
     """
-    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  as said
-
+    bip39_words = _load_bip39_words()
     gap = re.compile(SEED_GAP_PATTERN)
     runs: list[list[re.Match[str]]] = [[]]
     divided = ""
@@ -582,7 +587,7 @@ def _find_seed_phrases(text: str) -> list[Span]:
         if not match[1]:
             continue
         if (
-            match[1].lower() not in BIP39_WORDS
+            match[1].lower() not in bip39_words
             or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
         ):
             runs.append([])
