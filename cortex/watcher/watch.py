@@ -27,8 +27,8 @@ class WatchResult(NamedTuple):
     """The answer of `watch`. `refused` means exit code 1."""
 
     running: bool  # a watcher runs now
-    refused: bool
-    text: str  # a unit, or why the watcher ended
+    refused: bool = False
+    text: str = ""  # a unit, or why the watcher ended
     standing: WatcherStatus | None = None
 
     def lines(self) -> Iterable[str]:
@@ -86,11 +86,8 @@ def watch(
             f"--quiet {quiet} is not between 0 and {_MAX_QUIET_SECONDS}", "cortex watch --quiet 5"
         )
     if unit:
-        return WatchResult(
-            pidlock.running_watcher(vault) is not None,
-            refused=False,
-            text=service_files.render(unit, vault.root),
-        )
+        running = pidlock.running_watcher(vault) is not None
+        return WatchResult(running, text=service_files.render(unit, vault.root))
     if status:
         return _query_status(vault)
     if stop:
@@ -115,8 +112,8 @@ def _query_status(vault: Vault) -> WatchResult:
             f"process {runs.pid} watches since {runs.since}, but does not say how it stands;"
             " it may be reading a large vault for the first time"
         )
-        return WatchResult(running=True, refused=False, text=text)
-    return WatchResult(running=True, refused=False, text="", standing=now)
+        return WatchResult(running=True, text=text)
+    return WatchResult(running=True, standing=now)
 
 
 def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
@@ -138,7 +135,7 @@ def _stop_watcher(vault: Vault) -> WatchResult:
                 f"kill {runs.pid}",
             )
         time.sleep(0.05)
-    return WatchResult(running=False, refused=False, text=f"process {runs.pid} has ended")
+    return WatchResult(running=False, text=f"process {runs.pid} has ended")
 
 
 def _terminate(vault: Vault, runs: RunningWatcher) -> None:

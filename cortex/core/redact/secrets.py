@@ -208,8 +208,12 @@ def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
+def _has_letter_and(value: str, signs: str) -> bool:
+    return value.lower() != value.upper() and any(sign in value for sign in signs)
+
+
 def _has_letter_and_digit(value: str) -> bool:
-    return value.lower() != value.upper() and any(digit in value for digit in "0123456789")
+    return _has_letter_and(value, "0123456789")
 
 
 def _is_identifier(value: str, name: str) -> bool:
@@ -250,9 +254,7 @@ def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
         return password and shouted and len(value) >= 4 and _has_letter_and_digit(value)
     if not (quoted or attached or _is_settings_line(text, name, end)):
         return False
-    if _has_letter_and_digit(value) or (
-        value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")
-    ):
+    if _has_letter_and_digit(value) or _has_letter_and(value, "!@#%^~"):
         return password and " " not in value
     if " " in value:
         return quoted and password and _is_passphrase(value)
@@ -315,11 +317,7 @@ def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
             continue
         ends = not after or after[0] in "\n\"'`\\;" or (len(after) > 1 and after[1] in "-|\\&>;")
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
-        if (
-            _has_letter_and_digit(value)
-            or lettered
-            or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~"))
-        ):
+        if _has_letter_and_digit(value) or lettered or _has_letter_and(value, "!@#%^~"):
             spans.append((start, end))
     return spans
 
@@ -456,11 +454,10 @@ def _is_element_secret(name: str, value: str) -> bool:
         return len(value) >= 8 and _has_letter_and_digit(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
-    signs = value.lower() != value.upper() and any(sign in value for sign in _PASSWORD_SIGNS)
     letters = value.rstrip("=").isalpha() and not value.istitle() and _may_be_secret_word(value)
-    return (
-        _has_letter_and_digit(value) or signs or (len(value) >= 6 and (value.isdigit() or letters))
-    )
+    if _has_letter_and_digit(value) or _has_letter_and(value, _PASSWORD_SIGNS):
+        return True
+    return len(value) >= 6 and (value.isdigit() or letters)
 
 
 def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:

@@ -67,11 +67,6 @@ class TokenizedWord(NamedTuple):
     part_terms: tuple[str, ...]
 
 
-def is_stop_word(word: str) -> bool:
-    """True if a word is not searched for."""
-    return word.casefold() in STOP_WORDS
-
-
 def fold_accents(text: str) -> str:
     """The text without accents and compatibility forms: `é` is `e`, `Ａ` is `A`. Case stays."""
     if text.isascii():
