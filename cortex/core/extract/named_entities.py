@@ -20,10 +20,9 @@ _MAX_TEXT_CHARS = 256 * 1024  # characters of a note that are looked through
 
 _EXTENSION_WORDS = (
     "astro bash bat c cc cfg cjs clj conf cpp cs css csv cts dart ex exs fish fs go gradle graphql"
-    " h hpp hs htm html ini ipynb java jl js json json5"
-    " jsonl jsx kt kts less lock lua m md mdx mjs mk ml mts nix php pl plist prisma proto ps1 py"
-    " pyi r rb rs rst sass scala scss sh sql styl"
-    " svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
+    " h hpp hs htm html ini ipynb java jl js json json5 jsonl jsx kt kts less lock lua m md mdx"
+    " mjs mk ml mts nix php pl plist prisma proto ps1 py pyi r rb rs rst sass scala scss sh sql"
+    " styl svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
 )
 _FILE_EXTENSIONS = frozenset(_EXTENSION_WORDS.split())
 _EXTENSIONLESS_FILES = (
@@ -32,11 +31,10 @@ _EXTENSIONLESS_FILES = (
 )  # fmt: skip
 _ERRNO_NAMES = (
     "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET"
-    "|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO"
-    "|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT"
-    "|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN|ENOTDIR"
-    "|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE|ETIMEDOUT"
-    "|ETXTBSY|EXDEV"
+    "|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE"
+    "|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN"
+    "|ENOTDIR|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE"
+    "|ETIMEDOUT|ETXTBSY|EXDEV"
 )
 
 # Searched patterns begin with a rare character, so that prose costs next to nothing.
