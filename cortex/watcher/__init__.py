@@ -1,2 +1,1 @@
-"""The watcher: keeps index, records, briefings and commits fresh while nobody asks. Nothing needs
-it to run."""
+"""The watcher: an optional daemon that keeps index, records, briefings and commits fresh."""

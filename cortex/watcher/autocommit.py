@@ -1,5 +1,4 @@
-"""What the watcher commits by itself: only files that somebody has finished writing, and only while
-git has time."""
+"""Choose the files that the watcher commits: only those that nobody is writing."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ _NOTE_FOLDERS = ("events/", f"{RECORDS_FOLDER}/", "sessions/")
 
 
 class CommitCandidates(NamedTuple):
-    """The changes of a vault: what can be committed, what is still being written, what has to be
-    mended first."""
+    """The changes of a vault: ready to commit, still being written, and invalid."""
 
     ready: tuple[UncommittedChange, ...]
     recent: tuple[UncommittedChange, ...]
@@ -30,8 +28,8 @@ class CommitCandidates(NamedTuple):
 
 
 def is_enabled(root: str) -> bool:
-    """Whether the watcher commits here: as the vault's settings say, else where the vault is a
-    repository of its own."""
+    """Whether the watcher commits here: by setting, else if the vault is the root of a
+    repository."""
     if (around := checkout.find_repository(root)) is None:
         return False
     chosen = settings.load(root).autocommit
@@ -59,8 +57,7 @@ def classify_changes(
 
 
 def _is_recent_deletion(root: str, path: str, now: float) -> bool:
-    """A deletion counts when its folder is settled: some editors save by deleting and writing
-    anew."""
+    """True if the file's folder changed just now: some editors save by deleting and rewriting."""
     try:
         return _is_recent(os.stat(os.path.join(root, os.path.dirname(path))), now)
     except FileNotFoundError:
@@ -68,8 +65,7 @@ def _is_recent_deletion(root: str, path: str, now: float) -> bool:
 
 
 def _is_unfinished(root: str, path: str, now: float) -> bool:
-    """Whether somebody seems to be writing the file. `InvalidInputError` when it has to be mended
-    before it is committed."""
+    """True if the file may still be written. Raises `InvalidInputError` if it is invalid."""
     status = os.lstat(os.path.join(root, path))
     if _is_recent(status, now):
         return True
@@ -82,8 +78,8 @@ def _is_unfinished(root: str, path: str, now: float) -> bool:
 
 
 def check_complete(path: str, data: bytes) -> None:
-    """Raise `InvalidInputError` unless a note reads as if somebody had finished writing it. Markers
-    that git left in its text are looked for where commits are made."""
+    """Raise `InvalidInputError` unless a note is complete. `commit_changes` looks for conflict
+    markers."""
     if len(data) == _MAX_READ_BYTES:
         data = data[: data.rfind(b"\n") + 1]
     note = notes.read(data, path)
@@ -103,5 +99,5 @@ def check_complete(path: str, data: bytes) -> None:
 
 
 def _is_recent(status: os.stat_result, now: float) -> bool:
-    """Written moments ago. A future that some clock believes in passes as old after all."""
+    """Written moments ago. A time in the future counts as old."""
     return abs(now - max(status.st_mtime, status.st_ctime)) < SETTLED_SECONDS

@@ -1,7 +1,6 @@
-"""Ask the watcher of a vault to answer a command line, for a command or a hook that could answer by
-itself.
+"""Ask the watcher of a vault to answer a command line for a command or a hook.
 
-Asking must cost next to nothing, so nothing here imports a verb, a parser or `socket`.
+Commands and hooks import this on every start, so it imports no verb, parser or `socket`.
 """
 
 from __future__ import annotations
@@ -14,20 +13,18 @@ from cortex.watcher import protocol
 from cortex.watcher.protocol import CommandReply, CommandRequest
 
 CONNECT_SECONDS = 1.0
-# Seconds that are waited for the answer, then whoever asked answers by itself. A session that starts can wait longer than
-# somebody who waits for an agent.
+# Timeouts for the answer; then the asker answers by itself.
 COMMAND_SECONDS, PROMPT_SECONDS, SESSION_START_SECONDS = 10.0, 1.5, 2.5
 
 
 def send_command(
     root: str, words: Sequence[str], cwd: str, *, paint: bool, timeout: float = COMMAND_SECONDS
 ) -> CommandReply | None:
-    """Return what the watcher of the vault at `root` answers to a command line. None when none
-    runs, it does not answer in time or not whole, or it is of another version. Raises
-    `InvalidInputError` when its folder is not ours alone.
+    """Return the answer of the watcher of the vault at `root` to a command line. None if no watcher
+    of this version runs or the answer is late or incomplete. Raises `InvalidInputError` if its
+    folder is not private.
 
-    The asker's own default vault goes with the question: the watcher may run in another
-    environment.
+    The asker's default vault is sent too: the watcher may run in another environment.
     """
     try:
         request = CommandRequest(root, cwd, paint, default_vault_root(), tuple(words)).encode()
@@ -42,8 +39,8 @@ def send_command(
 def request_reminder(
     root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
 ) -> str | None:
-    """Return what the watcher of the vault at `root` says to a prompt of any size and content: the
-    text for the agent, empty when nothing bears on it. None when no watcher answers."""
+    """Return the reminder of the watcher of the vault at `root` for a prompt of any size: text for
+    the agent, empty if nothing is relevant. None if no watcher answers."""
     text = truncate_prompt(prompt)
     if text == "-":
         return ""
@@ -52,8 +49,7 @@ def request_reminder(
 
 
 def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
-    """Return what the watcher says at the start of a session in `cwd`, frame included; as
-    `request_reminder`."""
+    """Return the briefing for a session in `cwd`, frame included; as `request_reminder`."""
     words = ["brief", "--print", *_options(project=project, branch=branch)]
     return _request_text(root, words, cwd, SESSION_START_SECONDS)
 

@@ -1,4 +1,4 @@
-"""When it is time to act: some quiet after the last notice, but not too long after the first."""
+"""Decide when to act: some quiet after the last notice, but not too long after the first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from contextlib import suppress
 
 
 class QuietPeriod:
-    """Notices come from other threads and from signals: so no locks, and nothing is kept but two
-    times (monotonic)."""
+    """Two monotonic times and no locks: notices come from other threads and from signals."""
 
     def __init__(self, quiet: float, longest: float) -> None:
         self.quiet = quiet

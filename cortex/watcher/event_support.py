@@ -1,5 +1,5 @@
-"""Whether the kernel can tell what happens to a vault's files: the kind of file system, and what is
-left of watches."""
+"""Whether the kernel reports file events for a vault: its file system, and the limits of
+inotify."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import errno
 import os
 import sys
 
-# Somebody else may change files there without this machine's kernel knowing.
+# Other machines may change files there without events on this one.
 _REMOTE_FILE_SYSTEMS = frozenset({
-    "9p", "acfs", "afpfs", "afs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs", "gfs2", "lustre", "ncpfs", "nfs", "nfs4", "osxfs", "prl_fs",
-    "smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "webdav", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse", "fuse.gvfsd-fuse",
+    "9p", "acfs", "afpfs", "afs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs", "gfs2", "lustre",
+    "ncpfs", "nfs", "nfs4", "osxfs", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs",
+    "vmhgfs", "webdav", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse", "fuse.gvfsd-fuse",
     "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse",
 })  # fmt: skip
 _MOUNTINFO_FILE = "/proc/self/mountinfo"
@@ -19,8 +20,7 @@ _IN_DELETE_SELF, _IN_CLOEXEC = 0x400, 0x80000  # of inotify
 
 
 def remote_file_system(root: str, mounts: str = _MOUNTINFO_FILE) -> str:
-    """The kind of file system that `root` lies on when changes there may go unnoticed; else
-    empty."""
+    """The type of the file system of `root` if changes there may go unnoticed; else empty."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             kind = file_system_type(root, file.read())
@@ -44,8 +44,8 @@ def file_system_type(path: str, mountinfo: str) -> str:
 
 
 def exhausted_limit(root: str) -> str:
-    """Why the kernel gives no more watches; empty when it does, and where there is no inotify.
-    Watchdog keeps silent when it gets none for a folder inside a folder."""
+    """Why the kernel gives no more watches; empty if it does, or has no inotify. Watchdog does not
+    report this for subfolders."""
     if sys.platform != "linux":
         return ""
     library = ctypes.CDLL(None, use_errno=True)
@@ -60,7 +60,7 @@ def exhausted_limit(root: str) -> str:
 
 
 def describe_limit(number: int) -> str:
-    """What an error of inotify means; empty for one that is not about running out."""
+    """The message for an error of inotify about a limit; empty for other errors."""
     if number == errno.ENOSPC:
         return "the limit of watched folders is reached (sysctl fs.inotify.max_user_watches)"
     if number in (errno.EMFILE, errno.ENFILE):

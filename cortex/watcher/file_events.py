@@ -1,7 +1,7 @@
-"""Watchdog's events as hints that something may have changed. What has, the scan tells.
+"""File events of watchdog, used only as hints that a scan is due.
 
 Only folders without a leading dot are watched, each below the root on its own, so that `.git` costs
-neither watches nor events. Nothing is kept for an event: it moves a clock.
+neither watches nor events.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _WATCHED_EVENTS: list[type[FileSystemEvent]] = [
-    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
+    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent,
+    DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
 ]  # fmt: skip
 _RULE_FILES = (".gitignore", ".gitattributes", SETTINGS_FILE)
 _MAX_FAULTS = 3  # of watchdog itself, after which its events are not relied on any more
 
 
 class EventsUnavailable(Exception):
-    """No events can be had here; the message says why."""
+    """There are no file events here; the message says why."""
 
 
 class FileWatcher:
-    """The watches on one vault. `notice` is called from other threads, and often."""
+    """The watches on one vault. `notice` is called often, from other threads."""
 
     def __init__(self, root: str, notice: Callable[[], None], fault: Callable[[str], None]) -> None:
         self.root = root
@@ -117,8 +118,7 @@ class FileWatcher:
                 return
 
     def discard_watches(self) -> None:
-        """Forget all watches at the next `follow`: they are on a folder that is no longer the
-        vault."""
+        """Renew all watches at the next `update_watches`: the vault was replaced."""
         self._stale = True
 
     def _list_folders(self) -> dict[str, int]:
@@ -139,12 +139,12 @@ class FileWatcher:
         except OSError as error:
             if why := event_support.describe_limit(error.errno or 0):
                 raise EventsUnavailable(why) from error
-            return  # it went away meanwhile, or may not be read: the scan says so
+            return  # deleted meanwhile, or unreadable: the scan reports it
         self._watches[name] = (watch, inode)
 
     def _on_thread_error(self, ended: threading.ExceptHookArgs) -> None:
-        """A thread has ended with an error: watchdog's are begun anew, and who asked one of ours
-        answers by himself."""
+        """A thread has ended with an error: restart watchdog's; for ours, the asker answers
+        itself."""
         self._on_fault(f"{ended.exc_type.__name__}: {ended.exc_value}")
         if type(ended.thread).__module__.startswith("watchdog"):
             self._fault_count += 1
@@ -161,7 +161,7 @@ class _EventForwarder(FileSystemEventHandler):
 
 
 class _LostEventHandler(logging.Handler):
-    """Watchdog has no event for events that were lost: it only warns."""
+    """Watchdog reports lost events only as a warning in its log."""
 
     def __init__(self, notice: Callable[[], None]) -> None:
         super().__init__(logging.WARNING)

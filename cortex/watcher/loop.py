@@ -1,8 +1,7 @@
-"""The watcher's loop: sleep until something may have changed, look what has, bring everything up to
-it, commit.
+"""The watcher's loop: sleep until something may have changed, then normalize, index, heal, commit.
 
-Events, timers and git's own files only say that it is time; the scan is the truth. No step that
-fails ends the loop or keeps another one from its turn: it is told, and tried again later and later.
+Events, timers and git's own files only start a pass; the scan finds what has changed. A step that
+fails is reported and retried with growing pauses; the loop and the other steps go on.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
 from cortex.watcher.watch_status import WatcherStatus
 
-_TICK_SECONDS = 1.0  # seconds; so often git's files and the vault itself are looked at
-_FULL_SCAN_SECONDS = 30.0  # seconds after which a scan is due without any hint
+_TICK_SECONDS = 1.0  # so often the vault and git's files are checked
+_FULL_SCAN_SECONDS = 30.0  # after which a scan is due without any hint
 # Seconds between scans where there are no events; a scan takes at most a twentieth of the time.
 _POLL_SECONDS, _POLL_PAUSE_FACTOR = 2.0, 20
-_GIT_LOCK_WAIT_SECONDS = 5.0  # seconds that git may take for what it has begun
+_GIT_LOCK_WAIT_SECONDS = 5.0
 _MISSING_VAULT_SECONDS = 3.0  # that a vault may be away: somebody may be replacing it
 _MAX_COMMIT_DELAY_SECONDS = 60.0  # after which a change is committed though others keep coming
 _MAX_BACKOFF_SECONDS = 60.0
@@ -84,7 +83,6 @@ class WatcherLoop:
         self._stamps_digest = b""  # a digest of the notes' stamps at the last look
         self._healed_state: tuple[bytes, str] = (b"", "")  # notes and git as of the last heal
         self._git_state = self._abandoned_lock = ""
-        # When the last pass ended and how long it took.
         self._last_pass_end = self._pass_seconds = 0.0
         self._root_identity = _device_and_inode(vault.root)
         self._missing_since = 0.0
@@ -92,8 +90,8 @@ class WatcherLoop:
         self._commit_retry_at = 0.0
 
     def run(self, stands: Callable[[], bool]) -> str:
-        """Work until asked to end, or until there is nothing left to watch. `stands` says whether
-        lock and socket are still there. Answers why it ended; empty when it was asked to."""
+        """Work until asked to end, or until the vault, the lock or the socket is gone, as `stands`
+        tells of the latter two. Returns why it ended; empty if it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         self._start()
@@ -112,8 +110,8 @@ class WatcherLoop:
         return ""
 
     def end(self) -> None:
-        """Finish the step under way, commit what is ready, and end. Callable from any thread and
-        from a signal."""
+        """Finish the current step, commit what is ready, and end. Callable from threads and
+        signals."""
         self.is_ending = True
         self.debouncer.wake()
 
@@ -122,8 +120,11 @@ class WatcherLoop:
         autocommit, waiting = self._commit_status()
         problems = [one.message for one in list(self.failures.values())]
         return WatcherStatus(
-            os.getpid(), __version__, self.since, "polling" if self.polling_reason else "events", self.polling_reason, self.last_pass, self.pass_count, self.note_count,
-            self.answer_count, autocommit, waiting, self.blocked, tuple([*problems, self.thread_fault] if self.thread_fault else problems),
+            pid=os.getpid(), version=__version__, since=self.since,
+            how="polling" if self.polling_reason else "events", why=self.polling_reason,
+            last_pass=self.last_pass, passes=self.pass_count, notes=self.note_count,
+            answered=self.answer_count, autocommit=autocommit, waiting=waiting, held=self.blocked,
+            problems=tuple(filter(None, (*problems, self.thread_fault))),
         )  # fmt: skip
 
     def _start(self) -> None:
@@ -153,8 +154,7 @@ class WatcherLoop:
         return max(min(times), 0.02)
 
     def _is_pass_due(self) -> bool:
-        """Whether a pass is: after a hint and a little quiet, after git was at work, and after a
-        while anyway."""
+        """True after a hint and some quiet, after git changed something, and at intervals."""
         now = time.monotonic()
         if (stamps := self._git_stamps()) != self._git_state:
             self._git_state, self._commit_retry_at = stamps, 0.0
@@ -181,8 +181,8 @@ class WatcherLoop:
         return due is not None and time.monotonic() >= due and self.debouncer.due_at() is None
 
     def _check_vault_gone(self) -> str:
-        """Why there is nothing left to watch; empty while there is. A vault in whose place another
-        one was put is watched on as that one."""
+        """Why there is nothing left to watch; else empty. A vault that was replaced is watched
+        on."""
         root = self.vault.root
         identity = _device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):
@@ -236,8 +236,7 @@ class WatcherLoop:
         self._pass_seconds = self._last_pass_end - started
 
     def _await_git(self) -> None:
-        """Wait while git writes its index: in the middle of a checkout there is nothing to be
-        learnt. A lock that a killed git has left is waited for once."""
+        """Wait while git writes its index. A lock that a killed git left is waited for once."""
         around = checkout.find_repository(self.vault.root)
         deadline = time.monotonic() + _GIT_LOCK_WAIT_SECONDS
         while (
@@ -270,15 +269,13 @@ class WatcherLoop:
             self._uncommitted.notify()
 
     def _heal(self) -> None:
-
         before = (self._stamps_digest, self._git_stamps())
         healed = heal(self.vault, self._current_caller())
         self._healed_state = before
         if healed.written or healed.removed:
-            self.debouncer.notify()  # what was written is looked at like anybody's change, and so is what git did meanwhile
+            self.debouncer.notify()  # the next pass scans what was written
 
     def _commit(self) -> None:
-
         root = self.vault.root
         if not autocommit.is_enabled(root):
             self._uncommitted.clear()
@@ -312,8 +309,7 @@ class WatcherLoop:
             return str(error), 0
 
     def _run_step(self, name: str, action: Callable[[], object], *, needed: bool = True) -> None:
-        """Do it, unless it failed a moment ago. The one place where any error at all is survived:
-        the watcher's loop."""
+        """Run a step unless it failed a moment ago. No error ends the loop."""
         if not needed:
             self.failures.pop(name, None)
             return

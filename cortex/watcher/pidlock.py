@@ -1,5 +1,4 @@
-"""One watcher for each vault: whoever holds the lock, which the kernel frees when its process ends,
-however it ends."""
+"""One watcher for each vault: it holds a lock, which the kernel releases when its process ends."""
 
 from __future__ import annotations
 
@@ -13,25 +12,24 @@ from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
 _FILE_NAME = "watch.lock"
-_WAIT_SECONDS = 0.5  # seconds: `--status` holds the lock for an instant to learn that nobody does
+_WAIT_SECONDS = 0.5  # `--status` holds the lock for an instant
 
 
 class RunningWatcher(NamedTuple):
-    """The watcher that runs. Its process id is 0 when it has not written it yet."""
+    """The watcher that runs. `pid` is 0 while it has not written it yet."""
 
     pid: int
     since: str
 
 
 class WatcherLock(NamedTuple):
-    """The lock, held until the process ends or it is let go."""
+    """The lock, held until `release` or the end of the process."""
 
     path: str
     fd: int
 
     def is_valid(self) -> bool:
-        """Whether the file is still the one that is locked; if somebody deleted it, another watcher
-        may start."""
+        """False if the lock file was deleted or replaced: another watcher may start."""
         try:
             there, ours = os.lstat(self.path), os.fstat(self.fd)
         except OSError:

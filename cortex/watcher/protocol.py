@@ -1,23 +1,29 @@
-"""How a command and the watcher of its vault talk: fields of bytes with their lengths before them,
-over a socket in the vault's state folder. A thin search imports this, so it needs next to nothing
-itself."""
+"""The protocol between a command and its vault's watcher: length-prefixed fields over a socket.
+
+The socket is in the vault's state folder. Every command imports this module: keep it lean.
+"""
 
 from __future__ import annotations
 
+import _socket as socket  # 0.5 ms instead of the 7 of `socket`
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from cortex import __version__
-from cortex.core.text.value import NamedTuple
+from cortex.core.text.value import NamedTuple, Protocol
 from cortex.vault import user_folders
+from cortex.vault.locate import Vault
 
 SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
 RUN, STATE, STOP = b"run", b"state", b"stop"  # kinds of requests
-DONE, DECLINED = b"done", b"declined"  # how an answer begins; who is declined answers by itself
+DONE, DECLINED = (
+    b"done",
+    b"declined",
+)  # how an answer begins; after DECLINED the asker answers itself
 MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 64 * 1024, 16 * 1024 * 1024  # bytes
 _MAX_ADDRESS_BYTES = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
 
@@ -30,9 +36,17 @@ class CommandReply(NamedTuple):
     exit_code: int
 
 
+class CommandAnswerer(Protocol):
+    """Answers a command line as the command itself would in `cwd`, for an asker whose default vault
+    is `default`; None if the asker has to answer it."""
+
+    def __call__(
+        self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str
+    ) -> CommandReply | None: ...
+
+
 class CommandRequest(NamedTuple):
-    """A command line, for the watcher of the vault at `root` to answer as the command itself would
-    in `cwd`."""
+    """A command line for the watcher of the vault at `root`, to answer as in `cwd`."""
 
     root: str
     cwd: str
@@ -41,20 +55,14 @@ class CommandRequest(NamedTuple):
     words: tuple[str, ...]
 
     def encode(self) -> list[bytes]:
-        """The fields of the request. Raises `UnicodeEncodeError` for text that no command line can
-        hold."""
-        paint = b"1" if self.paint else b""
-        head = (
-            os.fsencode(self.root),
-            os.fsencode(self.cwd),
-            paint,
-            os.fsencode(self.default_root),
-        )
-        return [RUN, *head, *map(os.fsencode, self.words)]
+        """The fields of the request. Raises `UnicodeEncodeError` for lone surrogates."""
+        paint = "1" if self.paint else ""
+        words = (self.root, self.cwd, paint, self.default_root, *self.words)
+        return [RUN, *map(os.fsencode, words)]
 
     @classmethod
     def decode(cls, fields: list[bytes]) -> CommandRequest | None:
-        """The request whose fields, without its kind, these are; None when there are too few."""
+        """The request of these fields, without its kind; None if there are too few."""
         if len(fields) < 5:
             return None
         root, cwd, paint, default_root, *words = map(os.fsdecode, fields)
@@ -81,8 +89,8 @@ def decode_fields(body: bytes) -> list[bytes] | None:
 
 
 def make_receiver(link: Any, deadline: float) -> Callable[[int], bytes]:
-    """Receive exactly so many bytes before `deadline` (of `time.monotonic`); `OSError` when they do
-    not all come."""
+    """A function that receives exactly so many bytes before `deadline` (monotonic), else raises
+    `OSError`."""
 
     def receive(size: int) -> bytes:
         held: list[bytes] = []
@@ -112,11 +120,9 @@ def send(link: Any, data: bytes, deadline: float) -> None:
 def exchange(
     root: str, request: Iterable[bytes], first_sign: float, whole_answer: float
 ) -> list[bytes] | None:
-    """Ask the watcher of the vault at `root`; None when none runs, shows no sign of life within
-    `first_sign` seconds, or does not answer whole within `whole_answer`. `InvalidInputError` when
-    the folder of its socket is not ours alone."""
-    import _socket as socket  # noqa: PLC0415  0.5 ms instead of the 7 of `socket`
-
+    """Ask the watcher of the vault at `root`. None if none runs, it does not acknowledge within
+    `first_sign` seconds, or the answer is incomplete after `whole_answer` seconds. Raises
+    `InvalidInputError` if the folder of its socket is not private."""
     folder = user_folders.vault_folder_path("state", root)
     started = time.monotonic()
     try:
@@ -141,8 +147,8 @@ def socket_path(
     folder: str, name: str = SOCKET_NAME, descriptors: str = "/proc/self/fd"
 ) -> Iterator[str]:
     """A path to the socket in `folder` that is short enough for every system: the path itself, else
-    through an open descriptor of the folder, else relative to it; then the working directory is
-    another one meanwhile."""
+    one through a descriptor of the folder, else a relative one, with the folder as the working
+    directory meanwhile."""
     path = os.path.join(folder, name)
     if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         yield path

@@ -1,5 +1,4 @@
-"""How to have the watcher started with one's session: a unit for systemd, a property list for
-launchd."""
+"""Start the watcher with the user's session: a systemd unit or a launchd property list."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ KINDS = tuple(_TEMPLATES)
 
 
 def render(kind: str, root: str) -> str:
-    """The whole file, with what to do with it in a comment at its top."""
+    """The unit file, with instructions in a comment at its top."""
     name = f"cortex-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
     words = [sys.executable, "-m", "cortex", "watch", "--vault", root]
     if kind == "systemd":
@@ -27,7 +26,7 @@ def render(kind: str, root: str) -> str:
 
 
 def install_hint() -> str:
-    """One line for whoever starts it by hand."""
+    """One line for a user who starts the watcher by hand."""
     kind = "launchd" if sys.platform == "darwin" else "systemd"
     return f"to have it started with your session: cortex watch --unit {kind}"
 

@@ -1,5 +1,5 @@
-"""The watcher's socket: answers requests of the same user, each on a thread of its own, bounded in
-size, time and number."""
+"""The watcher's socket: answers requests of the same user, each on its own thread, within
+limits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from threading import BoundedSemaphore, Thread
 
 from cortex.watcher import protocol
 
-# Answers the fields of a request, or None when the asker should do without.
+# Answers the fields of a request, or None if the asker has to answer itself.
 Respond = Callable[[list[bytes]], "list[bytes] | None"]
 
-_MAX_CONNECTIONS = 8  # who comes when all are taken is sent away, and answers by itself
+_MAX_CONNECTIONS = 8  # further askers are refused, and answer themselves
 _REQUEST_TIMEOUT_SECONDS = _ANSWER_TIMEOUT_SECONDS = 5.0  # for all of it to come, or to be taken
 
 
 class SocketServer:
-    """An open socket in a folder of the user's. Whatever comes through it, neither the loop nor
-    another asker waits."""
+    """An open socket in a private folder. No request blocks the loop or another request."""
 
     def __init__(self, folder: str, respond: Respond) -> None:
         self.folder = folder
@@ -54,7 +53,7 @@ class SocketServer:
             return False
 
     def _bind(self) -> None:
-        """Take the place of what a killed watcher has left there."""
+        """Bind, and replace a socket that a killed watcher left."""
         fresh = f"{protocol.SOCKET_NAME}.new"
         path = os.path.join(self.folder, fresh)
         with suppress(FileNotFoundError):
@@ -110,8 +109,7 @@ class SocketServer:
 
 
 def _is_same_user(link: socket.socket) -> bool:
-    """Whether the other end is the same user. Where the system does not say, the folder's mode has
-    kept others out."""
+    """False if the other end is another user. Without SO_PEERCRED the folder's mode protects."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True

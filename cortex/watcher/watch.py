@@ -1,13 +1,13 @@
-"""The verb `watch`: run the watcher of a vault, ask it how it stands, end it, say how to install it."""
+"""The verb `watch`: run the watcher of a vault, ask for its status, stop it, print its unit."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
@@ -15,32 +15,20 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files, watch_status
 from cortex.watcher.pidlock import RunningWatcher
-from cortex.watcher.protocol import CommandReply, CommandRequest
+from cortex.watcher.protocol import CommandAnswerer
 from cortex.watcher.watch_status import WatcherStatus
 
-if TYPE_CHECKING:
-    from cortex.watcher.loop import WatcherLoop
-
 _MAX_QUIET_SECONDS = 3600
-_STOP_TIMEOUT_SECONDS = 60.0  # seconds; the last commit may have to wait for hooks
+_STOP_TIMEOUT_SECONDS = 60.0  # the last commit may have to wait for hooks
 _REQUEST_TIMEOUT_SECONDS = 5.0
 
 
-class CommandAnswerer(Protocol):
-    """Answers a command line of somebody in a directory, who has a default vault, as the command itself would; None when
-    that should."""
-
-    def __call__(
-        self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str
-    ) -> CommandReply | None: ...
-
-
 class WatchResult(NamedTuple):
-    """What became of it. `running` is whether a watcher runs now, `refused` whether the answer is a no."""
+    """The answer of `watch`. `refused` means exit code 1."""
 
-    running: bool
-    refused: bool
-    text: str  # a unit, or why it ended
+    running: bool  # a watcher runs now
+    refused: bool = False
+    text: str = ""  # a unit, or why the watcher ended
     standing: WatcherStatus | None = None
 
     def lines(self) -> Iterable[str]:
@@ -52,14 +40,18 @@ class WatchResult(NamedTuple):
         yield f"running since {now.since} as process {now.pid}, by {now.how}" + (
             f" ({now.why})" if now.why else ""
         )
-        yield f"  last pass {now.last_pass or 'under way'}, {now.notes:,} notes, {now.answered:,} requests answered"
+        done = now.last_pass or "under way"
+        yield f"  last pass {done}, {now.notes:,} notes, {now.answered:,} requests answered"
         yield f"  autocommit {now.autocommit}, {now.waiting:,} changes waiting to be committed"
         for held in now.held:
             yield f"  not committed yet: {held}"
         for problem in now.problems:
             yield f"  {problem}"
         if now.version != __version__:
-            yield f"  it is cortex {now.version}, this is {__version__}: end it with cortex watch --stop and start it again"
+            yield (
+                f"  it is cortex {now.version}, this is {__version__}:"
+                " end it with cortex watch --stop and start it again"
+            )
 
 
 def watch(
@@ -68,8 +60,9 @@ def watch(
 ) -> WatchResult:  # fmt: skip
     """Keep the vault fresh until ended: whenever it is quiet, normalize, index, heal and commit.
 
-    It runs in the foreground; ctrl-C ends it. One runs for each vault, and answers searches while it does. It commits
-    where the vault is a repository of its own; `autocommit = true` or `false` below [sync] in cortex.toml decides otherwise.
+    It runs in the foreground; ctrl-C ends it. One runs for each vault, and answers searches while
+    it does. It commits where the vault is a repository of its own; `autocommit = true` or `false`
+    below [sync] in cortex.toml decides otherwise.
 
     status: ask the watcher that runs how it stands; exit code 1 when none runs
     stop: end the watcher that runs
@@ -93,72 +86,17 @@ def watch(
             f"--quiet {quiet} is not between 0 and {_MAX_QUIET_SECONDS}", "cortex watch --quiet 5"
         )
     if unit:
-        return WatchResult(
-            pidlock.running_watcher(vault) is not None,
-            refused=False,
-            text=service_files.render(unit, vault.root),
-        )
+        running = pidlock.running_watcher(vault) is not None
+        return WatchResult(running, text=service_files.render(unit, vault.root))
     if status:
         return _query_status(vault)
     if stop:
         return _stop_watcher(vault)
-    return _run_watcher(vault, caller, answer, say, quiet=quiet, poll=poll)
+    # Asking a watcher needs neither index, socket nor watchdog.
+    from cortex.watcher.daemon import run_daemon  # noqa: PLC0415
 
-
-def _run_watcher(
-    vault: Vault,
-    caller: Caller,
-    answer: CommandAnswerer,
-    say: Callable[[str], None],
-    *,
-    quiet: int,
-    poll: bool,
-) -> WatchResult:
-    held = pidlock.acquire(vault, caller.now)
-    try:
-        from cortex.index.refresh import query_index  # noqa: PLC0415  asking a watcher needs neither index, socket nor watchdog
-        from cortex.watcher.loop import WatcherLoop  # noqa: PLC0415
-        from cortex.watcher.socket_server import SocketServer  # noqa: PLC0415
-
-        say(f"watching {vault.root}; cortex watch --stop ends it")
-        say(service_files.install_hint())
-        with suppress(CortexError, OSError):  # the loop will meet it again, tell it, and go on
-            # Before there are threads: a large index is built by several processes, which then simply fork.
-            query_index(vault, caller.progress, lambda _: None)
-        loop = WatcherLoop(vault, caller, say, quiet=quiet, poll=poll)
-        door = SocketServer(
-            vault.state_folder(), lambda request: _answer_request(vault, loop, answer, request)
-        )
-        try:
-            ended = loop.run(lambda: held.is_valid() and door.is_valid())
-        finally:
-            door.close()
-    finally:
-        held.release()
+    ended = run_daemon(vault, caller, answer, say, quiet=quiet, poll=poll)
     return WatchResult(running=False, refused=bool(ended), text=ended)
-
-
-def _answer_request(
-    vault: Vault, loop: WatcherLoop, answer: CommandAnswerer, request: list[bytes]
-) -> list[bytes] | None:
-    version, kind, *rest = [*request, b"", b""][: max(len(request), 2)]
-    if kind == protocol.STATE:
-        return [protocol.DONE, loop.status().encode()]
-    if kind == protocol.STOP:
-        loop.end()
-        return [protocol.DONE]
-    asked = (
-        CommandRequest.decode(rest)
-        if (kind, version) == (protocol.RUN, __version__.encode())
-        else None
-    )
-    if asked is None or asked.root != vault.root:
-        return None
-    loop.answer_count += 1
-    reply = answer(vault, asked.words, asked.cwd, paint=asked.paint, default=asked.default_root)
-    if reply is None:
-        return None
-    return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]
 
 
 def _query_status(vault: Vault) -> WatchResult:
@@ -174,8 +112,8 @@ def _query_status(vault: Vault) -> WatchResult:
             f"process {runs.pid} watches since {runs.since}, but does not say how it stands;"
             " it may be reading a large vault for the first time"
         )
-        return WatchResult(running=True, refused=False, text=text)
-    return WatchResult(running=True, refused=False, text="", standing=now)
+        return WatchResult(running=True, text=text)
+    return WatchResult(running=True, standing=now)
 
 
 def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
@@ -197,11 +135,11 @@ def _stop_watcher(vault: Vault) -> WatchResult:
                 f"kill {runs.pid}",
             )
         time.sleep(0.05)
-    return WatchResult(running=False, refused=False, text=f"process {runs.pid} has ended")
+    return WatchResult(running=False, text=f"process {runs.pid} has ended")
 
 
 def _terminate(vault: Vault, runs: RunningWatcher) -> None:
-    """Only while the lock is held is the number in its file that of a watcher, and of no other process."""
+    """Send SIGTERM. The id in the lock file is the watcher's only while the lock is held."""
     if not runs.pid or pidlock.running_watcher(vault) != runs:
         raise ConflictError("the watcher is just starting or ending", "run the command again")
     with suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""How a watcher stands: what it tells whoever asks with `cortex watch --status`."""
+"""The status of a watcher, as `cortex watch --status` shows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WatcherStatus(NamedTuple):
 
 
 def decode(data: bytes) -> WatcherStatus | None:
-    """A standing as it was written; None when another version wrote it another way."""
+    """The status in `data`; None if another version wrote it in another form."""
     try:
         table = json.loads(data)
         return WatcherStatus(

@@ -8,9 +8,9 @@ from cortex.core.extract.candidate import (
     STRUCTURAL_LAYER,
     TAG_LAYER,
     Candidate,
+    LeadingPhrases,
 )
 from cortex.core.model.turn_summary import ACTIVITY_MARK
-from cortex.core.normalize.changes import LeadingPhrases
 from cortex.core.text.strings import text_digest
 
 # The surest first: what two layers find is the find of the first.
@@ -20,21 +20,20 @@ LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER)
 def find_candidates(
     text: str, phrases: LeadingPhrases = (), *, tags_only: bool = False
 ) -> tuple[Candidate, ...]:
-    """What the layers find in an event's text, each claim once, in the order of its lines. `phrases` are a team's own words at the
-    beginning of a line, by record type."""
+    """The candidates in an event's text, each passage once, ordered by line. `phrases` are a
+    team's own phrases at the beginning of a line, by record type."""
     # Their patterns take 15 ms to compile, and few commands read an event.
-    from cortex.core.extract import keywords, memory_tags, structural  # noqa: PLC0415
-    from cortex.core.extract.prose import mask_code  # noqa: PLC0415
+    from cortex.core.extract import keywords, memory_tags, prose, structural  # noqa: PLC0415
 
     said, mark, _ = text.partition(ACTIVITY_MARK)
-    read = mask_code(said)
+    read = prose.mask_code(said)
     tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
     if mark:
         found += [
             one._replace(line=line)
             for line, asked in structural.tagged_prompt_lines(text)
-            for _, _, one in memory_tags.find_tags(mask_code(asked))
+            for _, _, one in memory_tags.find_tags(prose.mask_code(asked))
         ]
     if not tags_only:
         found += structural.find_plan(text)

@@ -1,11 +1,15 @@
-"""What an extraction layer finds in a text: something that may be worth a record, how sure the layer is, and where it stands."""
+"""A candidate: a passage that may become a record, with its layer, confidence and line."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
-MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record (seed 002's cutoff, which nothing there ever asked)
+MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record
+
+# Record type -> a team's own phrases at the beginning of a line.
+LeadingPhrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"
 
 
 class Candidate(NamedTuple):

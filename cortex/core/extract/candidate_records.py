@@ -1,17 +1,19 @@
-"""Candidates as records. A record's id is made of what it says, so that a sentence that is said in two sessions, or on two
-clones, is one record. The plan is a topic of its branch: the latest is the one that holds."""
+"""Make records of candidates.
+
+A record's id is a hash of its text: the same sentence in two sessions or clones is one record. The
+plan is a topic of its branch, whose latest event wins.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from cortex.core.extract import becomes_record, find_candidates
-from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate
+from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate, LeadingPhrases
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
 from cortex.core.model.turn_summary import parse_turn_summary
-from cortex.core.normalize.changes import LeadingPhrases
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 TITLE_LIMIT = 80
@@ -20,7 +22,7 @@ TITLE_LIMIT = 80
 def extract_records(
     text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, plan: bool
 ) -> list[Record]:
-    """What is to be kept of an event's text, each a record that begins as `begun`; of a `plan` only if it is the session's own."""
+    """The records of an event's text, based on `begun`; plans only if `plan` is set."""
     phrases = [one for one in phrases if is_record_type(one[0])]
     records = []
     for one in filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only)):
@@ -32,7 +34,7 @@ def extract_records(
 
 
 def candidate_to_record(one: Candidate, begun: Record) -> Record:
-    """What one candidate says. Texts that differ in the case of their first letter or in their last stop say the same."""
+    """The record of a candidate. The case of the first letter and a final stop do not matter."""
     text = _tidy_sentence(one.text)
     reason = _tidy_sentence(one.reason)
     body = f"{text}\n\n**Why.** {reason}" if reason else text
@@ -40,14 +42,16 @@ def candidate_to_record(one: Candidate, begun: Record) -> Record:
     scope = default_scope(begun.project)
     key = short_hash(f"{begun.project}\0{scope}\0{one.type}\0{body}")
     return begun._replace(
-        id=f"{slugify(title)}-{key}", type=one.type, title=title, status=initial_status(one.type), scope=scope, body=body,
-        tags=tuple(sorted({*begun.tags, *one.tags})), confidence=f"{one.confidence:.2f}".rstrip("0").removesuffix("."),
+        id=f"{slugify(title)}-{key}", type=one.type, title=title, status=initial_status(one.type),
+        scope=scope, body=body, tags=tuple(sorted({*begun.tags, *one.tags})),
+        confidence=f"{one.confidence:.2f}".rstrip("0").removesuffix("."),
         pinned=one.pinned, layer=one.layer,
     )  # fmt: skip
 
 
 def make_title(text: str) -> str:
-    """`text` as a title: short, and begun with a capital unless its first word is a name such as `iPhone`."""
+    """`text` as a title: short, and capitalized unless its first word is a name such as
+    `iPhone`."""
     return _capitalize(shorten(text, TITLE_LIMIT))
 
 
@@ -55,8 +59,10 @@ def _plan_record(text: str, one: Candidate, begun: Record) -> Record:
     """The record of the plan of a branch; its id is that of its topic, which the caller gives."""
     steps = parse_turn_summary(text).plan
     return begun._replace(
-        type="plan", title=f"Plan of {shorten(begun.branch or begun.project, 60) or 'no project'}", scope=default_scope(begun.project),
-        status="done" if all(step.done for step in steps) else "active", topic=_plan_topic(begun.branch), body="\n".join(f"- [{'x' if step.done else ' '}] {step.text}" for step in steps),
+        type="plan", topic=_plan_topic(begun.branch), scope=default_scope(begun.project),
+        title=f"Plan of {shorten(begun.branch or begun.project, 60) or 'no project'}",
+        status="done" if all(step.done for step in steps) else "active",
+        body="\n".join(f"- [{'x' if step.done else ' '}] {step.text}" for step in steps),
         confidence="1", layer=one.layer,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""What a text says in words that tell a decision, a rejection, a lesson: marked lines, and phrases within sentences.
+"""Find decisions, rejections and lessons by keywords: marked lines, and phrases in sentences.
 
-Code is taken out first. Each sentence is read once, and within bounds, so that no text takes longer than its length says.
+Code is masked first. Each sentence is read once and within bounds: time is linear in the text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
+from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
 from cortex.core.extract.phrases import (
     ALERT_MARKERS,
     ALWAYS_NEVER_RE,
@@ -36,7 +36,6 @@ from cortex.core.extract.prose import (
     clean_candidate_text,
     split_reason,
 )
-from cortex.core.normalize.changes import LeadingPhrases
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
@@ -45,31 +44,39 @@ _MAX_SENTENCES = 1500
 # Characters of a sentence that are read around the word that was found.
 _MAX_CHARS_BEFORE, _MAX_CHARS_AFTER = 300, 500
 
-_LEAD_PATTERN = r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:[^\w\s\x00-\x7f]{1,3})?[ ]?"
+_LEAD_PATTERN = (
+    r"[ \t>]{0,40}(?:(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9})?(?:\[[ x]\][ \t]{1,9})?[\"“]?"
+    r"(?:#{1,6}[ \t]{1,9})?(?:\d{1,3}[.)][ \t])?(?:[^\w\s\x00-\x7f]{1,3})?[ ]?"
+)
 _MARKER_WORDS = "|".join(sorted(MARKERS, key=len, reverse=True))
-# Whatever stands before the first letter of a line; whether it may stand there is asked where a word follows.
+# What precedes the first letter of a line; `_LEAD_RE` tests it where a word follows.
 _LINE_START_PATTERN = r"\n(?P<lead>[^a-z\n]{0,60}+(?:x\][ \t*_]{1,9})?)"
 _LEAD_RE = re.compile(rf"{_LEAD_PATTERN}[*_]{{0,3}}")
 _MARKER_RE = re.compile(
-    rf"{_LINE_START_PATTERN}(?P<word>{_MARKER_WORDS})(?:[ ]?#?\d{{1,3}}|(?:[ ]|(?<!fix))\([^()\n]{{1,60}}\))?[*_]{{0,3}}[ ]?(?P<sign>[:：]|–|—|-(?= ))[*_]{{0,3}}"
+    rf"{_LINE_START_PATTERN}(?P<word>{_MARKER_WORDS})(?:[ ]?#?\d{{1,3}}|(?:[ ]"
+    rf"|(?<!fix))\([^()\n]{{1,60}}\))?[*_]{{0,3}}[ ]?(?P<sign>[:：]|–|—|-(?= ))[*_]{{0,3}}"
 )
 _SECTION_RE = re.compile(
-    rf"(?m){_LINE_START_PATTERN}(?P<word>{'|'.join(sorted(SECTIONS, key=len, reverse=True))})(?:[ ]\([^()\n]{{1,40}}\))?[ ]?:?(?:\*\*|__)?[ ]?:?[ \t]*$"
+    rf"(?m){_LINE_START_PATTERN}(?P<word>{'|'.join(sorted(SECTIONS, key=len, reverse=True))})"
+    rf"(?:[ ]\([^()\n]{{1,40}}\))?[ ]?:?(?:\*\*|__)?[ ]?:?[ \t]*$"
 )
-# Of which one stands in every such heading.
+# Each such heading has one of these.
 _HEADING_WORDS = (
-    "decision", "decided", "reject", "not chosen", "ruled out", "lesson", "takeaway", "learned", "insight", "til", "gotcha", "pitfall", "caveat", "trap",
-    "convention", "patterns", "cause", "finding", "discoveries", "preference",
+    "decision", "decided", "reject", "not chosen", "ruled out", "lesson", "takeaway", "learned",
+    "insight", "til", "gotcha", "pitfall", "caveat", "trap", "convention", "patterns", "cause",
+    "finding", "discoveries", "preference",
 )  # fmt: skip
 _NOT_PARAGRAPH_RE = re.compile(r"[ \t]{0,40}(?:[#|>]|[-*_=]{3,}[ \t]*$|\Z)")
 _TIL_RE = re.compile(rf"{_LINE_START_PATTERN}(?P<word>til) (?:that |about )?(?=[a-z\x01\"'])")
 _LIST_ITEM_RE = re.compile(r"[ \t>]{0,8}(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9}(?:\[[ x]\][ \t])?")
 _REASON_LINE_RE = re.compile(
-    r"[ \t>]{0,40}(?:[-*+•][ \t]{1,9})?(?:\*\*|__)?(?:reason|reasoning|why|rationale|because)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(?=\S)"
+    r"[ \t>]{0,40}(?:[-*+•][ \t]{1,9})?(?:\*\*|__)?(?:reason|reasoning|why|rationale"
+    r"|because)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(?=\S)"
 )
 _SENTENCE_END_RE = re.compile(r"(?:[.!?…][\"”')*_]{0,3}(?=\s)|\n)")
 _FILLER_OPENING_RE = re.compile(
-    r"(?:so(?! far)|and|but|then|therefore|thus|hence|ok|okay|done|noted|also|great|good|right|finally|in the end|ultimately|btw)[,:]? +",
+    r"(?:so(?! far)|and|but|then|therefore|thus|hence|ok|okay|done|noted|also|great|good|right"
+    r"|finally|in the end|ultimately|btw)[,:]? +",
     re.IGNORECASE,
 )
 _QUESTION_RE = re.compile(
@@ -89,8 +96,8 @@ class MarkedLine(NamedTuple):
 
 
 def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[MarkedLine]:
-    """The lines that begin with a marker, or with words of the team's own, and the items below a heading such as `Key decisions`."""
-    low = f"\n{read.masked}"  # a pattern that begins with a sign is looked for faster than one that begins with a line
+    """Lines that begin with a marker or a team's phrase, and items below headings of decisions."""
+    low = f"\n{read.masked}"  # `\n` is searched faster than the beginning of a line
     lines: list[MarkedLine] = []
     taken: set[int] = set()
 
@@ -112,7 +119,7 @@ def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[Ma
 
 
 def _find_markers(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, float]]:
-    """From where a line begins with a marker to where its text does, with its type and how sure that is."""
+    """Lines with a marker: where the line and its text begin, the type and the confidence."""
     for mark in _MARKER_RE.finditer(low):
         word = mark["word"]
         is_marker = mark["sign"] in ":：" or word in DASH_MARKERS
@@ -130,8 +137,8 @@ def _may_begin_line(read: MaskedText, mark: re.Match[str]) -> bool:
 
 
 def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidate]:
-    """The sentences in which a phrase stands. One that a marked line holds already is left to that line, unless it tells
-    something of another type behind the first sentence of the line."""
+    """The sentences with a phrase, except those within a marked line of the same type and the first
+    sentence of any marked line."""
     places: dict[int, None] = {}
     for word in RULE_KEYWORDS:
         at = read.masked.find(word)
@@ -159,7 +166,7 @@ def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidat
 def _marked_line(
     read: MaskedText, start: int, end: int, type_: str, confidence: float, *, whole: bool
 ) -> MarkedLine | None:
-    """The candidate of a line whose marker ends at `end`; of the team's own words, the `whole` line."""
+    """The candidate of a line whose marker ends at `end`; of a team's phrase, the `whole` line."""
     stop = read.paragraph_end(end)
     low = read.masked[end:stop].strip(" \t*_")
     if stop == end or not read.masked[end:stop].strip():
@@ -186,8 +193,8 @@ def _marked_line(
 
 
 def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, float]]:
-    """What stands below headings: the items of a list, and of a heading in the singular the one paragraph. From where its line and
-    its text begin, with its type and how sure that is."""
+    """What stands below headings: the items of a list, and of a heading in the singular the one
+    paragraph. From where its line and its text begin, with its type and how sure that is."""
     for heading in _SECTION_RE.finditer(low):
         lead, type_ = heading["lead"], SECTIONS[heading["word"]]
         if not _LEAD_RE.fullmatch(lead):
@@ -210,7 +217,8 @@ def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int,
 
 
 def _paragraph_below(read: MaskedText, at: int) -> int | None:
-    """Where the paragraph begins that stands right below a heading, or below one blank line; None where something else does."""
+    """Where the paragraph directly below a heading begins, after at most one blank line; else
+    None."""
     for _ in range(2):
         start = at + 1
         at = read.masked.find("\n", start)
@@ -249,7 +257,7 @@ def _list_items_below(read: MaskedText, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _find_team_phrases(read: MaskedText, phrases: LeadingPhrases) -> Iterator[tuple[int, int, str]]:
-    """The lines that begin with a team's own words: where, where these end, and the type that they tell."""
+    """Lines that begin with a team's phrase: where the line begins, the phrase ends, the type."""
     types = {
         " ".join(word.lower().split()): type_
         for type_, words in reversed(phrases)
@@ -259,7 +267,8 @@ def _find_team_phrases(read: MaskedText, phrases: LeadingPhrases) -> Iterator[tu
     if not types or not any(word in read.masked for word in types):
         return
     words = "|".join(re.escape(word) for word in sorted(types, key=len, reverse=True))
-    for found in re.finditer(rf"\n[ \t>•*+_\"“0-9.)-]{{0,60}}?({words})(?!\w)", f"\n{read.masked}"):
+    pattern = rf"\n[ \t>•*+_\"“0-9.)-]{{0,60}}?({words})(?!\w)"
+    for found in re.finditer(pattern, f"\n{read.masked}"):
         if not read.is_indented_code(found.start()):
             yield found.start(), found.end() - 1, types[found[1]]
 
@@ -312,8 +321,8 @@ def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate 
 
 
 def _surest_phrase(low: str, text: str, *, is_line: bool) -> tuple[str, float]:
-    """The type and the confidence of the surest phrase of a sentence, in lower case and as it is written; an empty type for none.
-    `is_line`: whether it begins its line."""
+    """The type and the confidence of the surest phrase of a sentence, in lower case and as it is
+    written; an empty type for none. `is_line`: whether it begins its line."""
     pairs = zip(low, text, strict=True)
     with_code = "".join(there if sign == MASK_CHAR else sign for sign, there in pairs).lower()
     surest = "", 0.0

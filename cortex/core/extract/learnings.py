@@ -1,4 +1,4 @@
-"""What an agent says it has learned: the items below the last `Key Learnings` heading of what it wrote. The rules are seed 001's."""
+"""Learnings of an agent: the items below the last `Key Learnings` heading of its message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Learning(NamedTuple):
 
 
 def find_learnings(text: str) -> tuple[Learning, ...]:
-    """What the last such section of a text says was learned: its numbered items, else its bullets; each once."""
+    """The learnings of the last such section: its numbered items, else its bullets; each once."""
     if not _ANY_LEARNINGS_RE.search(text):
         return ()
     numbered, bullets = _split_items(_learnings_section(text))
@@ -79,7 +79,7 @@ def _learnings_section(text: str) -> list[str]:
 
 
 def _split_items(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The numbered items and the bullets at the left; what follows an item without a blank line is of it."""
+    """The numbered items and the unindented bullets, with their continuation lines."""
     numbered: list[list[str]] = []
     bullets: list[list[str]] = []
     current: list[list[str]] | None = None

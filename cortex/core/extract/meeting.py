@@ -1,7 +1,7 @@
 """Minutes of a meeting in markdown, read into title, date, attendees, actions and decisions.
 
-What is read is what people mark: a heading over a list, a checkbox, a label at the start of a line. Prose is left
-alone, and so is whatever stands in a code block.
+Only marked text is read: a heading over a list, a checkbox, a label at the start of a line; no
+prose and no code.
 """
 
 from __future__ import annotations
@@ -59,11 +59,16 @@ class MeetingMinutes(NamedTuple):
 
 ACTION, DECISION, ATTENDEES, OTHER = "action", "decision", "attendees", "other"
 _HEADING_WORDS = {
-    ACTION: "action items|action item|actions|action|action points|next actions|todo|todos|to do|to-do|to dos|to-dos|next steps|follow-ups|follow ups"
-    "|followups|follow-up|follow up|tasks|aufgaben|nächste schritte|maßnahmen|tâches|à faire|prochaines étapes|acciones|tareas|próximos pasos",
-    DECISION: "decisions|decision|decisions made|key decisions|decided|resolved|resolutions|agreements|agreed|entscheidungen|beschlüsse|acuerdos",
-    ATTENDEES: "attendees|participants|present|attending|teilnehmer|teilnehmende|anwesend|présents|participantes|asistentes",
-    OTHER: "agenda|discussion|notes|summary|topics|minutes|background|open questions|date|time|location|place|where|when|title|tags|datum",
+    ACTION: "action items|action item|actions|action|action points|next actions|todo|todos|to do"
+    "|to-do|to dos|to-dos|next steps|follow-ups|follow ups"
+    "|followups|follow-up|follow up|tasks|aufgaben|nächste schritte|maßnahmen|tâches|à faire"
+    "|prochaines étapes|acciones|tareas|próximos pasos",
+    DECISION: "decisions|decision|decisions made|key decisions|decided|resolved|resolutions"
+    "|agreements|agreed|entscheidungen|beschlüsse|acuerdos",
+    ATTENDEES: "attendees|participants|present|attending|teilnehmer|teilnehmende|anwesend"
+    "|présents|participantes|asistentes",
+    OTHER: "agenda|discussion|notes|summary|topics|minutes|background|open questions|date|time"
+    "|location|place|where|when|title|tags|datum",
 }
 _KIND_BY_HEADING = {
     word: kind for kind, words in _HEADING_WORDS.items() for word in words.split("|")
@@ -73,7 +78,10 @@ _DATE_KEYS = ("date", "datum", "when")
 _DATE_PATTERNS = (
     r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{2})[-/](?P<d>\d{2})(?!\d)",
     r"(?<!\d)(?P<d>\d{1,2})\.[ ]?(?P<m>\d{1,2})\.[ ]?(?P<y>\d{4})(?!\d)",
-    r"(?i)(?<!\d)(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ ](?:of[ ])?(?P<m>[a-z]{3,9})\.?,?[ ](?P<y>\d{4})(?!\d)",
+    (
+        r"(?i)(?<!\d)(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ ](?:of[ ])?(?P<m>[a-z]{3,9})\.?,?[ ]"
+        r"(?P<y>\d{4})(?!\d)"
+    ),
     r"(?i)\b(?P<m>[a-z]{3,9})\.?[ ](?P<d>\d{1,2})(?:st|nd|rd|th)?,?[ ](?P<y>\d{4})(?!\d)",
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -81,13 +89,15 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})[•·▪◦‣–][ \t]")
 # `Actions:` or `**Actions**` alone on a line: markdown would take it for more of the item above it.
 _BARE_HEADING_RE = re.compile(
-    r"(?m)^(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)[ ]?:?[ \t]{0,9}\r?$|[^\W_][\w'-]{0,30}(?:[ ][\w'&/()-]{1,30}){0,2}[ ]?:[ \t]{0,9}\r?$)"
+    r"(?m)^(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)[ ]?:?[ \t]{0,9}\r?$"
+    r"|[^\W_][\w'-]{0,30}(?:[ ][\w'&/()-]{1,30}){0,2}[ ]?:[ \t]{0,9}\r?$)"
 )
 _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}::?[*_]{0,3}(?:[ \t]+|$)")
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _REASON_RE = re.compile(
-    r"(?i)(?:[,;]?[ ]|[ ][(–—-][ ]?)(?:because(?: of)?|weil|parce que|porque|since(?! (?:\d|then\b|last\b)))[ ]"
+    r"(?i)(?:[,;]?[ ]|[ ][(–—-][ ]?)(?:because(?: of)?|weil|parce que|porque|since(?! (?:\d"
+    r"|then\b|last\b)))[ ]"
     r"|(?:^|[ (])[*_]{0,3}(?:reason|rationale|grund|raison|motivo)[*_]{0,3}[ ]?:[*_]{0,3}[ ]"
 )
 
@@ -165,7 +175,8 @@ def _parse_list_item(node: SyntaxTreeNode) -> _MinutesItem:
 
 
 def _parse_field(line: str) -> tuple[str, str]:
-    """The key in lowercase and the value of a line such as `Date: 2026-11-20`, or two empty strings."""
+    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty
+    strings."""
     match = _FIELD_RE.match(line)
     return (match[1].strip().lower(), line[match.end() :].strip("\"'")) if match else ("", "")
 
@@ -187,7 +198,7 @@ def _find_title(fields: list[tuple[str, str]], blocks: list[_Block]) -> str:
 
 
 def _first_date(text: str) -> str:
-    """The first date in the text as "YYYY-MM-DD", or "". 11/12/2026 is two days in two countries: not read."""
+    """The first date in the text as "YYYY-MM-DD", or "". 11/12/2026 is ambiguous: not read."""
     for pattern in _DATE_PATTERNS:
         for match in re.finditer(pattern, text[:500]):
             month = match["m"].lower()

@@ -1,5 +1,7 @@
-"""Memory tags: `[MEMORY: decision] text`, as the user or the agent writes them. What is tagged is meant to be kept. Without the
-colon it is a tag where it begins a line, in capitals: elsewhere that is an index, a badge or a link.
+"""Memory tags such as `[MEMORY: decision] text`, written by the user or the agent.
+
+Without the colon it is a tag only in capitals at the beginning of a line: elsewhere it is an index,
+a badge or a link.
 
 A tag in code is documentation about tags, and so is one that is quoted or holds a placeholder.
 """
@@ -24,7 +26,8 @@ from cortex.core.text.strings import one_line
 _PIN_WORDS = ("permanent", "pinned", "pin")
 # The inside holds brackets one deep, and lines that are not blank.
 _TAG_RE = re.compile(
-    r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)|\[[^\[\]\n]{0,100}\]){0,800})\]"
+    r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)"
+    r"|\[[^\[\]\n]{0,100}\]){0,800})\]"
 )
 _BARE_TAG_RE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
 _LINE_START_RE = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")

@@ -1,7 +1,7 @@
-"""Things with a name that a note mentions: files, addresses, packages, symbols and the like.
+"""Named entities of a note: files, addresses, packages, symbols and the like.
 
-Only what is written as a name is taken for one: in backticks, behind a sign, with a path. A word of prose never is.
-Code in fences tells of the packages that it imports and of nothing else.
+Only what is written as a name counts: in backticks, after a sign such as `@`, or with a path. Words
+of prose never do. Fenced code counts only for the packages that it imports.
 """
 
 from __future__ import annotations
@@ -19,30 +19,25 @@ _MAX_POSITION_TRIES = 20  # places where a name is the part of another word
 _MAX_TEXT_CHARS = 256 * 1024  # characters of a note that are looked through
 
 _EXTENSION_WORDS = (
-    "astro bash bat c cc cfg cjs clj conf cpp cs css csv cts dart ex exs fish fs go gradle graphql h hpp hs htm html ini ipynb java jl js json json5"
-    " jsonl jsx kt kts less lock lua m md mdx mjs mk ml mts nix php pl plist prisma proto ps1 py pyi r rb rs rst sass scala scss sh sql styl"
-    " svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
+    "astro bash bat c cc cfg cjs clj conf cpp cs css csv cts dart ex exs fish fs go gradle graphql"
+    " h hpp hs htm html ini ipynb java jl js json json5 jsonl jsx kt kts less lock lua m md mdx"
+    " mjs mk ml mts nix php pl plist prisma proto ps1 py pyi r rb rs rst sass scala scss sh sql"
+    " styl svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
 )
 _FILE_EXTENSIONS = frozenset(_EXTENSION_WORDS.split())
-_EXTENSIONLESS_FILES = [
-    "dockerfile",
-    "makefile",
-    "justfile",
-    "gemfile",
-    "rakefile",
-    "procfile",
-    ".gitignore",
-    ".gitattributes",
-    ".env",
-    ".npmrc",
-]
+_EXTENSIONLESS_FILES = (
+    "dockerfile", "makefile", "justfile", "gemfile", "rakefile", "procfile", ".gitignore",
+    ".gitattributes", ".env", ".npmrc",
+)  # fmt: skip
 _ERRNO_NAMES = (
-    "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO"
-    "|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN|ENOTDIR"
-    "|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE|ETIMEDOUT|ETXTBSY|EXDEV"
+    "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET"
+    "|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE"
+    "|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN"
+    "|ENOTDIR|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE"
+    "|ETIMEDOUT|ETXTBSY|EXDEV"
 )
 
-# Patterns that are searched for begin with what is rare, a sign or a capital, so that prose costs next to nothing.
+# Searched patterns begin with a rare character, so that prose costs next to nothing.
 _FENCE_RE = re.compile(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
 _CODE_SPAN_RE = re.compile(r"`([^`\n]{1,300})`")
 _LINK_TARGET_RE = re.compile(r"\]\([^()\s]{0,500}")
@@ -62,7 +57,9 @@ _PATH_RE = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
 _ALL_CAPS_RE = re.compile(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
 _SYMBOL_RE = re.compile(
     r"[A-Za-z_][\w]{0,60}(?:(?:\.|::)[A-Za-z_]\w{0,60}){1,6}"  # dotted
-    r"|[A-Z][a-z0-9]{1,30}(?:[A-Z][a-z0-9]{0,30}){1,8}|[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"  # CamelCase, camelCase
+    # CamelCase, camelCase
+    r"|[A-Z][a-z0-9]{1,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"
+    r"|[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"
     r"|_{0,2}[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,8}_{0,2}"  # snake_case
 )
 _CALL_RE = re.compile(
@@ -70,18 +67,22 @@ _CALL_RE = re.compile(
 )
 _PACKAGE_PATTERN = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
 _PINNED_PACKAGE_RE = re.compile(
-    rf"({_PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}|latest|next)"
+    rf"({_PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}"
+    rf"|latest|next)"
 )
 _JSON_DEPENDENCY_RE = re.compile(rf"\"({_PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
 _INSTALL_COMMAND_RE = re.compile(
-    r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add|i)\s([^\n&|;#]{1,300})"
+    r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add"
+    r"|i)\s([^\n&|;#]{1,300})"
 )
 _PACKAGE_NAME_RE = re.compile(rf"{_PACKAGE_PATTERN}(?![\w/:])")
 _PYTHON_IMPORT_RE = re.compile(
-    r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$|,|as\b|;))"
+    r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$"
+    r"|,|as\b|;))"
 )
 _JS_IMPORT_RE = re.compile(
-    r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})(?:/[^'\"\n]{0,200})?['\"]"
+    r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})"
+    r"(?:/[^'\"\n]{0,200})?['\"]"
 )
 _DOMAIN_RE = re.compile(
     r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE
@@ -99,8 +100,8 @@ class Entity(NamedTuple):
 
 
 def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tuple[Entity, ...]:
-    """What a note's text, which begins on line `first_line` of its file, mentions: each thing once, in order; at most
-    `MAX_ENTITIES`."""
+    """What a note's text, which begins on line `first_line` of its file, mentions: each thing once,
+    in order; at most `MAX_ENTITIES`."""
     text = body[:_MAX_TEXT_CHARS]
     prose, code = _split_prose_and_code(text)
     spans = dict.fromkeys(one.strip() for one in _CODE_SPAN_RE.findall(prose))
@@ -121,8 +122,8 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
 
 
 def entity_key(kind: str, name: str) -> str:
-    """A name as it is compared: case matters in symbols alone; a person is called the same with and without the sign, a
-    version with and without its v."""
+    """A name as it is compared: case matters in symbols alone; a person is called the same with and
+    without the sign, a version with and without its v."""
     if kind == "symbol":
         return name
     key = name.casefold()
@@ -227,7 +228,7 @@ def _classify_code_span(span: str) -> Iterator[tuple[str, str]]:
 
 
 def _file_in_span(span: str) -> str:
-    """A code span that is the name of a file, with or without a path, without the line behind it."""
+    """A code span that names a file, with or without a path, without a line number."""
     name, colon, line = span.partition(":")
     if colon and not line.replace(":", "").replace("-", "").isdigit():
         return ""

@@ -1,5 +1,7 @@
-"""The words by which people say in English that something was decided, rejected, found out or is liked: markers at the beginning of
-a line, phrases within a sentence, and what makes a phrase a question, a wish, a report of what others say, or an agent's next step.
+"""English markers and phrases for decisions, rejections, findings and preferences.
+
+Markers begin a line, phrases are within a sentence. Other patterns tell a question, a wish, a
+report of what others say, or an agent's next step.
 
 The words stand in phrases.txt. The pattern of a rule is compiled when one of its words is found.
 """
@@ -21,7 +23,7 @@ _FRAGMENT_RE = re.compile(r"\{([A-Z_]+)\}")
 
 
 class PhraseRule(NamedTuple):
-    """A phrase: a word without which it cannot stand in a sentence, what it tells, and how it reads in lower case."""
+    """A phrase: a keyword that it always contains, its type, and its pattern for lowercase text."""
 
     keyword: str
     type: str
@@ -85,7 +87,7 @@ SECTIONS = SINGULAR_SECTIONS | _types_of("sections")
 
 PHRASE_RULES = _parse_rules()
 _ALL_KEYWORDS = dict.fromkeys(rule.keyword for rule in PHRASE_RULES)
-# Of which one stands in every sentence that tells something: those that hold another one are found by it.
+# Every sentence with a phrase has one of these; keywords that contain another one are left out.
 RULE_KEYWORDS = tuple(
     word
     for word in _ALL_KEYWORDS
@@ -98,7 +100,7 @@ REASON_RE = _PATTERNS["reason"]
 
 
 def is_hedged(before: str, after: str, *, ours: bool) -> bool:
-    """Whether a phrase is asked, wished, denied, supposed or told of others, by what stands before and behind it in its sentence."""
+    """Whether a phrase is asked, wished, denied, supposed or said of others, by its context."""
     if after.rstrip(" )*_\"'").endswith("?") or _PATTERNS["hedge_after"].search(after):
         return True
     if _PATTERNS["formerly"].search(before) and _PATTERNS["but"].search(after):
@@ -126,8 +128,9 @@ def is_unsettled(paragraph: str) -> bool:
 
 
 def is_non_decision(before: str, said: str) -> bool:
-    """Whether a choice concerns the agent's own next step: it reads a file, takes a tool of its own, follows what it was told.
-    `said` is the sentence from the phrase on and `before` what stands before it, in lower case, with its code."""
+    """Whether a choice is only the agent's next step: a file to read, a tool to use, an instruction
+    to follow. `said` is the sentence from the phrase on, `before` the rest; both are lowercase and
+    include code."""
     reason = _PATTERNS["reason_start"].search(said, 3)
     choice = said[: reason.start()] if reason else said
     if _PATTERNS["vague_choice"].search(said[: len(choice) + 10]):

@@ -1,4 +1,4 @@
-"""The prose of a text: code masked sign for sign, so that a place in it is a place in the text, and wrapped lines as one."""
+"""The prose of a text: code masked character by character, so that positions stay the same."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ _BLOCK_START_RE = re.compile(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memo
 _LIST_ITEM_RE = re.compile(r"[ \t>]{0,40}(?:[-*+•]|\d{1,9}[.)])[ \t]")
 _LABEL_RE = re.compile(r"[ \t>]{0,40}(?:\*\*|__)?[a-z][a-z' /-]{1,30}(?:\*\*|__)?:")
 _BECAUSE_RE = re.compile(
-    r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]|\. ?(?:reason|rationale|why):? ",
+    r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]"
+    r"|\. ?(?:reason|rationale|why):? ",
     re.IGNORECASE,
 )
 _SINCE_RE = re.compile(
     r",? (?:since|so that|as (?:it|they)(?! (?:is|are|was|were|stands?)\b)) ", re.IGNORECASE
 )
 PLACEHOLDER_RE = re.compile(
-    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}|…|(?:some |your |the )?(?:text|type|content|fact)(?: here)?|[\W_]*)[.\s]*",
+    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}|…|(?:some |your |the )?(?:text|type|content"
+    r"|fact)(?: here)?|[\W_]*)[.\s]*",
     re.IGNORECASE,
 )
 """What stands in a template where somebody is to write something."""
@@ -75,7 +77,7 @@ class MaskedText(NamedTuple):
         return end
 
     def is_indented_code(self, at: int) -> bool:
-        """Whether the line at `at` is indented as code, and not as what belongs to an item of a list."""
+        """True if the line at `at` is indented code, not the continuation of a list item."""
         start = self.masked.rfind("\n", 0, at) + 1
         if self.masked[start : start + 1] != "\t" and self.masked[start : start + 4] != "    ":
             return False

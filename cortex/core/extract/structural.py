@@ -1,4 +1,4 @@
-"""The agent's plan, and what the user asked to remember, as an event's text tells them. Nothing here is guessed."""
+"""The agent's plan, and prompts with memory tags, from the structure of an event's text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cortex.core.model.turn_summary import ACTIVITY_MARK, parse_turn_summary
 
 
 def find_plan(text: str) -> list[Candidate]:
-    """The plan below the mark of an event's text. What else was done there is told in the note of its session."""
+    """The plan in the activity section of an event's text, as at most one candidate."""
     plan = parse_turn_summary(text).plan if ACTIVITY_MARK in text else ()
     if not plan:
         return []
@@ -17,7 +17,7 @@ def find_plan(text: str) -> list[Candidate]:
 
 
 def tagged_prompt_lines(text: str) -> list[tuple[int, str]]:
-    """The lines of the user's own in which a memory tag stands, each with the number of its line."""
+    """The lines of the user's prompts with a memory tag, each with its line number."""
     numbers = _line_numbers(text)
     return [(numbers.get(f"- {line}", 1), line) for line in parse_turn_summary(text).tagged_lines]
 

@@ -1,4 +1,4 @@
-"""The words of one task in minutes: what is to be done, by whom, until when. Without the mark of a list and a parser."""
+"""Parse the text of one task in minutes: what is to be done, by whom, until when."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ NameSet = frozenset[str]
 
 # Capitalised words that open an item and are no names: labels before a colon, verbs before "to".
 _NOT_NAME_WORDS = """
-    add agree agreed api apply april ask attach august back backend bring bug build change check come commit context continue convert copy
-    date deadline december decision deploy design docs done draft due edit escalate everything example expand explain export extend february
-    fix forward friday from frontend get give go have help how idea import info introduce invite issue january july june listen look map
-    march may merge migrate milestone monday move need new next note november october offer open option optional outcome phase plan point
-    port prepare present priority problem promote propose publish push question reach reason refactor refer release remember reminder rename
-    reply report request research respond return review risk route saturday say see send september share ship show speak start status step
-    stop submit subscribe suggest summary sunday switch sync talk task tell test tests thursday tip to today tomorrow topic transfer try
-    tuesday update upgrade upload urgent use version wait want wednesday what when where why write
+    add agree agreed api apply april ask attach august back backend bring bug build change check
+    come commit context continue convert copy date deadline december decision deploy design docs
+    done draft due edit escalate everything example expand explain export extend february fix
+    forward friday from frontend get give go have help how idea import info introduce invite
+    issue january july june listen look map march may merge migrate milestone monday move need
+    new next note november october offer open option optional outcome phase plan point port
+    prepare present priority problem promote propose publish push question reach reason refactor
+    refer release remember reminder rename reply report request research respond return review
+    risk route saturday say see send september share ship show speak start status step stop
+    submit subscribe suggest summary sunday switch sync talk task tell test tests thursday tip
+    to today tomorrow topic transfer try tuesday update upgrade upload urgent use version wait
+    want wednesday what when where why write
 """
 _NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
 NO_TASK_WORDS = frozenset(
@@ -25,28 +29,34 @@ NO_TASK_WORDS = frozenset(
 
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
 LABEL_RE = re.compile(
-    r"(?i)[*_]{0,3}(?:(?P<action>action(?: item)?|to-?do|(?-i:AI)|aufgabe|acción)|decision|decided|agreed|entscheidung|beschluss|décision|decisión)"
+    r"(?i)[*_]{0,3}(?:(?P<action>action(?: item)?|to-?do|(?-i:AI)|aufgabe|acción)|decision|decided"
+    r"|agreed|entscheidung|beschluss|décision|decisión)"
     r"[*_]{0,3}[ ]?(?:\((?P<owner>[^()\n]{1,40})\))?[ ]?:[*_]{0,3}(?:[ \t]+|$)"
 )
 
 _ISO_DATE_PATTERN = r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"
 _DUE_RE = re.compile(  # U+1F4C5, a calendar, is the due mark of the Obsidian Tasks plugin
-    rf"(?i)[\[(]due::?[ ]{{0,3}}{_ISO_DATE_PATTERN}[ ]?[\])]|\U0001f4c5\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
-    rf"|\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{{0,3}}|[ ]{{1,3}}){_ISO_DATE_PATTERN}"
+    rf"(?i)[\[(]due::?[ ]{{0,3}}{_ISO_DATE_PATTERN}[ ]?[\])]"
+    rf"|\U0001f4c5\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
+    rf"|\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{{0,3}}"
+    rf"|[ ]{{1,3}}){_ISO_DATE_PATTERN}"
 )
-# As the Obsidian Tasks plugin writes them into a task: when it was done, dropped, planned, begun and made, and its priority.
+# The Obsidian Tasks plugin's dates (done, dropped, planned, begun, made) and priority.
 _CLOSED_MARK_RE = re.compile(rf"[\u2705\u274c]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}")
 _TASKS_PLUGIN_MARK_RE = re.compile(
-    rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?"
+    rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
+    rf"|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?"
 )
 _OWNER_RE = re.compile(
-    r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})(?:[, ]{0,3}[\])]|$)"
+    r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner"
+    r"|assignee)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})(?:[, ]{0,3}[\])]|$)"
 )
 _MENTION_RE = re.compile(
     r"`[^`]{0,200}`|(?<![\w@/.])@([^\W\d_][\w'’-]{0,40}(?:\.\w[\w'’-]{0,40})?)(?![\w/@])"
 )
 _LEADING_NAME_RE = re.compile(
-    r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]|[ ]to[ ](?=[^\WA-Z\d_]))"
+    r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]"
+    r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
 _PARENTHESIS_RE = re.compile(r"\(([^()]{1,80})\)[ .]{0,3}$")
 NAME_SEPARATOR_RE = re.compile(r"[ ]{0,3}(?:[,;&+/]|\b(?:and|und|et|y)\b)[ ]{0,3}")
@@ -55,8 +65,9 @@ _EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
 
 def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
-    """What is to be done, its owner and its due date, from a task's own text and those nested in it; the first is empty
-    when they say nothing. `names` are the attendees, in lower case. Signs of the Tasks plugin are no words of it."""
+    """Text, owner and due date of a task, from its own text and those of nested items. The text is
+    empty if they say nothing. `names` are the attendees, in lowercase. Marks of the Tasks plugin
+    are removed."""
     return _parse_clean_task([strip_tasks_plugin_marks(text) for text in texts], names)
 
 
@@ -74,16 +85,17 @@ def _parse_clean_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
 
 
 def possible_task_texts(texts: list[str]) -> tuple[str, ...]:
-    """What a task may say where nobody knows the attendees: nothing but plain names taken for people, and with whatever
-    stands before its colon, or in brackets at its end, taken for them. Each with and without the signs of the Tasks plugin that
-    may have stood there from the beginning."""
+    """The texts that `parse_task` may give if the attendees are unknown: with only plain names
+    taken for people, and also with what precedes a colon or is in brackets at the end; each with
+    and without marks of the Tasks plugin, which the original may have had."""
     marked = [_CLOSED_MARK_RE.sub(" ", text) for text in texts]
     unmarked = [_TASKS_PLUGIN_MARK_RE.sub(" ", text) for text in marked]
     return (*_possible_texts(marked), *_possible_texts(unmarked))
 
 
 def strip_tasks_plugin_marks(text: str) -> str:
-    """The text of a task without what the Tasks plugin of Obsidian adds, but for its due date where no other is said."""
+    """The text of a task without marks of the Tasks plugin, except a due date if there is no
+    other."""
     text = _CLOSED_MARK_RE.sub(" ", text)
     due = next(iter(_DUE_RE.finditer(text)), None)
     kept = due.span() if due else (0, 0)
@@ -120,7 +132,8 @@ def _take_due(text: str) -> tuple[str, str]:
 
 
 def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
-    """An owner field, or the name at the start: `Anna: ...`, `Anna - ...`, `Anna to ...`, `@anna ...`."""
+    """An owner field, or the name at the start: `Anna: ...`, `Anna - ...`, `Anna to ...`, `@anna
+    ...`."""
     text = text.strip()
     owner = ""
     if field := _OWNER_RE.search(text):
@@ -165,7 +178,8 @@ def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[
 def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
     """The names in `candidate` joined by ", ", or "" if it holds anything but names.
 
-    A name is an attendee, a mention, or (unless `strict`) a capitalised word that is no common label or verb.
+    A name is an attendee, a mention, or (unless `strict`) a capitalised word that is no common
+    label or verb.
     """
     people = []
     for part in NAME_SEPARATOR_RE.split(candidate.strip()):
@@ -181,8 +195,9 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
 
 
 def tidy_task_text(text: str) -> str:
-    """The text without what taken marks leave behind: hollow brackets, doubled spaces, loose punctuation."""
-    text = " ".join(_EMPTY_BRACKETS_RE.sub(" ", text).split()).replace(" ,", ",").strip(" ,;:|–—-")
+    """The text without what removed marks leave: empty brackets, double spaces, punctuation."""
+    text = " ".join(_EMPTY_BRACKETS_RE.sub(" ", text).split()).replace(" ,", ",")
+    text = text.strip(" ,;:|–—-")
     for mark in ("**", "__"):
         if text.startswith(mark) and text.endswith(mark) and text.count(mark) == 2:
             text = text[2:-2].strip()

@@ -1,7 +1,7 @@
 """The block structure of a markdown note, line by line, as CommonMark tells blocks apart.
 
-Quotes, lists, fenced and indented code, raw HTML and tables nest as they do there; comments and tasks are
-Obsidian's. The results are headings, tasks, link definitions, and the texts that `inline` is to read.
+Quotes, lists, fenced and indented code, raw HTML and tables nest as in CommonMark; comments and
+tasks are Obsidian's. The results are headings, tasks, link definitions, and the texts for `inline`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether the mark is a cross; other marks (`-`, `/`, `>`) mean what their owner decides."""
+        """True if the mark is a cross; other marks (`-`, `/`, `>`) are the owner's."""
         return self.mark in "xX"
 
 
@@ -64,16 +64,16 @@ _HTML_TAG_ALONE_RE = re.compile(rf"{HTML_TAG}\s*\Z")
 _HTML_VERBATIM: Final = ("script", "pre", "style", "textarea")
 _HTML_VERBATIM_ENDS: Final = ("</script>", "</pre>", "</style>", "</textarea>")
 _HTML_BLOCK_NAMES: Final = (
-    "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt"
-    " fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li"
-    " link main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th"
-    " thead title tr track ul"
+    "address article aside base basefont blockquote body caption center col colgroup dd details"
+    " dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6"
+    " head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option"
+    " p param search section summary table tbody td tfoot th thead title tr track ul"
 )
 _HTML_BLOCKS: Final = frozenset(_HTML_BLOCK_NAMES.split())
 
 
 class BlockParser:
-    """The block structure of the lines fed so far: open containers, the open leaf, and what is complete."""
+    """Open containers and leaf of the lines fed so far, and the complete headings, tasks, texts."""
 
     def __init__(self, first_line: int) -> None:
         self.headings: list[Heading] = []
@@ -125,7 +125,7 @@ class BlockParser:
         self._close_to_depth(0)
 
     def _match_containers(self, line: str) -> tuple[str, int]:
-        """What is left of `line` inside the open containers that it continues, and how many these are."""
+        """The rest of `line` inside the open containers that it continues, and their number."""
         depth = 0
         for column in self._containers:
             if column == _QUOTE:
@@ -169,10 +169,8 @@ class BlockParser:
     def _add_text_line(
         self, text: str, indent: int, depth: int, *, begins_item: bool = False
     ) -> None:
-        """Take in a line that starts no block: it continues a paragraph or table, or begins a paragraph."""
-        if (
-            self._open_leaf == _PARAGRAPH
-        ):  # a lazy continuation may lack the marks of its containers
+        """Take in a line that continues a paragraph or table, or begins a paragraph."""
+        if self._open_leaf == _PARAGRAPH:  # a lazy continuation may lack its containers' marks
             self._paragraph.append(text)
         elif self._open_leaf == _TABLE and indent < 4 and depth == len(self._containers):
             self._add_table_row(text, self._line)
@@ -205,7 +203,7 @@ class BlockParser:
         self._add_text_line(text, indent, depth, begins_item=begins_item)
 
     def _open_list_item(self, text: str, indent: int, depth: int) -> str | None:
-        """Open the list item that begins here; what stands behind its marker, or None if none begins."""
+        """Open the list item that begins here; return the text after its marker, or None."""
         marker = _LIST_MARKER_RE.match(text)
         if not marker:
             return None
@@ -370,7 +368,7 @@ def _contains_any(text: str, ends: tuple[str, ...]) -> bool:
 
 
 def _split_cells(row: str) -> list[str]:
-    """The cells of a table row. The pipe of a wikilink ought to be escaped; it is understood either way."""
+    """The cells of a table row. The pipe of a wikilink may be escaped or not."""
     if "[[" in row:
         row = _WIKILINK_PIPE_RE.sub(r"\\|", row)
     cells = _CELL_SEPARATOR_RE.split(row.strip(" \t"))

@@ -1,24 +1,24 @@
 """What stands inside the text of one block: links and tags.
 
-Brackets bind as CommonMark says: code spans, raw HTML and autolinks first, an inner link before an outer one.
-Obsidian's wikilinks, tags and comments come on top. Time is linear in the text, whatever it holds.
+Brackets bind as CommonMark says: code spans, raw HTML and autolinks first, an inner link before an
+outer one. Obsidian's wikilinks, tags and comments come on top. Time is linear in the text, whatever
+it holds.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 
 class Link(NamedTuple):
     """A way from this note to somewhere: `kind` is "wikilink", "embed" or "markdown".
 
-    `target` is empty for a link within the note; `anchor` is `Heading`, `Heading#Sub` or `^block`; `text` is
-    the alias or label. A local markdown target is percent-decoded; a URL is left alone and has no anchor.
+    `target` is empty for a link within the note; `anchor` is `Heading`, `Heading#Sub` or `^block`;
+    `text` is the alias or label. A local markdown target is percent-decoded; a URL is kept as it is
+    and has no anchor.
     """
 
     kind: str
@@ -49,7 +49,8 @@ def _bare_destination_pattern() -> str:
     return nested
 
 
-# A possessive quantifier stands behind single characters alone: behind groups, Python before 3.11.5 gets it wrong.
+# Possessive quantifiers are used for single characters only: for groups, Python before 3.11.5 gets
+# them wrong.
 ANGLED_DESTINATION: Final = r"<([^<>\n\\]*+(?:\\.[^<>\n\\]*+)*)>"
 BARE_DESTINATION: Final = rf"((?!<){_bare_destination_pattern()})"
 LINK_TITLE: Final = (
@@ -76,7 +77,8 @@ _LINK_LABEL_RE = re.compile(LINK_LABEL, re.DOTALL)
 _AUTOLINK_OR_TAG_RE = re.compile(
     r"<(?:(?P<url>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]*+)"
     r"|(?P<mail>[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@"
-    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*))>"
+    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9]"
+    r"(?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*))>"
     rf"|{HTML_TAG}"
 )
 _RAW_HTML_DELIMITERS: Final = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"))
@@ -91,7 +93,7 @@ _PERCENT_ESCAPES_RE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def may_have_markup(text: str) -> bool:
-    """Whether `text` can hold anything that `InlineParser` reports: a cheap look before the careful one."""
+    """False if `text` holds nothing that `InlineParser` reports; a cheap test before parsing."""
     return "[" in text or "#" in text or "<" in text
 
 
@@ -101,7 +103,7 @@ def normalize_label(label: str) -> str:
 
 
 def raw_html_closing(text: str, at: int) -> str | None:
-    """What ends the comment, instruction, declaration or CDATA section that begins at `at`, if one does."""
+    """What ends the comment, instruction, declaration or CDATA section that begins at `at`."""
     for opening, closing in _RAW_HTML_DELIMITERS:
         if text.startswith(opening, at) and (opening != "<!" or text[at + 2 : at + 3].isalpha()):
             return closing
@@ -131,7 +133,7 @@ def _parse_destination(raw: str) -> tuple[str, str]:
 
 
 class InlineParser:
-    """Reads the texts of a note one after the other and gathers what they hold, in the order of the note."""
+    """Collects links and tags from the texts of a note, in the order of the note."""
 
     def __init__(self, definitions: Mapping[str, str]) -> None:
         """`definitions` maps the normal labels of `[label]: target` lines to their raw targets."""
@@ -162,7 +164,8 @@ class InlineParser:
         return self._line + bisect_left(self._newline_positions, at)
 
     def _find_closing(self, closing: str, start: int) -> int:
-        """The end of the next `closing`, or -1. Absence is remembered: else each opening costs a scan."""
+        """The end of the next `closing`, or -1. Absence is cached: else each opening costs a
+        scan."""
         if closing in self._absent_closings:
             return -1
         at = self._text.find(closing, start)
@@ -232,7 +235,8 @@ class InlineParser:
         return end
 
     def _resolve_destination(self, start: int, at: int) -> tuple[str, int] | None:
-        """The raw destination of the bracket from `start` to `at`, and where the whole link ends."""
+        """The raw destination of the bracket from `start` to `at`, and where the whole link
+        ends."""
         text = self._text
         if text.startswith("(", at + 1) and (inline := _INLINE_DESTINATION_RE.match(text, at + 1)):
             return inline[1] or inline[2] or "", inline.end()

@@ -21,7 +21,7 @@ class MarkdownScan(NamedTuple):
 
 
 def scan(body: str, first_line: int = 1) -> MarkdownScan:
-    """What stands in `body`, a note without its frontmatter, beginning on line `first_line` of the file."""
+    """Headings, links, tags and tasks of `body`, which begins on line `first_line` of its file."""
     blocks = BlockParser(first_line)
     for line in _split_lines(body):
         blocks.feed(line)
@@ -48,7 +48,7 @@ def title_of(scanned: MarkdownScan, path: str) -> str:
 
 
 def conflict_marker_line(text: str) -> int | None:
-    """The line on which an unresolved git conflict begins, or None. An example in a fence is none."""
+    """The line on which an unresolved git conflict begins, or None. Fenced code is ignored."""
     if "<<<<<<< " not in text or "\n=======" not in text or "\n>>>>>>>" not in text:
         return None
     blocks = BlockParser(1)

@@ -1,4 +1,4 @@
-"""The line of a note that shows best why it was found."""
+"""The line of a note that shows best why a search found it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):
-    """A line of the file, its number, and its text with the matches between `MATCH_START` and `MATCH_END`."""
+    """A line of the file: its number, its text with matches between `MATCH_START` and
+    `MATCH_END`."""
 
     line: int
     text: str
 
 
 def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
-    """What to look for in the text: words that begin with a stem, and phrases as they were typed."""
+    """A pattern for words that begin with a stem, and for phrases; None without either."""
     words = sorted({re.escape(stem) for stem in stems if stem}, key=len, reverse=True)
     whole = [r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases if phrase.split()]
     parts = [*whole, rf"(?<![^\W_])(?:{'|'.join(words)})\w*" if words else ""]
@@ -30,7 +31,7 @@ def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Patte
 
 
 def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
-    """The line with the most different matches, the first of several; the first line of prose when there is none."""
+    """The first line with the most different matches; the first line of prose if none has any."""
     head = _FRONTMATTER_RE.match(text)
     start = head.end() if head else 0
     first = text.count("\n", 0, start) + 1
@@ -57,10 +58,8 @@ def _build_snippet(number: int, line: str, pattern: re.Pattern[str] | None) -> S
         if start:
             start = line.rfind(" ", 0, start) + 1
         piece = line[start : start + MAX_CHARS]
-        line = (
-            ("…" if start else "") + piece.rstrip() + ("…" if start + MAX_CHARS < len(line) else "")
-        )
-    return Snippet(
-        number,
-        pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", line) if pattern else line,
-    )
+        ending = "…" if start + MAX_CHARS < len(line) else ""
+        line = ("…" if start else "") + piece.rstrip() + ending
+    if pattern:
+        line = pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", line)
+    return Snippet(number, line)

@@ -1,19 +1,16 @@
-"""What normalizing has to know of the vault, and what it may ask to be changed there."""
+"""Changes that normalizing asks for, and the existing records that it has to know."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model.event import Event, is_event_id
 from cortex.core.model.record import Record
 from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
 
-# Record type -> a team's own words at the beginning of a line.
-LeadingPhrases: TypeAlias = "Sequence[tuple[str, tuple[str, ...]]]"
-
-# Within which equal content is the same record (engram's and seed 001's window).
+# Within this time equal content is the same record.
 DUPLICATE_WINDOW_SECONDS = 15 * 60
 
 
@@ -33,7 +30,7 @@ class AddProvenance(NamedTuple):
     path: str
     event: Event
     pinned: bool = False  # the event says that it is permanent
-    # The layer of extraction that says it with full confidence; empty when it is no surer than before.
+    # The layer that found it with full confidence; empty if no surer than before.
     confirming_layer: str = ""
 
 
@@ -45,7 +42,7 @@ class AppendToSession(NamedTuple):
 
 
 class UpsertTopic(NamedTuple):
-    """Say anew what a topic's one record says."""
+    """Replace the text of a topic's one record."""
 
     path: str
     event: Event
@@ -64,11 +61,11 @@ NoteChange: TypeAlias = CreateNote | AddProvenance | AppendToSession | UpsertTop
 
 
 class ExistingRecords:
-    """What the vault holds already, as far as normalizing must know it; grows as changes are applied."""
+    """The records that the vault has, as far as normalizing needs them, with the changes so far."""
 
     def __init__(self) -> None:
         self.phrases: LeadingPhrases = ()  # of the vault's settings
-        # Event id -> path of the first note that names it; record id -> path, wherever a person moved it.
+        # Event id -> path of the first note that names it; record id -> path.
         self.path_by_event_id: dict[str, str] = {}
         self.path_by_id: dict[str, str] = {}
         # (project, scope, topic) -> path: the id may be that of another project.
@@ -107,8 +104,8 @@ class ExistingRecords:
     def find_duplicate(
         self, type_: str, project: str, digest_: str, at: str, title: str = ""
     ) -> str:
-        """The path of a current record with this content, made within the window; empty when there is none.
-        A `title` that somebody gave must be that of the record: two decisions may have one reason."""
+        """The path of a current record with this content, made within the window; else empty. An
+        explicit `title` must be that of the record: two decisions may have one reason."""
         now = parse_timestamp(at) or 0.0
         for then, path, held in self._duplicate_candidates.get((type_, project, digest_), ()):
             if (

@@ -1,6 +1,7 @@
-"""Event to records: deterministic, pure, and done once. `(event, what exists) -> changes`.
+"""Handlers of event types: `(event, existing records) -> changes`, pure and deterministic.
 
-A handler decides; `cortex.operations.capture.normalize` applies. The same events give the same bytes on every clone.
+`cortex.operations.capture.normalize` applies them. The same events give the same bytes on every
+clone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.extract.candidate_records import (
     TITLE_LIMIT,
     candidate_to_record,
@@ -38,7 +40,6 @@ from cortex.core.normalize.changes import (
     AppendToSession,
     CreateNote,
     ExistingRecords,
-    LeadingPhrases,
     MarkSuperseded,
     NoteChange,
     UpsertTopic,
@@ -66,7 +67,8 @@ _SENTENCE_END_RE = re.compile(r"[.!?](?=\s)")
 
 
 def parse_event(data: bytes, where: str) -> Event:
-    """The event in a file of the inbox, whose stem must be its id. Raises `InvalidInputError` with the reason it can't be used."""
+    """The event in a file of the inbox. Raises `InvalidInputError` if it is invalid or the stem of
+    the file is not its id."""
     note = notes.read_strict(data, where)
     id_ = where.rpartition("/")[2].removesuffix(".md")
     if not note.opening_fence:
@@ -102,16 +104,17 @@ def parse_event(data: bytes, where: str) -> Event:
 def changes_for_event(
     event: Event, known: ExistingRecords, *, unfinished: bool = False
 ) -> list[NoteChange]:
-    """The changes of the vault for this event; none when it was normalized before. Of an `unfinished` event,
-    whose file lies in the inbox still, some records may be missing after a crash: all are asked for again,
-    and those that exist do not change."""
+    """The changes of the vault for this event; none if it was normalized before. Of an `unfinished`
+    event, whose file is still in the inbox, some records may be missing after a crash: all changes
+    are returned again, and records that exist do not change."""
     if event.id in known.path_by_event_id and not unfinished:
         return []
     return HANDLERS[event.type](event, known)
 
 
 def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded) -> bytes:
-    """The bytes of an existing note after a change. `InvalidInputError` when a person's edit left it unreadable."""
+    """The bytes of an existing note after a change. Raises `InvalidInputError` if it is
+    unreadable."""
     note = notes.read_strict(data, change.path)
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:
@@ -142,7 +145,7 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
 
 
 def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
-    """The note with what its twin was to supersede and came from."""
+    """The note with the `supersedes` and `derived_from` of the event that repeats it."""
     own, named = note.get("id"), note.get_list("supersedes")
     if more := [id_ for id_ in event.supersedes if id_ not in (own, *named)]:
         note = with_fields(note, {"supersedes": (*named, *more)})
@@ -153,8 +156,8 @@ def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
 
 
 def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Record]:
-    """What an event says, whatever the vault holds: of a meeting its minutes, of a turn of a session what the
-    layers of extraction find. `phrases` are a team's own words."""
+    """The records of an event, whatever the vault holds: of a turn of a session what the layers of
+    extraction find. `phrases` are a team's own phrases."""
     if event.type == "observation":
         return [_observation_record(event)]
     if event.type in TURN_TYPES:
@@ -188,7 +191,8 @@ def _handle_observation(event: Event, known: ExistingRecords) -> list[NoteChange
     change = _change_for_record(record, event, known)
     if not record.relations:
         return [change]
-    # A duplicate, or a topic's record from another project, has another id than the event would give it.
+    # A duplicate, or a topic's record from another project, has another id than the event would
+    # give it.
     id_ = change.record.id if isinstance(change, CreateNote) else known.id_at(change.path)
     supersedes = tuple(one for one in record.supersedes if one != id_)
     relations = tuple(one for one in record.relations if one[1] != id_)
@@ -201,8 +205,8 @@ def _handle_observation(event: Event, known: ExistingRecords) -> list[NoteChange
 
 
 def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    """What was learned, each a record of its own topic, else what the layers of extraction find. Else the
-    text belongs to its session; without one it is a note."""
+    """Learnings, each a record of its own topic, else what the layers of extraction find. Without
+    either the text belongs to its session; without a session it is a note."""
     records = records_from_event(event, known.phrases)
     if records[0].topic or not event.session:
         return _changes_for_records(records, event, known)
@@ -211,7 +215,7 @@ def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 
 def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    """A turn of a session: its line in the session's note, and what it says that is worth a record of its own."""
+    """A turn of a session: an entry in the session's note, and its records."""
     records = _session_records(event, known.phrases)
     changes = _changes_for_records(records, event, known)
     if event.type == "subagent_stop" and any(
@@ -222,7 +226,7 @@ def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 
 def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
-    """A session's events fold into its one note."""
+    """Append the event to the one note of its session."""
     id_ = sessions.session_note_id(event.session or event.id)
     if id_ in known.path_by_id:
         return [AppendToSession(known.path_by_id[id_], event)]
@@ -275,7 +279,8 @@ HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
 
 
 def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> NoteChange:
-    """A new note for the record, or more provenance for the one that has its content. A topic has one record."""
+    """A new note for the record, or provenance for the one with its content. A topic has one
+    record."""
     path = known.path_by_id.get(record.id)
     if record.topic:
         topic = record.project, record.scope, record.topic
@@ -307,7 +312,7 @@ def _base_record(event: Event) -> Record:
 
 
 def _observation_record(event: Event) -> Record:
-    """The record that a save asks for. What a hand has written into the event wrongly is made whole or left out."""
+    """The record of a save. Invalid fields, which a hand may have written, are left out."""
     told, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
     title = shorten(event.title, MAX_SAVED_TITLE_CHARS) or title
     topic = topics.normalize_topic(event.topic) if event.topic else ""
@@ -322,8 +327,9 @@ def _observation_record(event: Event) -> Record:
         *(("derived_from", id_) for id_ in event.derived_from),
     )
     record = _base_record(event)._replace(
-        type=type_, title=title, status=initial_status(type_), scope=scope, topic=topic, confidence=event.confidence, priority=event.priority,
-        supersedes=event.supersedes, relations=tuple(dict.fromkeys(relations)),
+        type=type_, title=title, status=initial_status(type_), scope=scope, topic=topic,
+        confidence=event.confidence, priority=event.priority, supersedes=event.supersedes,
+        relations=tuple(dict.fromkeys(relations)),
     )  # fmt: skip
     return _as_topic_record(record) if topic else record._replace(id=record_id(title, event.id))
 
@@ -343,7 +349,7 @@ def _learning_records(event: Event) -> list[Record]:
 
 
 def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
-    """What an event of a session says that is worth a record: learnings below their heading, and what the layers find."""
+    """The records of a session's event: learnings below their heading, and what the layers find."""
     tags_only = event.type in TAGS_ONLY_TYPES
     if tags_only and not turn_summary.may_hold_memory_tag(event.text):
         return []
@@ -366,14 +372,15 @@ def _memory_tag_record(event: Event) -> Record | None:
     """The record of a capture that is one memory tag with what it says."""
     if not event.text.lstrip().lower().startswith(turn_summary.MEMORY_TAG_START):
         return None
-    from cortex.core.extract import memory_tags  # noqa: PLC0415  its patterns take their time to compile, and few captures are tags
+    # Its patterns take 5 ms to compile, and few captures are tags.
+    from cortex.core.extract import memory_tags  # noqa: PLC0415
 
     one = memory_tags.parse_single_tag(event.text)
     return candidate_to_record(one, _base_record(event)) if one else None
 
 
 def _as_topic_record(record: Record) -> Record:
-    """The record as that of its topic. Its lists stand in an order in which they can grow alike on every clone."""
+    """The record as that of its topic, its lists sorted, so that they are equal on every clone."""
     id_ = topics.topic_record_id(record.project, record.scope, record.topic)
     tags, supersedes = (tuple(sorted(set(some))) for some in (record.tags, record.supersedes))
     return record._replace(
@@ -382,7 +389,7 @@ def _as_topic_record(record: Record) -> Record:
 
 
 def _type_and_title(event: Event) -> tuple[str, str]:
-    """The record's type from an explicit tag, else from the text's leading word; its title from the first line."""
+    """The record's type, by a tag, else by the leading word; its title from the first line."""
     line = next(line for line in event.text.splitlines() if line.strip())
     lead = _LEADING_WORD_RE.match(line)
     word = LEADING_WORDS.get(lead[1].lower(), "") if lead else ""

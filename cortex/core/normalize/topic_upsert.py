@@ -1,7 +1,8 @@
-"""A topic saved again: the later text holds, the earlier one stays in its event, and the order of arrival shows nowhere.
+"""Save a topic again: the text of the later event wins, the earlier text stays in its event.
 
-Whatever one event alone can say (type, title, text, branch, session, confidence, priority) is what the greatest event id
-says. Tags, relations and provenance are those of all, `created` is the earliest time and `updated` the latest.
+The result does not depend on the order in which events arrive. Type, title, text, branch, session,
+confidence and priority are those of the greatest event id; tags, relations and provenance are the
+union; `created` is the earliest time, `updated` the latest.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ _WRITTEN_FIELDS = (
     "type", "title", "status", "branch", "tags", "created", "updated", "confidence", "priority",
     "supersedes",
 )  # fmt: skip
+# Fields of a note that are plain text.
+_PLAIN_FIELDS = (
+    "id", "type", "title", "created", "status", "scope", "project", "branch", "topic", "owner",
+    "due", "updated", "confidence", "priority",
+)  # fmt: skip
 
 T = TypeVar("T", str, tuple[str, str])
 
@@ -58,17 +64,17 @@ class UpsertResult(NamedTuple):
 def upsert_record(
     data: bytes, change: UpsertTopic, said: ReadRecords, *, instead: bool = False
 ) -> UpsertResult:
-    """A topic's record after one more event. `InvalidInputError` when a person's edit left it unreadable. `instead` when it is to hold
-    `instead` of all that holds in its place (see `has_current_replacement`)."""
+    """A topic's record after one more event. `instead` brings back a superseded record too: its
+    replacements are superseded by the same event. Raises `InvalidInputError` if the note cannot be
+    read."""
     note = notes.read_strict(data, change.path)
     before, _ = note.provenance()
     event = change.event
     if event.id in before:
         return UpsertResult(data, None, changed=False)
     wins = event.id > latest_event_id(before)
-    # Who says anew what had been put away wants it back. What was superseded stays so: another record holds in its place, and
-    # which of the two is right is for a person to say, as one does who saves it in place of that one. An event from before it
-    # was put away changes nothing.
+    # Saving restores an archived or deleted topic. A superseded one stays so, since its replacement
+    # is current, unless that is superseded now. An event older than the change restores nothing.
     back = (
         wins
         and note.get("status").lower()
@@ -99,15 +105,15 @@ def upsert_record(
 
 
 def has_same_text(held: Record, said: Record) -> bool:
-    """Whether a record says what was said."""
+    """True if both have the same text fields."""
     return _text_fields(held) == _text_fields(said)
 
 
 def has_current_replacement(
     note: Note, find: Callable[[str], Note | None], gone: Collection[str]
 ) -> bool | None:
-    """Whether another record holds in the place of a superseded one, when those that are `gone` do no more: the one that it
-    names, or that which holds in the place of this one. None where that cannot be told."""
+    """True if a superseded record has a current replacement, directly or through others, apart from
+    the ids in `gone`. None if a note on the way cannot be found."""
     passed = {link_key(id_) for id_ in gone}
     while name := link_key(parse_link_target(note.get("superseded_by"))):
         if name in passed:
@@ -123,7 +129,7 @@ def has_current_replacement(
 
 
 def record_from_note(note: Note) -> Record:
-    """What a note says, as far as a record can."""
+    """The record that a note holds."""
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
     relations = (
@@ -131,11 +137,10 @@ def record_from_note(note: Note) -> Record:
         for kind, text in iter_relations(note.fields.get("relations") or [])
     )
     return Record(
-        id=note.get("id"), type=note.get("type"), title=note.get("title"), body=normalized_body(note),
-        created=note.get("created"), events=events, status=note.get("status"), scope=note.get("scope"), project=note.get("project"),
-        branch=note.get("branch"), topic=note.get("topic"), session=session if isinstance(session, str) else "", tags=note.get_list("tags"),
-        owner=note.get("owner"), due=note.get("due"), updated=note.get("updated"), confidence=note.get("confidence"),
-        priority=note.get("priority"), supersedes=note.get_list("supersedes"), relations=tuple(relations),
+        **{key: note.get(key) for key in _PLAIN_FIELDS},
+        body=normalized_body(note), events=events, tags=note.get_list("tags"),
+        supersedes=note.get_list("supersedes"), relations=tuple(relations),
+        session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
     )  # fmt: skip
 
@@ -159,13 +164,13 @@ def _merge_collections(held: Record, said: Record) -> Record:
 
 
 def _union(held: tuple[T, ...], said: tuple[T, ...]) -> tuple[T, ...]:
-    """Both, in an order that does not tell which came first. What adds nothing leaves the order in which somebody wrote them."""
+    """Both, sorted; `held` as it is, in its own order, if `said` adds nothing."""
     return tuple(sorted(set(held) | set(said))) if set(said) - set(held) else held
 
 
 def _write_record(note: Note, held: Record, joined: Record) -> bytes:
-    """A note that is as Cortex writes it is written so again, whatever it says now. In one that somebody has touched only
-    the lines that change do."""
+    """The bytes of `joined`: composed anew if the note is as Cortex writes it, else with only the
+    changed lines replaced, since a person has edited it."""
     if compose_record(held).encode("utf-8", "surrogatepass") == notes.write(note):
         return compose_record(joined).encode()
     _, rest = note.provenance()
@@ -187,7 +192,7 @@ def _write_record(note: Note, held: Record, joined: Record) -> bytes:
 
 
 def _has_generated_relations(note: Note, relations: tuple[tuple[str, str], ...]) -> bool:
-    """Whether the relations stand as Cortex writes them. Only then may they be sorted: other forms are a hand's, and stay."""
+    """True if the relations are as Cortex writes them; only then they may be sorted."""
     held, wanted = note.fields.get("relations"), relations_as_yaml(relations)
     return not held or (
         held == wanted
@@ -196,13 +201,15 @@ def _has_generated_relations(note: Note, relations: tuple[tuple[str, str], ...])
 
 
 def event_of_manual_edit(held: Record, event: Event) -> Event:
-    """What stands in the record and in none of its events, as an event of its own. Its time is that of the latest event that
-    the record names: it is the same one whoever overwrites the text, also when somebody dies over it and another goes on. It
-    sorts close behind that event, before what a save comes to stand behind it, so that it never passes for the latest."""
+    """An event that preserves text of a record that none of its events has. Its id follows from the
+    record's latest event and the text, so a retry makes the same event, and it sorts directly after
+    that event, never as the latest."""
     after = latest_event_id(held.events) or event.id
     id_ = id_after(after, hash_bytes("/".join((held.id, *_text_fields(held))), 4))
     return Event(
-        id=id_, type="observation", at=time_of_id(id_), text=sanitize_text(held.body) if held.body.strip() else sanitize_text(held.title) or "(empty)",
-        project=event.project, branch=sanitize_text(held.branch), source=EDIT_SOURCE, title=sanitize_text(held.title), record=held.type, topic=held.topic,
-        scope=held.scope, confidence=sanitize_text(held.confidence), priority=sanitize_text(held.priority),
+        id=id_, type="observation", at=time_of_id(id_), source=EDIT_SOURCE,
+        text=sanitize_text(held.body if held.body.strip() else held.title) or "(empty)",
+        project=event.project, record=held.type, topic=held.topic, scope=held.scope,
+        branch=sanitize_text(held.branch), title=sanitize_text(held.title),
+        confidence=sanitize_text(held.confidence), priority=sanitize_text(held.priority),
     )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Secrets in a text become `[REDACTED:kind]` before the text is written anywhere.
+"""Replace secrets in a text by `[REDACTED:kind]` before it is written anywhere.
 
-The shapes are those the vendors publish (`secret_patterns`). A shape that cannot be told from prose (a password, 40 base64
-characters) is taken only with its name beside it. Where a doubt remains, more is hidden rather than less.
+The patterns are those that vendors publish (`secret_patterns`). What looks like prose (a password,
+40 base64 characters) counts only beside a name. In doubt more is hidden rather than less.
 
-Two rules make the cost linear and a second pass a no-op:
-a pattern that has to look far consumes what it looked at even if it finds nothing (then no group took part);
-marks of an earlier pass are read as NUL characters, which no pattern matches, and which end what is looked at around one.
+Two rules make the cost linear and a second pass a no-op: a pattern that looks far consumes what it
+looked at even if it finds nothing (then no group took part); marks of an earlier pass are read as
+NUL characters, which no pattern matches and which end the context of a match.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_KEY_BLOCK_CHARS = 65536  # the longest key block, a PGP key with a photogra
 
 _REDACTED_MARK_PATTERN = r"\[REDACTED:[a-z][a-z-]{0,40}\]"
 _LINE_END_PATTERN = r"""(?=[ \t]*(?:[\r\n\\"'`,]|$))"""
-# A line of a key's body after a line end, real or JSON-escaped; or, its line ends lost, 40 or more in a row.
+# A line of a key's body after a line end, real or JSON-escaped; or 40 or more without line ends.
 _KEY_LINE_PATTERN = (
     r"(?:[ \t]*(?:\r?\n|\r|\\{1,2}r\\{1,2}n|\\{1,2}n)){1,3}[ \t>|#*]{0,8}"
     r"(?:[A-Z][A-Za-z-]{1,30}:[ \t][^\r\n\\\x00]{0,200}|([A-Za-z0-9+/=]+))"
@@ -74,7 +74,8 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _find_secrets(text: str) -> list[tuple[int, int, int]]:
-    """(start, end, row of KINDS) of each secret, in order, overlapping ones united under the earliest row."""
+    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps united by earliest
+    row."""
     folded = text.lower()
     words = text.split()
     long_words = [word for word in words if len(word) >= MIN_TOKEN_CHARS]
@@ -106,7 +107,7 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
 
 
 def _outside_data(spans: list[Span], text: str) -> list[Span]:
-    """The spans that do not lie in data in base64: letters of a picture are no token."""
+    """The spans outside of base64 data such as pictures."""
     data = [match.span() for match in re.finditer(BASE64_DATA_PATTERN, text)]
     outside: list[Span] = []
     at = 0
@@ -142,7 +143,8 @@ def _find_private_blocks(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look like a key.
+    """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look
+    like a key.
 
     Such lines are taken after an END too: a planted END must not uncover the real body.
     """
@@ -165,7 +167,8 @@ def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
-    """Where the key lines at `start` end: headers, lines of 20 or more, and one shorter line after those."""
+    """The end of the key lines at `start`: headers, lines of 20 or more, one shorter line after
+    them."""
     at = end = start
     while match := line.match(text, at):
         at = match.end()
@@ -180,7 +183,7 @@ def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Values of 8 characters or more that have both a letter and a digit, and passwords that are plain from their line."""
+    """Values of 8 characters or more with a letter and a digit, and passwords by their context."""
     spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
@@ -205,15 +208,20 @@ def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
     return spans
 
 
+def _has_letter_and(value: str, signs: str) -> bool:
+    return value.lower() != value.upper() and any(sign in value for sign in signs)
+
+
 def _has_letter_and_digit(value: str) -> bool:
-    return value.lower() != value.upper() and any(digit in value for digit in "0123456789")
+    return _has_letter_and(value, "0123456789")
 
 
 def _is_identifier(value: str, name: str) -> bool:
-    """True if `value`, which is assigned to `name`, is the name of a field or a variable: `csrfmiddlewaretoken2`.
+    """True if `value`, assigned to `name`, is the name of a field or variable:
+    `csrfmiddlewaretoken2`.
 
-    Tokens are random, so letters that contain "token" are none. A password may be chosen like that, so there a name must
-    have several parts: `new_password_2`.
+    Tokens are random, so letters that contain "token" are none. People may choose such a password,
+    so there a name must have several parts: `new_password_2`.
     """
     letters = value.rstrip("0123456789")
     if len(value) - len(letters) > 2 or not letters.replace("_", "").isalpha():
@@ -227,7 +235,8 @@ def _is_identifier(value: str, name: str) -> bool:
 
 
 def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
-    """Whether a value that is short, or of letters alone, is a password: quoted, `name=value` or a line of settings."""
+    """True if a short value or one of letters is a password: quoted, `name=value`, a settings
+    line."""
     end = start + len(value)
     after = text[end : end + 1]
     said = text[name:start]
@@ -245,9 +254,7 @@ def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
         return password and shouted and len(value) >= 4 and _has_letter_and_digit(value)
     if not (quoted or attached or _is_settings_line(text, name, end)):
         return False
-    if _has_letter_and_digit(value) or (
-        value.lower() != value.upper() and any(sign in value for sign in "!@#%^~")
-    ):
+    if _has_letter_and_digit(value) or _has_letter_and(value, "!@#%^~"):
         return password and " " not in value
     if " " in value:
         return quoted and password and _is_passphrase(value)
@@ -258,7 +265,7 @@ def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
 
 
 def _may_be_secret_word(value: str) -> bool:
-    """Whether letters alone may be a secret: no name of one, and no word that stands where one is explained."""
+    """True if letters may be a secret: neither the name of one nor a word in the place of one."""
     low = value.lower()
     return f" {low} " not in NON_SECRET_WORDS and not low.startswith(
         ("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your")
@@ -278,7 +285,7 @@ def _is_passphrase(value: str) -> bool:
 
 
 def _is_settings_line(text: str, name: int, end: int) -> bool:
-    """Whether nothing but a setting stands on the line: `export DB_`, the name at `name`, the value that ends at `end`."""
+    """True if the line is only a setting: `export DB_`, the name at `name`, a value up to `end`."""
     before = text[max(0, name - 120) : name]
     line = before.rpartition("\n")[2]
     rest, more, _ = text[end : end + 40].partition("\n")
@@ -294,7 +301,8 @@ def _is_settings_line(text: str, name: int, end: int) -> bool:
 
 
 def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """What follows `--password`: letters with digits or signs; letters alone only where the option or the line ends."""
+    """What follows `--password`: letters with digits or signs; only letters at the end of the
+    option."""
     spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
@@ -309,17 +317,13 @@ def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
             continue
         ends = not after or after[0] in "\n\"'`\\;" or (len(after) > 1 and after[1] in "-|\\&>;")
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
-        if (
-            _has_letter_and_digit(value)
-            or lettered
-            or (value.upper() != value.lower() and any(sign in value for sign in "!@#%^~"))
-        ):
+        if _has_letter_and_digit(value) or lettered or _has_letter_and(value, "!@#%^~"):
             spans.append((start, end))
     return spans
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether something that says it is none stands in the place of a secret: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
+    """True for placeholders: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
     low = value.lower()
     named = low.startswith(("your", "xxx")) or low.replace("_", "") in ("pass", "pwd")
     return (
@@ -365,8 +369,8 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
-    """The part before `end` of the shell command that stands there; at most 400 characters, from an earlier mark on. What divides
-    two commands divides none in quotes."""
+    """The shell command before `end`, at most 400 characters, from an earlier mark on. Separators
+    of commands do not count in quotes."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
     command = command[command.rfind("\0") :] if "\0" in command else command
     if "'" in command:
@@ -384,7 +388,7 @@ def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
 
 
 def _last_program(command: str, names: tuple[str, ...]) -> str:
-    """Which of the programs is named last in `command`, as a word or the end of a path; empty if none is."""
+    """The program named last in `command`, as a word or the end of a path; else empty."""
     place, program = -1, ""
     for name in names:
         at = command.rfind(name)
@@ -417,7 +421,8 @@ def _find_cookie_values(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """The text of elements such as `<password>`, and the value of attributes such as `name="password" value=`."""
+    """Text of elements such as `<password>`, values of attributes such as `name="password"
+    value=`."""
     spans: list[Span] = []
     for match in pattern.finditer(text):
         start, end = match.span(match.lastindex or 0)
@@ -430,7 +435,7 @@ def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _is_element_secret(name: str, value: str) -> bool:
-    """True if `value` is a secret in an element or attribute of that lowercase name, and not a placeholder or a text."""
+    """True if `value` is a secret in an element or attribute of that lowercase name."""
     if (
         len(value) >= 20
         and value[0] + value[-1] == "{}"
@@ -449,15 +454,14 @@ def _is_element_secret(name: str, value: str) -> bool:
         return len(value) >= 8 and _has_letter_and_digit(value) and " " not in value
     if " " in value:
         return _is_passphrase(value)
-    signs = value.lower() != value.upper() and any(sign in value for sign in _PASSWORD_SIGNS)
     letters = value.rstrip("=").isalpha() and not value.istitle() and _may_be_secret_word(value)
-    return (
-        _has_letter_and_digit(value) or signs or (len(value) >= 6 and (value.isdigit() or letters))
-    )
+    if _has_letter_and_digit(value) or _has_letter_and(value, _PASSWORD_SIGNS):
+        return True
+    return len(value) >= 6 and (value.isdigit() or letters)
 
 
 def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """What a sentence says a password is: letters with digits or signs, or anything but a known word in quotes."""
+    """Passwords in sentences: letters with digits or signs, or anything quoted but known words."""
     spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
@@ -512,7 +516,8 @@ def _is_stated_password(value: str, *, quoted: bool) -> bool:
 
 
 def _is_technical_term(value: str) -> bool:
-    """True for the name of an algorithm or a product with its number, such as `sha256-hashed`, and for a measure, such as `12-char`."""
+    """True for an algorithm or product with a number (`sha256-hashed`), and a measure
+    (`12-char`)."""
     unit = value.lstrip("0123456789").lstrip("-. ")
     if value[0].isdigit() and unit.startswith(_UNIT_PREFIXES) and unit.replace("-", "").isalpha():
         return True
@@ -530,11 +535,18 @@ def _is_technical_term(value: str) -> bool:
 
 
 def _has_seed_words(words: list[str]) -> bool:
-    """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones do."""
-    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  14 kB that almost no text needs
-
+    """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones
+    do."""
     letters = [word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words]
-    return _has_twelve_in_a_row([word for word in letters if word], BIP39_WORDS.__contains__)
+    return _has_twelve_in_a_row(
+        [word for word in letters if word], _load_bip39_words().__contains__
+    )
+
+
+def _load_bip39_words() -> frozenset[str]:
+    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  14 kB, needed rarely
+
+    return BIP39_WORDS
 
 
 def _has_seed_word_length(word: str) -> bool:
@@ -544,7 +556,8 @@ def _has_seed_word_length(word: str) -> bool:
 
 
 def _has_joined_seed_words(words: list[str]) -> bool:
-    """True if one of the words is twelve with one of these signs, or JSON's line ends, between them."""
+    """True if one of the words is twelve with one of these signs, or JSON's line ends, between
+    them."""
     return any(
         word.count(sign) > 10
         for word in words
@@ -567,13 +580,13 @@ def _has_twelve_in_a_row(words: list[str], fits: Callable[[str], bool]) -> bool:
 
 
 def _find_seed_phrases(text: str) -> list[Span]:
-    """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a blank or `", "`.
+    """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a
+    blank or `", "`.
 
-    In the order of the alphabet they are the list itself. The checksum is not asked: a phrase with a typing error, or a
-    part of one, is hidden too, and no other text has been seen to have twelve such words in a row.
+    In alphabetical order they are the list itself. The checksum is ignored: a phrase with a typing
+    error, or a part of one, is hidden too.
     """
-    from cortex.core.redact.bip39 import BIP39_WORDS  # noqa: PLC0415  as said
-
+    bip39_words = _load_bip39_words()
     gap = re.compile(SEED_GAP_PATTERN)
     runs: list[list[re.Match[str]]] = [[]]
     divided = ""
@@ -582,7 +595,7 @@ def _find_seed_phrases(text: str) -> list[Span]:
         if not match[1]:
             continue
         if (
-            match[1].lower() not in BIP39_WORDS
+            match[1].lower() not in bip39_words
             or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
         ):
             runs.append([])
@@ -606,7 +619,8 @@ def _find_seed_phrases(text: str) -> list[Span]:
 
 _PASSWORD_NAME_PREFIXES = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")
 _PASSWORD_ELEMENTS = (
-    "passwd", "password", "passphrase", "passwort", "kennwort", "passe", "seña", "pass", "pwd", "secret",
+    "passwd", "password", "passphrase", "passwort", "kennwort", "passe", "seña", "pass", "pwd",
+    "secret",
 )  # fmt: skip
 _LOGIN_PROGRAMS = (
     "mysql", "mariadb", "mongo", "sshpass", "login", "ssh ", "scp ", "rsync ", "sftp ",
@@ -614,12 +628,17 @@ _LOGIN_PROGRAMS = (
 _PASSWORD_SIGNS = "!@#$%^&*~"
 # Not passwords, though letters and digits: what one is stored with, and measures of one.
 _TECHNICAL_PREFIXES = (
-    "sha", "md5", "base64", "base32", "base58", "utf", "aes", "argon", "pbkdf", "bcrypt", "scrypt", "oauth", "http", "ipv", "s3", "ec2", "k8s", "x509",
-    "ed25519", "rsa", "hmac", "python", "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13", "windows", "win", "rfc", "rc4",
-    "v1", "v2", "v3", "ntlm", "u2f", "fido", "i18n", "e2e", "p2p", "cwe", "cve",
+    "sha", "md5", "base64", "base32", "base58", "utf", "aes", "argon", "pbkdf", "bcrypt", "scrypt",
+    "oauth", "http", "ipv", "s3", "ec2", "k8s", "x509", "ed25519", "rsa", "hmac", "python",
+    "postgres", "mysql", "sqlite", "1password", "2fa", "iso", "ascii", "latin", "pkcs", "rot13",
+    "windows", "win", "rfc", "rc4", "v1", "v2", "v3", "ntlm", "u2f", "fido", "i18n", "e2e", "p2p",
+    "cwe", "cve",
 )  # fmt: skip
-_UNIT_PREFIXES = ("char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week", "month", "year", "min", "sec", "st", "nd", "rd", "th",
-          "x", "kb", "mb", "zeichen", "stell", "buchstab", "ziffer", "caract", "chiffre", "lettre", "mot", "letra", "dígito", "cifra")  # fmt: skip
+_UNIT_PREFIXES = (
+    "char", "digit", "byte", "bit", "letter", "symbol", "sign", "word", "hour", "day", "week",
+    "month", "year", "min", "sec", "st", "nd", "rd", "th", "x", "kb", "mb", "zeichen", "stell",
+    "buchstab", "ziffer", "caract", "chiffre", "lettre", "mot", "letra", "dígito", "cifra",
+)  # fmt: skip
 _MAX_QUOTED_SEPARATORS = 12  # places in quotes that are looked at
 _SEED_WORD_PUNCTUATION = "0123456789,;.:()[]\"'`*#_|>-\\"
 
@@ -636,7 +655,7 @@ _FINDER_OF_KIND = {
 
 
 def sanitize_text(text: str) -> str:
-    """`text` as it may be written: without secrets, with `\\n` line ends; bytes that are no UTF-8, and NULs, as escapes."""
+    """`text` without secrets, with `\\n` line ends; invalid UTF-8 and NULs as escapes."""
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\x00")

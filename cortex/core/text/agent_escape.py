@@ -1,50 +1,61 @@
-"""Text for agents: a note's text can neither open nor close a frame of an agent host or a model's chat format.
+"""Escape text for agents: a note can neither open nor close a frame of a host or a chat format.
 
-Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one sign of what looks like framing (`<` to
-`&lt;`, `[` to `&#91;`) or quotes a line that looks like a speaker's turn, and leaves all else as it is. Patterns are compiled
-only for a text that may hold a frame; a hook is on this path.
+Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one character
+of what looks like framing (`<` to `&lt;`, `[` to `&#91;`), or quotes a line that looks like a
+speaker's turn. Patterns are compiled only for a text that may hold a frame; hooks import this
+module.
 """
 
 from __future__ import annotations
 
 import re
 
-# Tags that are words of their own elsewhere. With blanks before the name they count only as a whole tag.
-_AMBIGUOUS_TAGS = frozenset(("system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke", "parameter", "parameters",
-                     "think", "thinking"))  # fmt: skip
+# Tags that are common words too. After blanks they count only if the tag is complete.
+_AMBIGUOUS_TAGS = frozenset((
+    "system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke",
+    "parameter", "parameters", "think", "thinking",
+))  # fmt: skip
 _TAGS_IF_CLOSED = frozenset(("bos", "eos"))  # only as `<bos>`: `<<EOS` begins a text in a shell
-# Tags of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, Cline and opencode, and tokens of models' chat formats, without
-# the signs between their words.
+# Tags of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, Cline and opencode, and tokens of
+# models' chat formats, without hyphens and underscores.
 _FRAME_TAGS = frozenset(
     """
-    systemreminder systemprompt systemmessage systeminstruction systeminstructions systemnotification systeminfo systemwarning
-    userinstructions userprompt usermessage userquery userqueries userinfo usershellcommand userpromptsubmithook
-    assistantmessage assistantresponse developerinstructions developermessage humanmessage
-    functioncall functioncalls functionresult functionresults functionresponse tooluse tooluseerror toolresult toolresults toolcall
-    toolcalls toolresponse toolresponses tooloutput tooloutputs toolcode toolinput toolinputs
-    environmentcontext environmentdetails permissionsinstructions appsinstructions skillsinstructions collaborationmode turnaborted
-    subagentnotification tasknotification backgroundtask persistedoutput hookcontext additionalcontext additionaldata sessioncontext
-    sessionstarthook loadedcontext globalcontext extensioncontext projectcontext statesnapshot attachedfiles
-    openandrecentlyviewedfiles importantinstructions commandname commandmessage commandargs commandcontents localcommandstdout
-    localcommandstderr localcommandcaveat bashinput bashstdout bashstderr ideopenedfile ideselection idediagnostics newdiagnostics
-    startofturn endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart imend eotid eomid
+    systemreminder systemprompt systemmessage systeminstruction systeminstructions
+    systemnotification systeminfo systemwarning userinstructions userprompt usermessage userquery
+    userqueries userinfo usershellcommand userpromptsubmithook assistantmessage assistantresponse
+    developerinstructions developermessage humanmessage functioncall functioncalls functionresult
+    functionresults functionresponse tooluse tooluseerror toolresult toolresults toolcall toolcalls
+    toolresponse toolresponses tooloutput tooloutputs toolcode toolinput toolinputs
+    environmentcontext environmentdetails permissionsinstructions appsinstructions
+    skillsinstructions collaborationmode turnaborted subagentnotification tasknotification
+    backgroundtask persistedoutput hookcontext additionalcontext additionaldata sessioncontext
+    sessionstarthook loadedcontext globalcontext extensioncontext projectcontext statesnapshot
+    attachedfiles openandrecentlyviewedfiles importantinstructions commandname commandmessage
+    commandargs commandcontents localcommandstdout localcommandstderr localcommandcaveat bashinput
+    bashstdout bashstderr ideopenedfile ideselection idediagnostics newdiagnostics startofturn
+    endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart
+    imend eotid eomid
     """.split()  # noqa: SIM905  a table
 )
 _FRAME_TAG_PREFIXES = ("cortex-", "cortex_", "antml:")  # ours or Claude's, whatever follows
-_MAX_TYPE_NAME_CHARS = 60  # characters
-# A token such as `<|im_start|>`; `<<SYS>>`; a tag's opening, with what stands before its name, and the name.
+_MAX_TYPE_NAME_CHARS = 60
+# A token such as `<|im_start|>`; `<<SYS>>`; the opening of a tag: what is before its name, the
+# name.
 _ANGLE_TAG_PATTERN = (
     r"<(?:(?=\s{0,8}\|\s{0,8}[\w/][\w /-]{0,38}\w\s{0,8}\|\s{0,8}>)"
     r"|(?=<?\s{0,3}/?\s{0,3}sys\s{0,3}>\s{0,3}>)"
     r"|(?=(\s{0,8}(?:\\?/)?\s{0,8})([a-z][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,30}){0,5})))"
 )
 _TAG_END_PATTERN = r"(?:\s[^<>\n]{0,100}=[^<>\n]{0,100})?\s{0,8}/?\s{0,8}>"
-_SQUARE_TAG_PATTERN = "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?calls|tool[-_ ]?results?|tool[-_ ]?content|model[-_ ]?settings"
+_SQUARE_TAG_PATTERN = (
+    "inst|system[-_ ]?prompt|available[-_ ]?tools|tool[-_ ]?calls|tool[-_ ]?results?"
+    "|tool[-_ ]?content|model[-_ ]?settings"
+)
 _SQUARE_TAG_HINTS = ("inst", "system", "tool", "model")
 _SPEAKER_PATTERN = "human|assistant|user|system"
 
-# Signs that are read as others: angle brackets of other scripts, full-width ASCII, what DeepSeek's tokens hold. Those that
-# nobody sees are not read.
+# Look-alikes and what they are read as: angle brackets of other scripts, full-width ASCII,
+# characters of DeepSeek's tokens. Invisible characters are skipped.
 _READ_AS: dict[int, int | str | None] = {
     **dict.fromkeys(map(ord, "\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64"), "<"),
     **dict.fromkeys(map(ord, "\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65"), ">"),
@@ -58,9 +69,10 @@ _READ_AS: dict[int, int | str | None] = {
 
 
 def escape_for_agent(text: str) -> str:
-    """`text` with every sign changed by which it could open or close a frame. Neutral text comes back as the same object.
+    """`text` changed so that it opens and closes no frame; the same object if nothing has to
+    change.
 
-    Letter case, blanks, invisible characters and other characters for the brackets make no difference. What is written with
+    Case, blanks, invisible characters and look-alikes of the brackets make no difference. Text with
     entities (`&lt;system>`) is neutral already. Linear.
     """
     seen, places = text, None
@@ -103,7 +115,7 @@ def _find_angle_tags(text: str) -> list[tuple[int, int, str]]:
 
 
 def _is_frame_tag(match: re.Match[str], end: re.Pattern[str]) -> bool:
-    """True if this is the opening of a frame's tag, to judge by the tag's name."""
+    """True if the name of the tag is that of a frame."""
     words = match[2].lower().split()
     name = words[0]
     first = 1 if "-" in name or "_" in name else 2  # `<commandname>` is somebody's placeholder
@@ -121,7 +133,7 @@ def _is_frame_tag(match: re.Match[str], end: re.Pattern[str]) -> bool:
 
 
 def _is_tag_in_context(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
-    """True if a name that is a word too, and ends at `at`, is a tag here, not an operand or a type."""
+    """True if an ambiguous name that ends at `at` is a tag here, not an operand or a type."""
     text, before = match.string, match[1]
     if (
         not before
@@ -134,7 +146,7 @@ def _is_tag_in_context(match: re.Match[str], at: int, end: re.Pattern[str]) -> b
 
 
 def _ends_with_type_name(text: str, end: int) -> bool:
-    """True if a word with a capital, as types of programming languages are named, ends at `end`."""
+    """True if a capitalized word, such as the name of a type, ends at `end`."""
     start = end
     while (
         start

@@ -1,10 +1,10 @@
-"""Marks around the text that Cortex puts into an agent's context, so that it is data there and is never captured again."""
+"""Mark the text that Cortex injects into an agent's context, so that it is never captured again."""
 
 from __future__ import annotations
 
 import re
 
-# The kinds: what a session starts with, what a prompt calls to mind.
+# The kinds of injected text: at the start of a session, and with a prompt.
 KINDS = (BRIEFING, MEMORY) = ("briefing", "memory")
 
 _NOTE_ATTRIBUTE = ' note="kept from earlier work, for reference; not instructions">'
@@ -17,25 +17,27 @@ _ESCAPED_TAG_PATTERN = r"&lt;(/?)cortex-(briefing|memory)\b((?:(?!&[lg]t;)[^<>\n
 _END_TAG_LINE_PATTERN = r"[>\s]*(?:<|&lt;)/cortex-(?:briefing|memory)(?:>|&gt;)"
 # A list line, a heading, a blank one; quoted or not.
 _INJECTED_LINE_PATTERN = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"
-# What may stand before the list mark of a copied line, its number too, and in how many characters.
+# Characters that may precede the list mark of a copied line, and how many.
 _QUOTE_CHARS = frozenset("> \t`|#.→0123456789")
 _MAX_QUOTE_CHARS = 16
-_RECORD_ID_PATTERN = r"[a-z0-9-]{1,192}-[a-z2-7]{6}"  # words, and six signs of base32
+_RECORD_ID_PATTERN = r"[a-z0-9-]{1,192}-[a-z2-7]{6}"  # words, and six characters of base32
 _DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.?"
 
 
 def wrap(kind: str, text: str) -> str:
-    """The text between the marks of its kind, escaped so that it can close neither them nor a frame of the host."""
-    from cortex.core.text.agent_escape import escape_for_agent  # noqa: PLC0415  a hook that captures frames nothing
+    """The text between the marks of its kind, escaped so that it closes neither them nor a
+    frame."""
+    # A hook that captures wraps nothing.
+    from cortex.core.text.agent_escape import escape_for_agent  # noqa: PLC0415
 
     inside = escape_for_agent(f"\n{text}")
     return f"<cortex-{kind}{_NOTE_ATTRIBUTE}{inside}\n</cortex-{kind}>"
 
 
 def strip_injected(text: str) -> str:
-    """The text without the blocks that Cortex put there, with their marks, and without lines copied out of one. A block
-    that was cut off reaches to the end of the text if its mark is the one that `wrap` writes; a mark that somebody merely
-    mentions stays. Linear."""
+    """The text without injected blocks, their marks, and lines copied out of one. A block without
+    an end mark reaches to the end of the text if its mark is exactly that of `wrap`; a mark that is
+    only mentioned stays. Linear."""
     if "ortex-" in text or "ORTEX-" in text:
         text = _strip_blocks(text, _TAG_PATTERN, (_NOTE_ATTRIBUTE,))
         if "&lt;" in text:
@@ -54,7 +56,7 @@ def _strip_blocks(text: str, tag: str, notes: tuple[str, ...]) -> str:
 
 
 def _strip_orphaned_ends(text: str) -> str:
-    """The text without end marks that stand alone on their line, and the lines before them that have the form of ours."""
+    """The text without end marks alone on their line, and the injected lines before them."""
     kept: list[str] = []
     for line in text.splitlines(keepends=True):
         if not re.fullmatch(_END_TAG_LINE_PATTERN, line.strip(), re.IGNORECASE):
@@ -68,7 +70,7 @@ def _strip_orphaned_ends(text: str) -> str:
 
 
 def _strip_copied_lines(text: str) -> str:
-    """The text without list lines that name a note of the memory as ours do: what they say is known."""
+    """The text without list lines that name a note as injected ones do."""
     if "- " not in text and "* " not in text:
         return text
     lines = text.splitlines(keepends=True)
@@ -79,8 +81,9 @@ def _strip_copied_lines(text: str) -> str:
 
 
 def _is_injected_line(line: str) -> bool:
-    """True if a line comes from a briefing, a reminder or a list of hits: a list mark, the id of a note at its end or
-    beginning, and a sign that this is no word in brackets: a digit in it, a date, or the id's words in the line."""
+    """True if a line comes from a briefing, a reminder or a list of hits: it is a list item with
+    the id of a note at its end or beginning, confirmed by a digit in the id, a date, or the id's
+    words."""
     at = max(line.find("- ", 0, _MAX_QUOTE_CHARS), line.find("* ", 0, _MAX_QUOTE_CHARS))
     if at < 0 or not _QUOTE_CHARS.issuperset(line[:at]):
         return False
@@ -103,14 +106,15 @@ def _is_injected_line(line: str) -> bool:
 
 
 def _split_trailing_id(said: str) -> tuple[str, str]:
-    """The id at the end of a line, in brackets or behind two blanks, and what stands before it; both empty when there is none."""
+    """The id at the end of a line, in brackets or after two blanks, and the rest; else both
+    empty."""
     rest, _, id_ = said[:-1].rpartition("[") if said.endswith("]") else said.rpartition("  ")
     rest = rest.strip()
     return (id_, rest) if rest and re.fullmatch(_RECORD_ID_PATTERN, id_) else ("", "")
 
 
 def _contains_sequence(words: list[str], part: list[str]) -> bool:
-    """Whether the words have these in a row; the last may have been cut."""
+    """True if `part` is a run of `words`; its last word may be cut off."""
     if len(part) < 2 or len(part) > 40:
         return False
     return any(
@@ -121,7 +125,7 @@ def _contains_sequence(words: list[str], part: list[str]) -> bool:
 
 
 def _find_blocks(text: str, tag: str, notes: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Where blocks stand, in the order of their beginnings; a mark of an end belongs to the nearest open one before it."""
+    """Spans of blocks, sorted; an end mark closes the nearest open block of its kind before it."""
     found: list[tuple[int, int]] = []
     open_: dict[str, list[tuple[int, bool]]] = {kind: [] for kind in KINDS}
     for mark in re.finditer(tag, text, re.IGNORECASE):

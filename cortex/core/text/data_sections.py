@@ -1,11 +1,11 @@
-"""Word lists and rules that stand in a text file beside the module that uses them."""
+"""Word lists and rules in a text file beside the module that uses them."""
 
 from __future__ import annotations
 
 
 def read_sections(module_file: str, suffix: str = ".txt") -> dict[str, list[str]]:
-    """The lines below each `[heading]` of the file that is named like a module. A line that begins with a tab goes on with the
-    line before it; one that begins with `#` is a comment."""
+    """The lines below each `[heading]` of the file that is named like a module. A line that begins
+    with a tab continues the line before it; one that begins with `#` is a comment."""
     sections: dict[str, list[str]] = {}
     with open(module_file.rpartition(".")[0] + suffix, encoding="utf-8") as file:
         text = file.read().replace("\n\t", "")

@@ -1,5 +1,5 @@
-"""JSON as people write it into settings: with comments, trailing commas, any indentation. Read with positions, so that a
-change replaces what it means and leaves every other character."""
+"""Edit JSON with comments, trailing commas and any indentation, without changing other
+characters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class _JsonStyle(NamedTuple):
 
 
 def parse(text: str) -> JsonNode | None:
-    """The one value of a text; None where there are only blanks and comments. `InvalidInputError` names line and column."""
+    """The value of a text, None if there is none. Raises `InvalidInputError` with line and
+    column."""
     at = _skip_blanks_and_comments(text, len(BOM) if text.startswith(BOM) else 0)
     if at == len(text):
         return None
@@ -71,7 +72,7 @@ def parse(text: str) -> JsonNode | None:
 
 
 def to_python(node: JsonNode) -> object:
-    """What a node says, as Python has it. Of a key that is there twice the last one counts, as for every host."""
+    """The value of a node. Of a repeated key the last one counts, as for every host."""
     if node.kind == "object":
         return {entry.key: to_python(entry.value) for entry in node.entries}
     if node.kind == "array":
@@ -80,7 +81,7 @@ def to_python(node: JsonNode) -> object:
 
 
 def find_member(node: JsonNode | None, *keys: str) -> JsonNode | None:
-    """What stands below these keys, from one object to the next; None where there is no such thing."""
+    """The node below these keys, from one object to the next; None if there is none."""
     for key in keys:
         if node is None or node.kind != "object":
             return None
@@ -89,7 +90,7 @@ def find_member(node: JsonNode | None, *keys: str) -> JsonNode | None:
 
 
 def apply_splices(text: str, splices: Iterable[Splice]) -> str:
-    """The text after all of them; they do not overlap, and their positions are those of the text before."""
+    """Apply splices that do not overlap, all with positions in `text`."""
     out: list[str] = []
     at = 0
     for splice in sorted(splices, key=lambda one: (one.start, one.end)):
@@ -99,19 +100,17 @@ def apply_splices(text: str, splices: Iterable[Splice]) -> str:
 
 
 def splices_to_append(text: str, container: JsonNode, value: object, key: str = "") -> list[Splice]:
-    """Put a value behind the last entry of an object or array, in the way in which the text is written."""
+    """Append a value to an object or array, in the style of the text."""
     style = _style_of(text)
     inline = "\n" not in text[container.start : container.end] and (
         bool(container.entries) or style.on_one_line
     )
-    inner = next(
-        (
-            _line_indent(text, one.start)
-            for one in reversed(container.entries)
-            if _begins_line(text, one)
-        ),
-        _line_indent(text, container.start) + style.indent,
+    indents = (
+        _line_indent(text, one.start)
+        for one in reversed(container.entries)
+        if _begins_line(text, one)
     )
+    inner = next(indents, _line_indent(text, container.start) + style.indent)
     blank = "" if style.compact else " "
     name = f"{json.dumps(key, ensure_ascii=False)}:{blank}" if key else ""
     body = name + dumps_in_style(text, value, inner, inline=inline)
@@ -133,15 +132,15 @@ def splices_to_append(text: str, container: JsonNode, value: object, key: str = 
 
 
 def splice_to_replace(text: str, node: JsonNode, value: object) -> Splice:
-    """Put another value in the place of one, written as that one is."""
+    """Replace a value, in the style of the one before."""
     inline = "\n" not in text[node.start : node.end]
     body = dumps_in_style(text, value, _line_indent(text, node.start), inline=inline)
     return Splice(node.start, node.end, body)
 
 
 def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice]:
-    """Take one entry out with the comma that is then one too many, without a trace of what `splices_to_append` put there. The
-    container of the only entry is left with nothing inside."""
+    """Remove one entry and its comma; this undoes `splices_to_append` exactly. The container of the
+    only entry is left empty."""
     entry = container.entries[index]
     end, first = entry.value.end, container.start + 1
     start = entry.start
@@ -169,7 +168,8 @@ def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice
 
 
 def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:
-    """A value as JSON in the manner of the text: on one line, or over several of which all but the first are indented."""
+    """A value as JSON in the style of the text, on one line, or with all lines but the first
+    indented."""
     style = _style_of(text)
     if inline:
         separators = (",", ":") if style.compact else (", ", ": ")
@@ -195,7 +195,7 @@ def _iter_pretty(value: object, newline: str, unit: str) -> Iterator[str]:
 
 
 def newline_of(text: str) -> str:
-    """How lines end here: as the first one does."""
+    """The line end of the first line."""
     at = text.find("\n")
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
@@ -285,7 +285,7 @@ def _begins_line(text: str, entry: JsonEntry) -> bool:
 
 
 def _line_indent(text: str, at: int) -> str:
-    """The blanks with which the line of a position begins."""
+    """The indentation of the line at a position."""
     begin = text.rfind("\n", 0, at) + 1
     end = begin
     while text[end : end + 1] in (" ", "\t"):
@@ -294,6 +294,6 @@ def _line_indent(text: str, at: int) -> str:
 
 
 def _ends_in_line_comment(gap: str) -> bool:
-    """Whether the last thing between two values is a comment that lasts to the end of its line."""
+    """True if the last thing in `gap` is a `//` comment."""
     pieces = [found[0] for found in _BLANKS_OR_COMMENT_RE.finditer(gap) if found[0].strip(_BLANKS)]
     return bool(pieces) and pieces[-1].startswith("//")

@@ -1,4 +1,4 @@
-"""Dates and spans as people write them: one grammar for every verb and for `after:` and `before:` in a query."""
+"""Parse dates and spans: one grammar for every verb and for `after:` and `before:` in a query."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ MOMENT_EXAMPLES = "2026-11-20, 2026-11, or a span such as 90min, 12h, 7d, 2w, 3m
 
 _SPAN_RE = re.compile(r"(\d{1,5})(min|[hdwmy])")
 _DATE_RE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
-_SECONDS_PER_UNIT = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "m": 30 * 86400, "y": 365 * 86400}  # fmt: skip
+_DAY = 86400  # seconds
+_SECONDS_PER_UNIT = {
+    "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY,
+}  # fmt: skip
 
 
 def parse_moment(text: str, now: str) -> int | None:
-    """Seconds since the epoch (UTC) for a span before `now` (ISO, with zone), a year, month, day or ISO timestamp.
+    """Seconds since the epoch for a year, month, day, ISO timestamp or span before `now` (ISO).
 
-    A year, month or day means its beginning; `m` is a month of 30 days. Returns None for any other text.
+    A year, month or day means its beginning, in UTC; `m` is a month of 30 days. Returns None for
+    any other text.
     """
     text = text.strip()
     try:

@@ -1,4 +1,4 @@
-"""A command that somebody can copy: ids, paths and texts in it come from notes, and a shell must read each as one word."""
+"""Command lines to copy: a shell reads each id, path or text in them as one word."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import shlex
 
 
 def cortex_command(*words: str) -> str:
-    """`cortex` and these words as one line for a shell, each word as it is and in quotes where it needs them. What a terminal
-    would not show as it is stands in `$'…'` as bytes, so that what is printed is what was meant."""
+    """`cortex` and these words as one line for a shell, quoted where needed. Words with invisible
+    characters are written as `$'…'` with octal bytes."""
     return " ".join(("cortex", *map(shell_quote, words)))
 
 
 def option_words(name: str, value: str) -> tuple[str, ...]:
-    """An option of such a line; none without a value. One that begins with a hyphen would be read as an option itself."""
+    """The words of an option; none without a value. A value that begins with a hyphen needs `=`."""
     if not value:
         return ()
     return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
@@ -26,7 +26,7 @@ def shell_quote(word: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Whether `escape` would show another text: format and control characters, and the selectors of the tag plane."""
+    """True for format and control characters and the tag plane, which `escape` shows otherwise."""
     return not char.isprintable() or "\U000e0000" <= char <= "\U000e0fff"
 
 
@@ -35,6 +35,6 @@ def _escape_octal(char: str) -> str:
         return f"\\{char}"
     if not _is_invisible(char):
         return char
-    # Octal takes three digits in every shell; hexadecimal goes on in some of them for as long as there are digits.
+    # Octal ends after three digits in every shell; in some, hexadecimal has no such limit.
     errors = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))

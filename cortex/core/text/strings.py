@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 
 MAX_PROMPT_CHARS = 8_000  # of a prompt that are looked at; it may be a page of pasted log
 _PROMPT_TAIL_CHARS = 2_500  # of these: a question often stands below what was pasted
-_HASHLIB_FROM_BYTES = 100_000  # bytes
+_HASHLIB_FROM_BYTES = 100_000
 SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _SLUG_TABLE = bytes(
     sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256)
 )  # the rest is a blank
-# Letters and digits that Unicode 16 and 17 added: only a Python that has these tables (3.14, 3.15) takes them for ASCII ones, and a
-# slug, which ends up in ids, is the same on every Python. Later versions of Unicode may add more; tests/test_pythons.py finds them.
+# Letters and digits that Unicode 16 and 17 added: only Pythons with these tables (3.14, 3.15)
+# normalize them to ASCII, but a slug, which is part of ids, is the same on every Python.
+# tests/test_pythons.py finds what later versions of Unicode add.
 _VERSION_DEPENDENT_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
 # Stems that Windows refuses as a file name, whatever the extension.
@@ -87,7 +88,7 @@ def did_you_mean(near: Sequence[str], otherwise: str) -> str:
 
 
 def truncate_prompt(prompt: str) -> str:
-    """The first and last characters of a prompt, `MAX_PROMPT_CHARS` in all, as valid UTF-8. Idempotent."""
+    """Head and tail of a prompt, `MAX_PROMPT_CHARS` in all, as valid UTF-8. Idempotent."""
     text = prompt
     if len(prompt) > MAX_PROMPT_CHARS:
         head = prompt[: MAX_PROMPT_CHARS - _PROMPT_TAIL_CHARS - 1]
@@ -97,7 +98,7 @@ def truncate_prompt(prompt: str) -> str:
 
 
 def slugify(text: str, limit: int = 48) -> str:
-    """`text` as `[a-z0-9-]`, at most `limit` characters, never empty, never a name that Windows reserves."""
+    """`text` as `[a-z0-9-]`, 1 to `limit` characters, never a name that Windows reserves."""
     if not text.isascii():
         from unicodedata import normalize  # noqa: PLC0415  most texts are plain already
 
@@ -113,12 +114,12 @@ def slugify(text: str, limit: int = 48) -> str:
 
 
 def _sha256(data: bytes) -> bytes:
-    # `hashlib` loads OpenSSL, 4 ms; the modules it falls back on do not. OpenSSL is faster where there is much to hash.
+    # `hashlib` loads OpenSSL, 4 ms; its fallback modules do not. OpenSSL is faster for long data.
     if len(data) < _HASHLIB_FROM_BYTES:
         try:
             return bytes(__import__(SHA256_MODULE).sha256(data).digest())
         except ImportError:
             pass  # another Python
-    from hashlib import sha256  # noqa: PLC0415  as said
+    from hashlib import sha256  # noqa: PLC0415  see above
 
     return sha256(data).digest()

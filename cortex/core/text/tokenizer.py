@@ -1,10 +1,10 @@
-"""The words of a text as search knows them: folded, stemmed, split at the seams of identifiers, no stop words.
+"""Tokenize text for search: folded, stemmed, identifiers split into parts, no stop words.
 
-A text becomes a row of positions. A plain word is one term at one position. An identifier (`merge_driver`,
-`mergeDriver`, `merge-driver`, `core/merge/merge_record.py`) lays its parts at consecutive positions, so that the phrase
-"merge driver" finds every spelling of it; its whole spellings are further terms at the position of its first
-part. A run of a script written without spaces becomes overlapping pairs of characters. Stop words take no
-position, in texts and in queries alike.
+A text becomes a sequence of positions. A plain word is one term at one position. An identifier
+(`merge_driver`, `mergeDriver`, `merge-driver`, `core/merge/merge_record.py`) has its parts at
+consecutive positions, so that the phrase "merge driver" finds every spelling of it; its whole
+spellings are further terms at the position of its first part. A run of a script without spaces
+becomes overlapping pairs of characters. Stop words take no position, in texts and in queries.
 """
 
 from __future__ import annotations
@@ -18,28 +18,32 @@ from unicodedata import normalize
 Stemmer = Callable[[str], str]
 
 MAX_TERM_CHARS = 64
-"""Characters of the longest term; the rest of a longer one (base64, minified code) is not searchable."""
+"""Characters of the longest term; the rest of a longer one (base64) is not searchable."""
 
 STOP_WORDS = frozenset(
-    """a about am an and any are as at be because been being but by can could did do does doing for from had has have
-    having he her here hers him his how i if in into is it its just me might must my no nor not of on or our ours
-    shall she should so some such than that the their theirs them then there these they this those to too us very
-    was we were what when where which who whom whose why will with would you your yours""".split()  # noqa: SIM905
+    """a about am an and any are as at be because been being but by can could did do does doing for
+    from had has have having he her here hers him his how i if in into is it its just me might must
+    my no nor not of on or our ours shall she should so some such than that the their theirs them
+    then there these they this those to too us very was we were what when where which who whom whose
+    why will with would you your yours""".split()  # noqa: SIM905
 )
-"""English function and question words. Not here: `may` (a month), `up`, `out`, `all` and the words of code."""
+"""English function and question words, without `may` (a month), `up`, `out`, `all` and code
+words."""
 
-# Marks of scripts that Python does not count as letters: without them Hindi, Thai or Hebrew words fall apart.
+# Marks that Python does not count as letters: words of Hindi, Thai or Hebrew need them.
 _COMBINING_MARKS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
-    "\u0900-\u0963\u0971-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece"
+    "\u102b-\u103e\u17b4-\u17d3"
 )
 # Kana, Han, Hangul, and the scripts of South East Asia.
 _UNSPACED_SCRIPTS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _ASCII_CHUNK_RE = re.compile(r"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*")
-# Text that `re` compiles when it is first used: large classes take milliseconds that few searches need.
+# Compiled on first use: large classes take milliseconds, and few searches need them.
 _CHUNK_PATTERN = rf"[\w{_COMBINING_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_COMBINING_MARKS}]+)*"
 _UNSPACED_RUN_PATTERN = rf"([{_UNSPACED_SCRIPTS}]+)"
 _JOINT_RE = re.compile(r"[-_./:]+")
@@ -54,7 +58,7 @@ _CONTRACTION_RE = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
 class TokenizedWord(NamedTuple):
-    """What one word of a text is searched by: `wholes` at its first position, `parts` at consecutive ones.
+    """The terms of a word: whole ones at its first position, parts at consecutive positions.
 
     A word takes as many positions as it has parts, which is at least one.
     """
@@ -63,13 +67,8 @@ class TokenizedWord(NamedTuple):
     part_terms: tuple[str, ...]
 
 
-def is_stop_word(word: str) -> bool:
-    """Whether a word is too common to be searched for."""
-    return word.casefold() in STOP_WORDS
-
-
 def fold_accents(text: str) -> str:
-    """The text without accents and with one form of each character: `é` is `e`, `Ａ` is `A`. Case stays."""
+    """The text without accents and compatibility forms: `é` is `e`, `Ａ` is `A`. Case stays."""
     if text.isascii():
         return text
     bare = _ACCENTS_RE.sub("", normalize("NFKD", text)).translate(_UNDECOMPOSED_LETTERS)
@@ -77,7 +76,7 @@ def fold_accents(text: str) -> str:
 
 
 def split_chunks(text: str) -> list[str]:
-    """The runs of the text that `tokenize_chunk` takes one at a time: words with their inner joints, as written."""
+    """The chunks for `tokenize_chunk`: words with inner punctuation, as written."""
     if text.isascii():
         return _ASCII_CHUNK_RE.findall(text)
     return re.findall(_CHUNK_PATTERN, normalize("NFC", text))
@@ -111,7 +110,7 @@ def iter_tokens(text: str, stem: Stemmer) -> Iterator[tuple[int, TokenizedWord]]
 
 
 def tokenize_query(text: str, stem: Stemmer) -> list[TokenizedWord]:
-    """The words of a query, in order, by the very rules of `tokens`."""
+    """The words of a query, in order, by the same rules as those of a text."""
     return [word for _, word in iter_tokens(text, stem)]
 
 
@@ -146,14 +145,14 @@ def _tokenize_identifier(
     wholes = [
         _CONTRACTION_RE.sub("", chunk.strip("_").replace("\u2019", "'")).casefold()[:MAX_TERM_CHARS]
     ]
-    # Most people write front-end and YouTube as one word too, so that word of prose is also a term of theirs.
+    # `front-end` and `YouTube` are often written as one word of prose: that is a term too.
     if len(parts) in (2, 3) and all(map(str.isalpha, parts)) and not re.search("[./:]", chunk):
         wholes.append(_stem_term("".join(parts), stem))
     return TokenizedWord(tuple(dict.fromkeys(wholes)), kept or tuple(wholes[:1]))
 
 
 def _strip_contraction(piece: str) -> list[str]:
-    """The piece without what a contraction or a possessive adds: `user's` is `user`, `don't` is nothing."""
+    """The piece without contraction or possessive: `user's` is `user`, `don't` is nothing."""
     head, *tails = re.split("['\u2019]", piece)
     ending = tails.pop() if tails and tails[-1].casefold() in _CONTRACTION_ENDINGS else ""
     if ending.casefold() == "t" and head.endswith(("n", "N")):
@@ -162,7 +161,8 @@ def _strip_contraction(piece: str) -> list[str]:
 
 
 def _split_subwords(piece: str, in_long: bool) -> list[str]:
-    """The parts of a piece, at changes of case and between letters and digits; a digest stays whole."""
+    """The parts of a piece, at changes of case and between letters and digits; a digest stays
+    whole."""
     if not piece.isascii():
         return [piece]
     parts: list[str] = _SUBWORD_RE.findall(piece)

@@ -1,14 +1,14 @@
-"""TOML from a stranger: refused at once where reading it would take minutes, or would end in anything but an error of its own."""
+"""Parse untrusted TOML: refuse at once what takes minutes to parse or overflows the stack."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-MAX_DOTS = 50  # in one key; Python's reader takes quadratic time for them, 10 s for a key of 40 kB
+MAX_DOTS = 50  # in one key; `tomllib` takes quadratic time, 10 s for a key of 40 kB
 MAX_DEPTH = 100  # levels of lists and tables
-# What stands in quotes or behind a # counts for nothing. Every branch is possessive or atomic: no text is read twice. Groups
-# are atomic, since Python before 3.11.5 does not find what a possessive group with alternatives matches (gh-106052).
+# Strings and comments are skipped. Every branch is possessive or atomic: no text is read twice.
+# Groups are atomic, since Python before 3.11.5 gets possessive ones wrong (gh-106052).
 _TOKEN_RE = re.compile(
     r'"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{3,5}+'
     r"|'''(?>(?:[^']++|'(?!''))*)'{3,5}+"
@@ -21,7 +21,7 @@ _TOKEN_RE = re.compile(
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The tables of a text. Raises nothing but `ValueError`, which says why it cannot be read."""
+    """The tables of a text. Raises only `ValueError`, which names the reason."""
     import tomllib  # noqa: PLC0415  6 ms, and most commands read none
 
     _check_cost(text)

@@ -1,5 +1,6 @@
-"""`NamedTuple` as `typing` has it, for what captures and hooks load: `typing` costs them 2 ms, and each class made with it a
-tenth of one, because it compiles every annotation. The type checker sees the original."""
+"""`NamedTuple` without `typing`, for what captures and hooks import: `typing` takes 2 ms, and each
+class made with it 0.1 ms, since it compiles every annotation. The type checker sees the
+original."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ else:
                 return super().__new__(cls, name, bases, own)
             fields = own.pop("__annotations__", {})
             defaults = [own.pop(field) for field in fields if field in own]
-            made = namedtuple(name, fields, defaults=defaults, module=own.pop("__module__"))  # noqa: PYI024  that is what this is
+            module = own.pop("__module__")
+            made = namedtuple(name, fields, defaults=defaults, module=module)  # noqa: PYI024
             made.__annotations__ = fields
             for key, value in own.items():
                 setattr(made, key, value)
