@@ -3,6 +3,7 @@ that lists have."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -80,7 +81,7 @@ class NoteFilter(NamedTuple):
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project
-    is_enduring: bool = False  # pinned, or of a type that does not decay
+    enduring_types: Collection[str] = ()  # pinned, or of one of these types
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""
     event: str = ""  # an event id in its provenance
@@ -114,11 +115,9 @@ def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
     if wanted.not_types:
         clause, values = sql_in("type", wanted.not_types)
         parts.append((f"NOT {clause}", values))
-    if wanted.is_enduring:
-        # Only rankings need it.
-        from cortex.core.ranking.importance import NON_DECAYING_TYPES  # noqa: PLC0415
-
-        parts.append((f"(pinned = 1 OR type IN {tuple(sorted(NON_DECAYING_TYPES))})", []))
+    if wanted.enduring_types:
+        clause, values = sql_in("type", wanted.enduring_types)
+        parts.append((f"(pinned = 1 OR {clause})", values))
     if wanted.state:
         parts.append((f"({_SQL_BY_STATE[wanted.state]})", []))
     if wanted.id_prefix:
@@ -135,8 +134,6 @@ def sql_in(column: str, chosen: Collection[object]) -> tuple[str, list[object]]:
     """A condition that a column has one of any number of values, and the values for it."""
     if len(chosen) <= _MAX_SQL_VALUES:
         return f"{column} IN ({','.join('?' * len(chosen))})", [*chosen]
-    import json  # noqa: PLC0415  2 ms, and hooks ask for few
-
     texts = [encode_text(one) if isinstance(one, str) else one for one in chosen]
     return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
 

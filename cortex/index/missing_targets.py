@@ -13,7 +13,7 @@ from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import short_hash
+from cortex.core.text.strings import close_matches, short_hash
 from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 
@@ -117,11 +117,9 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
 
 def _most_similar_name(catalogue: Catalogue, key: str) -> str:
     """The name most like a key among those that begin as it does; empty when none is."""
-    from difflib import get_close_matches  # noqa: PLC0415  only where something is missing
-
     for begin in (key[: len(key) // 2], key[:3]):
         names = queries.name_keys_from(catalogue, begin, _MAX_COMPARED_NAMES)
-        if found := get_close_matches(key[:120], names, 1, _MIN_SIMILARITY):
+        if found := close_matches(key[:120], names, 1, _MIN_SIMILARITY):
             return found[0]
     return ""
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
@@ -255,7 +255,7 @@ def load_summary(
             return None, b""  # it could not be read the last time either
         problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
         return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
-    content_hash = hashlib.blake2b(data, digest_size=16).digest()
+    content_hash = hash_content(data)
     if content_hash == known_hash:
         return None, content_hash
     if len(data) <= MAX_NOTE_BYTES:

@@ -74,11 +74,12 @@ def shorten(text: str, limit: int) -> str:
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.-") + "…"
 
 
-def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Those of `known` that look most like the mistyped `name`, the closest first."""
+def close_matches(name: str, known: Iterable[str], limit: int = 3, least: float = 0.6) -> list[str]:
+    """Those of `known` that look most like the mistyped `name`, the closest first. `least` is a
+    ratio of `difflib`."""
     from difflib import get_close_matches  # noqa: PLC0415  5 ms that only a mistake costs
 
-    return get_close_matches(name, list(known), limit, 0.6)
+    return get_close_matches(name, list(known), limit, least)
 
 
 def did_you_mean(near: Sequence[str], otherwise: str) -> str:

@@ -35,7 +35,11 @@ def select_for_ranking(
     recently = [id_ for id_, _ in used[:MAX_RECENTLY_USED]]
     parts = (
         now.catalogue.find(wanted, "-date", MAX_RANKED // 2),
-        now.catalogue.find(wanted._replace(is_enduring=True), "-pinned", MAX_RANKED // 2),
+        now.catalogue.find(
+            wanted._replace(enduring_types=importance.NON_DECAYING_TYPES),
+            "-pinned",
+            MAX_RANKED // 2,
+        ),
         now.catalogue.find(wanted._replace(ids=recently)),
     )
     return {row.number: row for rows in parts for row in rows}.values()

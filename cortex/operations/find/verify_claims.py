@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.claims import RecordClaims
+from cortex.core.claims import RecordClaims, extract_claims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
 from cortex.operations.find import manifest_check
@@ -53,6 +53,17 @@ class ClaimCheck(NamedTuple):
     edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
 
 
+class ClaimingNote(NamedTuple):
+    """What is read of a note to find its claims."""
+
+    id: str
+    title: str
+    body: str
+    branch: str
+    created: str
+    type: str
+
+
 class FileStamps:
     """What has been looked at, with the stamps from before the look."""
 
@@ -63,6 +74,17 @@ class FileStamps:
         for path in paths:
             if path not in self.stamps:
                 self.stamps[path] = briefing_cache.file_stamp(path)
+
+
+def find_contradictions_in(
+    directory: str, notes: Iterable[ClaimingNote], *, changed: bool = False
+) -> ClaimCheck:
+    """As `find_contradictions`, of the claims that notes make."""
+    claims = [
+        extract_claims(id_, title, body, branch, created, rejected=type_ == "rejection")
+        for id_, title, body, branch, created, type_ in notes
+    ]
+    return find_contradictions(directory, claims, changed=changed)
 
 
 def find_contradictions(

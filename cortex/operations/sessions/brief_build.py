@@ -42,6 +42,8 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.project_context import canonical_project, project_names
+from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions_in
 from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
@@ -55,6 +57,7 @@ from cortex.operations.sessions.brief_select import (
 )
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
+from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
@@ -153,9 +156,6 @@ def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
         said = b""
     if b"aliases" not in said or not project:
         return project, [project]
-    # Reading settings takes 7 ms, and few projects were merged.
-    from cortex.operations.find.project_context import canonical_project, project_names  # noqa: PLC0415
-
     canonical = canonical_project(vault, project)
     return canonical, project_names(vault, canonical)
 
@@ -250,9 +250,6 @@ def _unknown_branch_problems(
     known = (*selection.record_branches, *branches.DEFAULT_BRANCHES, checkout.branch_of(cwd))
     if not key.branch or key.branch in known:
         return []
-    # Its patterns cost 1 ms, and mostly the branch is the one that is checked out.
-    from cortex.vault.git.refs import RepositoryRefs  # noqa: PLC0415
-
     repository = checkout.find_repository(cwd) if key.project == checkout.project_of(cwd) else None
     if (
         repository
@@ -294,23 +291,12 @@ def _verify_claims(
     ]
     if not claiming or key.project != checkout.project_of(cwd):
         return _Verification({})
-    # Their patterns cost 10 ms, and a vault of titles claims nothing.
-    from cortex.core.claims import extract_claims  # noqa: PLC0415
-    from cortex.operations.find.verify_claims import find_contradictions  # noqa: PLC0415
-
     # A note that says nothing beyond its title claims something all the same.
-    claims = [
-        extract_claims(
-            one.id,
-            one.title,
-            bodies[one.number].body,
-            one.branch,
-            one.created,
-            rejected=one.type == "rejection",
-        )
+    notes = (
+        ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)
         for one in claiming
-    ]
-    found = find_contradictions(key.folder, claims, changed=with_edited_files)
+    )
+    found = find_contradictions_in(key.folder, notes, changed=with_edited_files)
     created = {one.id: one.created[:10] for one in claiming if starts_with_date(one.created)}
     doubts = {
         id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {doubt.reason}")

@@ -24,6 +24,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.ranking.importance import DEFAULT_PRIORITY, DEFAULT_SALIENCE, TYPE_SALIENCE
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
+from cortex.index.in_degree import in_degree
 from cortex.index.queries import (
     briefing_candidates,
     briefing_dependencies,
@@ -136,9 +137,6 @@ def _order_parts(
     )[: most[PLAN]]
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
     if parts[TRAPS] or parts[KNOWLEDGE]:
-        # Only what is ranked needs it.
-        from cortex.index.in_degree import in_degree  # noqa: PLC0415
-
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
         touched = notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))

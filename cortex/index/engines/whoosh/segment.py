@@ -71,8 +71,8 @@ def build_index_parallel(
     import it. An OSError or a CortexError in one of them is raised here; any other end of one is
     `BuildFailed`.
     """
-    from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
-    from multiprocessing.connection import wait  # noqa: PLC0415
+    # 20 ms that searching need not spend.
+    from multiprocessing import connection, get_context  # noqa: PLC0415
 
     fork = _is_fork_safe()
     context = get_context("fork") if fork else get_context("spawn")
@@ -94,7 +94,7 @@ def build_index_parallel(
                 sender.close()  # so that the end of the worker is the end of what it sends
                 workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
             while len(made) < procs:
-                ready = wait([receiver for receiver in workers if receiver not in made])
+                ready = connection.wait([receiver for receiver in workers if receiver not in made])
                 for receiver in [receiver for receiver in workers if receiver in ready]:
                     received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _receive_message(
                         receiver, workers[receiver]
