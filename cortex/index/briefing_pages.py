@@ -54,7 +54,7 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
                 by_page.setdefault(BriefingPage(kind, project), {})
     if by_page:
         by_page[BriefingPage("index")] = {item.id: item for item in index_items(list(by_page))}
-    # Two names that fold into one file name (`B` and `b-<hash of B>`, written by hand) share its page, in a fixed order.
+    # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
     return {
         page_path(page): render_page(page, by_page[page].values()).encode("utf-8", "replace")
         for page in sorted(by_page, reverse=True)

@@ -134,7 +134,7 @@ class Catalogue:
         path = os.path.join(folder, FILE_NAME)
         if writable:
             self._db = sqlite3.connect(path, isolation_level="DEFERRED")
-            # Derived data: a seal beside it tells an interrupted write, and then everything is rebuilt.
+            # Derived data: the seal shows an interrupted write, and everything is rebuilt.
             self._db.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
         else:
             self._db = sqlite3.connect(

@@ -15,8 +15,9 @@ from cortex.core.model.problem import Problem
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 
-# A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
-# keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole seconds show it by their stamps.
+# A file that changed this short before the scan may change again within the same tick of its file
+# system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
+# seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones

@@ -12,8 +12,8 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_SET_
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query, QueryFilter
 
-# Seconds since the epoch: when a note says that it was made, in any zone, else its last change. SQLite takes a bare number
-# for a day, so what does not begin like a date is not asked.
+# When a note says that it was made, in seconds since the epoch, else its last change. SQLite takes
+# a bare number for a day, so what does not begin like a date is not parsed.
 CREATED_SECONDS_SQL = (
     "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END,"
     " date) AS INTEGER)"
@@ -32,7 +32,7 @@ _SQL_BY_STATE = {
     "to_do": f"type = 'action' AND tier = {TIER_CURRENT} AND NOT {_IS_DONE_SQL}",
     "done": f"type = 'action' AND {_IS_DONE_SQL}",
 }
-# How a field becomes SQL: a column that has one of its values; a clause, where it is True; a clause with its value.
+# How a field becomes SQL: a column with one of its values; a clause if True; a clause with a value.
 _COLUMN_BY_FIELD = {
     "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic", "digests": "digest",
 }  # fmt: skip

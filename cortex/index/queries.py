@@ -20,7 +20,7 @@ from cortex.index.filters import (
 )
 
 _DATE_GLOB = "[0-9][0-9][0-9][0-9]-*"  # how a date begins
-# When a record was last said, as text, so that no clone's file times count: what begins with a digit, and mostly is a time.
+# When a record was last said, as text (mostly a time): what begins with a digit. No file times.
 _LAST_SAID_SQL = (
     "CASE WHEN updated > '0' AND updated < ':' THEN updated"
     " WHEN created > '0' AND created < ':' THEN created ELSE '' END"
@@ -214,7 +214,7 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
     """The paths of the notes that could change a project's briefing when somebody edits them: the
     last changed of the project, set aside ones too, and those that stand in every project's."""
     clause, values = sql_in("project", names)
-    # `+date`: by its index SQLite would fetch the notes one by one, which takes twice as long as to read them all and sort.
+    # `+date`: through the index of `date` SQLite would fetch notes one by one, in twice the time.
     query = (
         f"SELECT path FROM note WHERE tier < 2 AND ({clause} OR scope IN ('personal', 'global'))"
         " ORDER BY +date DESC, path LIMIT ?"

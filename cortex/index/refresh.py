@@ -111,7 +111,7 @@ def open_index(
                         )
                         return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
-        # Reading notes costs 40 ms of imports (YAML above all); most refreshes find nothing changed.
+        # 40 ms of imports, YAML above all; most refreshes find nothing changed.
         from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
         many = cores or _default_cores()

@@ -70,7 +70,7 @@ class Reindexing:
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
-            # From here until the new seal is written, what lies in the cache is in between: a crash means a rebuild.
+            # Until the new seal is written, a crash here means a rebuild.
             os.unlink(os.path.join(self.folder, STATE_FILE))
             self._apply_changes(seen.stamps, held, words=words)
         else:
@@ -191,7 +191,7 @@ class Reindexing:
                 assert note is not None  # as below
                 if not content_hash:
                     self.unreadable.add(path)
-                # It may have changed since the scan: then the catalogue has to say what the index says.
+                # It may have changed since the scan; catalogue and index must agree.
                 catalogue.put_note(note, content_hash, index_digest(note), number=number)
             yield make_document(number, note)
 

@@ -28,7 +28,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
                 )
             )
     if files.list_notes(vault.root, layout.PENDING_FOLDER):
-        from cortex.operations.capture import normalize  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
+        # Reading YAML costs 25 ms, and the inbox is mostly empty.
+        from cortex.operations.capture import normalize  # noqa: PLC0415
 
         try:
             done = normalize.normalize(vault, caller)
@@ -47,6 +48,7 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []
-    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415  as above; git is mostly where it was
+    # As above; git has mostly not moved.
+    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415
 
     return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)

@@ -55,13 +55,14 @@ def entities(
     kind: EntityKind | Literal[""] = "",
     number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> EntityMentions:
-    """Show which notes mention a file, an address, a package, a symbol, a person, a variable, a flag, a version or an error.
+    """Show which notes mention a file, URL, package, symbol, person, variable, version or error.
 
-    A file is found by its name or the end of its path; case matters in symbols alone. Without a name: what is mentioned most.
+    A file is found by its name or the end of its path; case matters in symbols alone. Without a
+    name: what is mentioned most.
 
     name: what is mentioned, as `src/app.py`, `app.py`, `useState()`, `@anna` or `ENOENT`
     note: show what this note mentions instead, with lines: an id or a path
-    kind: of this kind alone: file, url, package, symbol, person, env_var, cli_flag, version or error
+    kind: only file, url, package, symbol, person, env_var, cli_flag, version or error
     number: how many are shown at most
 
     Example: cortex entities src/app.py

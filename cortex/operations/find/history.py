@@ -75,11 +75,11 @@ def history(
     at: str = "",
     number: Annotated[int, Between(1, MAX_VERSIONS)] = 20,
 ) -> History:
-    """Show what is kept of a note, newest first: the commits that touched it, and the texts of its events.
+    """Show what is kept of a note, newest first: its commits, and the texts of its events.
 
-    The commits are those over all its names, on both sides of every merge. The texts are there before the first commit, and
-    without git. A value that lost in a merge is named there by its commit; --at shows the note as it was in that commit, or the
-    text of an event.
+    The commits are those over all its names, on both sides of every merge. The texts are there
+    before the first commit, and without git. A value that lost in a merge is named there by its
+    commit; --at shows the note as it was in that commit, or the text of an event.
 
     note: an id, the beginning of an id, or a path; a deleted note is found by these too
     at: show the whole note as it was at this commit, or the text of this event

@@ -33,6 +33,7 @@ def _normalize_name(named: str) -> str:
     """A project's name as captures write it."""
     if not named.strip():
         return ""
-    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms, and most commands name no project
+    # Its patterns cost 8 ms, and most commands name no project.
+    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415
 
     return sanitize_text(named).strip().lower()

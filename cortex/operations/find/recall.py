@@ -85,15 +85,16 @@ def recall(
 ) -> RecallResult:
     """Recall what matters most: current records, each with a preview.
 
-    Without a query they come by their rank (cortex score explains it). With one, records that hold all words come before
-    those that hold some, and among these the words count for seven tenths and the rank for three. Then cortex timeline ID shows
-    what stood around one in time, and cortex show ID the whole of it.
+    Without a query they come by their rank (cortex score explains it). With one, records that hold
+    all words come before those that hold some, and among these the words count for seven tenths and
+    the rank for three. Then cortex timeline ID shows what stood around one in time, and cortex show
+    ID the whole of it.
 
     query: words as in cortex search, filters included; without any, what matters most
-    scope: project, area (what belongs to no project), area:NAME (a tag area/NAME, in all projects), meetings, meeting:ID, recent or open
+    scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
     project: only this project; with --scope project, which one
     since: only what changed since then: 7d, 2w, 3m or a date
-    as_of: what held on that day, as far as the notes tell: 2026-05-01, or a span such as 3m ago; the text is today's
+    as_of: what held then, as far as notes tell: 2026-05-01, or 3m for three months ago
     type: only these types of record, comma-separated
     number: how many at the most
     all: people's own notes, sessions and what is set aside too

@@ -28,7 +28,7 @@ class ReminderLine(NamedTuple):
 
 
 class Reminder(NamedTuple):
-    """The records that bear on a prompt, and the same as the text for an agent; both may be empty."""
+    """The records that bear on a prompt, and the text for an agent; both may be empty."""
 
     lines: tuple[ReminderLine, ...]
     text: str

@@ -1,4 +1,4 @@
-"""Build a reminder: find what bears on a prompt, read it, check what it claims, cut to the budget."""
+"""Build a reminder: find what bears on a prompt, read it, check its claims, cut to the budget."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def _find_relevant(
     if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
         return found
     if caller.source != "hook":
-        from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415  a hook does not
+        # 10 ms that a hook does not spend.
+        from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415
 
         problems += ensure_fresh(vault, caller)
     return query_index(
@@ -301,7 +302,8 @@ def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, .
 
 def _format_line(line: ReminderLine) -> str:
     doubt = f"⚠ {line.doubt}. " if line.doubt else ""
-    return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{f' | {line.text}' if line.text else ''}"
+    text = f" | {line.text}" if line.text else ""
+    return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{text}"
 
 
 def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
@@ -314,7 +316,8 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
         return None
     title, type_, created, confidence = one.title, one.type, one.created, one.confidence
     if hash_content(data) != match.indexed_hash:  # changed since the last look
-        from cortex.index.note_summary import summarize_note  # noqa: PLC0415  reading YAML costs 25 ms
+        # Reading YAML costs 25 ms.
+        from cortex.index.note_summary import summarize_note  # noqa: PLC0415
 
         card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date)
         if (

@@ -39,9 +39,10 @@ class NoteScore(NamedTuple):
 def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
     """Explain how much a note matters now: its score, and every number that it is made of.
 
-    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective confidence
-    decides what is archived. Nothing of it is stored in the note: it follows from the note, from the links to it, and from its
-    use on this machine. What is put before a session unasked does not count as use.
+    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective
+    confidence decides what is archived. Nothing of it is stored in the note: it follows from the
+    note, from the links to it, and from its use on this machine. What is put before a session
+    unasked does not count as use.
 
     note: an id, the beginning of an id, or a path
     branch: the branch that counts as current; by default the one that is checked out

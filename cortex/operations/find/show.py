@@ -37,8 +37,9 @@ class ShownNote(NamedTuple):
 def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
     """Show a note whole, by its id, the beginning of its id, or its path in the vault.
 
-    A name that nothing answers to here is looked for in your own vault (cortex init --default), unless --vault or
-    $CORTEX_VAULT names this one. On a terminal what would act on it is made visible; into a pipe or a file the note goes byte for byte.
+    A name that nothing answers to here is looked for in your own vault (cortex init --default),
+    unless --vault or $CORTEX_VAULT names this one. On a terminal what would act on it is made
+    visible; into a pipe or a file the note goes byte for byte.
 
     note: an id or path, as search shows it; `path:line` will do
 

@@ -60,10 +60,11 @@ def lifecycle(
 ) -> LifecyclePass:
     """Archive the records that have lost their importance, oldest first.
 
-    Archived is what somebody said with a confidence that has faded below 0.3, after 14 days without change or use; and
-    what somebody said to be minor, once it is older than 90 days and its score is below 0.1. Never what is pinned, decided, central
-    or younger than three days, never actions, meetings, plans and sessions, and nothing that merely says no
-    confidence. An archived record stays where it is, its links still work, and cortex restore ID brings it back.
+    Archived is what somebody said with a confidence that has faded below 0.3, after 14 days without
+    change or use; and what somebody said to be minor, once it is older than 90 days and its score
+    is below 0.1. Never what is pinned, decided, central or younger than three days, never actions,
+    meetings, plans and sessions, and nothing that merely says no confidence. An archived record
+    stays where it is, its links still work, and cortex restore ID brings it back.
 
     dry_run: change nothing; list what would be archived
     number: how many records at the most

@@ -57,8 +57,9 @@ def prune(
 ) -> PruneResult:
     """Delete the records that have been archived for 90 days, if you say --yes.
 
-    Without it they are only listed. A file is deleted only when git's last commit has exactly its bytes, so
-    that cortex restore ID brings it back; what git does not have stays, and is named. Events are never deleted.
+    Without it they are only listed. A file is deleted only when git's last commit has exactly its
+    bytes, so that cortex restore ID brings it back; what git does not have stays, and is named.
+    Events are never deleted.
 
     dry_run: list what would be deleted, with exit code 0
     yes: delete

@@ -59,9 +59,10 @@ class RelationPlan(NamedTuple):
 def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> RelationChange:
     """Say how a record relates to another note.
 
-    Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies, refines, source_of. Their
-    inverse names (referenced_by, superseded_by, …) are turned round: the record that then says it is the other one.
-    What is related so already stays as it is. `cortex unrelate` takes a relation back.
+    Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies,
+    refines, source_of. Their inverse names (referenced_by, superseded_by, …) are turned round: the
+    record that then says it is the other one. What is related so already stays as it is.
+    `cortex unrelate` takes a relation back.
 
     record: the record that says it: an id, the beginning of one, or a path
     kind: how it relates to the other

@@ -41,14 +41,15 @@ def supersede(
 ) -> RecordChange:
     """Say that a record no longer holds, and which one holds in its place.
 
-    The old one drops out of default answers; its id and every link to it still work, and both records link to each other.
-    Run again after a crash, the command finishes what is left. `cortex restore OLD` takes it back.
+    The old one drops out of default answers; its id and every link to it still work, and both
+    records link to each other. Run again after a crash, the command finishes what is left.
+    `cortex restore OLD` takes it back.
 
     old: the record that no longer holds: its id, the beginning of it, or a path
     by: the record that holds in its place; without it, none does
     reason: why, in a few words
 
-    Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "notes must be readable without Cortex"
+    Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
     problems = ensure_fresh(vault, caller)
     old_row, new_row, link = query_index(

@@ -72,8 +72,8 @@ def update(
 ) -> RecordChange:
     """Change fields or the text of a record. Every other byte of its file stays.
 
-    The word `none` takes a field out. A text that is replaced stays in an event (cortex history ID). What a record is about
-    never changes: its topic and its type are given when it is saved.
+    The word `none` takes a field out. A text that is replaced stays in an event, which
+    `cortex history ID` shows. A record's topic and type are given when it is saved, and stay.
 
     id: the record: its id, the beginning of it, or a path
     title: the new title

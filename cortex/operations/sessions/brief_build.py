@@ -1,4 +1,4 @@
-"""Build a briefing: select notes, read what there is room for, verify their claims, compose, cache."""
+"""Build a briefing: select notes, read them, verify their claims, compose, cache."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def build_brief(
 ) -> BriefResult:
     """Build the briefing of this key from the vault as it is now, and cache its text.
 
-    `with_edited_files` names in each line the files that were edited since, which takes one more call of git.
+    `with_edited_files` names in each line the files edited since, by one more call of git.
     """
     # Raises for a budget that is too small, before anything is read.
     compose_briefing((), BriefingHead("", "", ""), key.budget)
@@ -102,7 +102,7 @@ def build_brief(
     project, names = _project_names(vault, key.project)
     # The wall clock: it is compared with stamps of the file system.
     started_ns = time.time_ns()
-    # The catalogue says all that is needed: after a change nobody waits here for the full-text index, which takes 40 ms.
+    # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
     inputs = query_index(
         vault,
         caller.progress,
@@ -149,7 +149,7 @@ def build_brief(
 
 
 def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
-    """The project under the name that it has now, and every name under which its records are kept."""
+    """The name that the project has now, and every name under which its records are kept."""
     try:
         said = files.read(vault.root, layout.SETTINGS_FILE, 1 << 16)
     except (CortexError, OSError):
@@ -178,7 +178,8 @@ def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> B
 def _collect_inputs(
     now: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
 ) -> _BriefingInputs:
-    """Select candidates while the index is locked; cut to the budget as if every note were no more than its title."""
+    """Select candidates while the index is locked; cut to the budget as if every line were a title
+    alone."""
     git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
 
     def included_branches(named: Iterable[str]) -> frozenset[str]:
@@ -225,7 +226,7 @@ def _collect_inputs(
 
 
 def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBody]:
-    """The notes that there is room for, by number; empty ones for those that were deleted just now."""
+    """The selected notes by number; empty ones for those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
     for one in (one for candidates in selection.parts.values() for one in candidates):
         try:
@@ -236,7 +237,7 @@ def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBod
 
 
 def _read_body(vault: Vault, path: str) -> NoteBody:
-    """The text of a note: of its frontmatter all that may be, of the rest no more than excerpts need."""
+    """The text of a note: its whole frontmatter, and as much of the rest as excerpts need."""
     data = files.read(vault.root, path, _MAX_READ_BYTES)
     if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
         data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
@@ -246,7 +247,8 @@ def _read_body(vault: Vault, path: str) -> NoteBody:
 def _unknown_branch_problems(
     cwd: str, key: BriefingKey, selection: BriefingSelection
 ) -> list[Problem]:
-    """A problem for a branch that neither records of the project nor its repository know, unless it is checked out."""
+    """A problem for a branch that neither records of the project nor its repository name, unless it
+    is checked out."""
     known = (*selection.record_branches, *branches.DEFAULT_BRANCHES, checkout.branch_of(cwd))
     if not key.branch or key.branch in known:
         return []
@@ -348,7 +350,8 @@ def _build_parts(
 
 
 def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
-    """The plan that is worked on: its title, what is left, then what was done last; shown in the plan's order."""
+    """The current plan: its title, open steps, then the steps done last; shown in the plan's
+    order."""
     numbered = list(enumerate(steps))
     left = [one for one in numbered if not one[1].is_done]
     done = [one for one in reversed(numbered) if one[1].is_done]
@@ -420,7 +423,8 @@ def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) 
 def _dependency_stamps(
     vault: Vault, inputs: _BriefingInputs, checked_files: tuple[tuple[str, str], ...]
 ) -> dict[str, str]:
-    """Every file and folder that the briefing follows from, with a stamp where the index took one."""
+    """Every file and folder on which the briefing depends, with a stamp where the index took
+    one."""
     root = vault.root
     folders = {"", "inbox", layout.PENDING_FOLDER}
     for path in inputs.folders:
@@ -429,7 +433,7 @@ def _dependency_stamps(
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     folders |= _list_folders(root, _MAX_FOLDERS - len(folders))
-    # git's index decides what is ignored, but it changes with every `git add`, and no note does with it.
+    # git's index decides what is ignored, but it changes with every `git add`, which no note does.
     outside = [
         path
         for path in (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
@@ -448,8 +452,8 @@ def _list_folders(root: str, most: int) -> set[str]:
     while waiting and len(found) < most:
         folder = waiting.pop()
         try:
-            # Two links, from its parent and from its own dot: it holds no folder, and maybe thousands of notes. Where
-            # a file system does not count them, it is 1.
+            # Two links (from its parent and its own dot): it holds no folder, and maybe thousands
+            # of notes. A file system that does not count them says 1.
             if os.lstat(f"{root}/{folder}").st_nlink == 2:
                 continue
             with os.scandir(f"{root}/{folder}") as entries:

@@ -1,7 +1,7 @@
-"""Which notes may stand in an injected briefing, by what the files say of them alone: no clock, and no count of uses here.
+"""Select the notes of a briefing, by what the files say alone: no clock, no count of uses.
 
-One pass over the catalogue sorts the project's records into the parts of the briefing; bodies are read later, of those
-that there is room for.
+One pass over the catalogue sorts the project's records into the parts of the briefing; their bodies
+are read later.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
 _MAX_DEPENDENCY_NOTES = 1000
 _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
 _MAX_SESSIONS = 5  # seed 001's
-# Tokens of the shortest line that is likely in a part: a budget has room for so many lines at the most, and no more are looked at.
+# Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
     DECISIONS: 20,
     TRAPS: 30,
@@ -54,7 +54,7 @@ _MIN_LINE_TOKENS = {
     PINNED: 60,
     EVERYWHERE: 60,
 }
-# Days behind the newest note after which a rank is halved; seed 003's 14 are for a clock that runs on.
+# Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
 # A record as it is sorted: ten thousand of them are looked at, so they get no names.
 _SortRow: TypeAlias = "tuple[Any, ...]"
@@ -73,7 +73,7 @@ class BriefingSelection(NamedTuple):
 
 
 class BriefingRequest(NamedTuple):
-    """For whom: the names of a project, the branch that is worked on, and those whose records hold there."""
+    """The names of a project, the current branch, and which branches' records hold there."""
 
     project_names: Sequence[str]
     branch: str
@@ -153,7 +153,7 @@ def list_projects(catalogue: Catalogue) -> list[str]:
 
 
 def dependency_paths(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
-    """The paths of the notes that could change the briefing when somebody edits them in their place."""
+    """The paths of the notes whose edit in place could change the briefing."""
     return briefing_dependencies(catalogue, names, _MAX_DEPENDENCY_NOTES)
 
 
@@ -167,7 +167,8 @@ def _is_done(row: _SortRow, done: frozenset[str]) -> bool:
 
 
 def last_said(row: NoteRow) -> str:
-    """When a record was last said, as text: what begins with a digit, and mostly is a time. No file's time counts."""
+    """When a record was last said, as text (mostly a time): what begins with a digit. File times do
+    not count."""
     return next((text for text in (row.updated, row.created) if "0" < text < ":"), "")
 
 
@@ -179,7 +180,7 @@ def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
 
 
 def _due_sort_key(row: _SortRow) -> tuple[object, ...]:
-    """Pinned first, then by date, then what has an odd one, then what has none; equal ones by age."""
+    """Pinned first, then by due date, then odd dates, then none; equal ones by age."""
     due = row[_DUE]
     validity = 0 if starts_with_date(due) else 1 if due else 2
     return not row[_PINNED], validity, due, row[_LAST_SAID], row[_ID], row[_NUMBER]
@@ -204,7 +205,7 @@ class RankingInputs(NamedTuple):
 
 
 def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
-    """What is pinned, then what names files that were touched lately, then what matters most; types that no part names last.
+    """Pinned first, then what names files touched lately, then by worth; types of no part last.
 
     Without a clock: ages count from the newest note.
     """

@@ -149,7 +149,7 @@ def session_hits(
 
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
-    """A session as a hit, its snippet what it was about: its summary, else what happened last, else its goal."""
+    """A session as a hit; its snippet is the summary, else the last line, else the goal."""
     snippet = ""
     if note and not (snippet := sessions.excerpt(sessions.summary_of(note), _MAX_GIST_CHARS)):
         turns = list(sessions.event_lines(note))
