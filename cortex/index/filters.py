@@ -20,6 +20,7 @@ CREATED_SECONDS_SQL = (
 )
 # The note has an id of its own: it is no page of a person's.
 HAS_ID_SQL = "id != CAST(path AS TEXT)"
+IS_CROSS_PROJECT_SQL = "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
 _MAX_SQL_VALUES = 900  # SQLite takes 999 values in one query everywhere
 _DUE_IS_DATE_SQL = (
     "due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12'"
@@ -39,7 +40,7 @@ _COLUMN_BY_FIELD = {
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
     "has_topic": "topic != ''",
-    "is_cross_project": "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))",
+    "is_cross_project": IS_CROSS_PROJECT_SQL,
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
@@ -121,7 +122,7 @@ def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
     if wanted.state:
         parts.append((f"({_SQL_BY_STATE[wanted.state]})", []))
     if wanted.id_prefix:
-        parts.append((r"id LIKE ? ESCAPE '\'", [_escape_like(wanted.id_prefix) + "%"]))
+        parts.append((r"id LIKE ? ESCAPE '\'", [escape_like(wanted.id_prefix) + "%"]))
     if wanted.title_words:
         any_word = " OR ".join("instr(lower(title), ?)" for _ in wanted.title_words)
         parts.append((f"({any_word})", [*wanted.title_words]))
@@ -158,7 +159,7 @@ def query_condition(query: Query) -> tuple[str, list[object]]:
 def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "tag":
         # `area` finds `area/db` too, as in Obsidian. Tags are kept in lower case, one to a line.
-        tag = _escape_like(value.lstrip("#").lower())
+        tag = escape_like(value.lstrip("#").lower())
         return (
             r"(char(10) || tags || char(10) LIKE ? ESCAPE '\' OR char(10) || tags LIKE ? ESCAPE '\')",
             [f"%\n{tag}\n%", f"%\n{tag}/%"],
@@ -166,7 +167,7 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "path":
         if "*" in value or "?" in value:
             return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
-        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escape_like(value)}%"]
+        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{escape_like(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
     return f"folded({one.key}) = ?", [value.casefold()]
@@ -178,5 +179,6 @@ def encode_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _escape_like(text: str) -> str:
+def escape_like(text: str) -> str:
+    """`text` for a pattern of LIKE, whose escape is a backslash."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

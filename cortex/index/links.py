@@ -60,7 +60,7 @@ class LinkGraph:
     def outgoing_by_note(
         self, numbers: Sequence[int]
     ) -> dict[int, list[tuple[str, str, int | None, int]]]:
-        """As `out`, for many at once."""
+        """As `outgoing`, by the numbers of several notes."""
         query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
         held = self._catalogue.select_in(query, "number", numbers).fetchall()
         self._load_notes(numbers)
@@ -73,7 +73,7 @@ class LinkGraph:
         return found
 
     def incoming_by_note(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
-        """As `back`, for many at once."""
+        """As `incoming`, by the numbers of several notes."""
         wanted = set(numbers)
         self._load_notes(numbers)
         notes = [
@@ -101,10 +101,10 @@ class LinkGraph:
         for number in numbers:  # in this order, whatever numbers a build has given
             for kind, _, target, _ in outs.get(number, ()):
                 if target is not None and target != number:
-                    found[_canonical_edge(number, kind, target)] = None
+                    found[canonical_edge(number, kind, target)] = None
             for kind, source, _ in backs.get(number, ()):
                 if source != number:
-                    found[_canonical_edge(source, kind, number)] = None
+                    found[canonical_edge(source, kind, number)] = None
         return [one for one in found if not wanted or one.kind in wanted]
 
     def select_trail(self, numbers: Iterable[int]) -> set[int]:
@@ -216,6 +216,7 @@ def _is_within_vault(one: MissingTarget) -> bool:
     return not place.startswith(("/", "../"))
 
 
-def _canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
+def canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
+    """An edge in the direction in which its kind is said: `referenced_by` is turned round."""
     straight = kind_of_inverse(kind)
     return GraphEdge(target, straight, source) if straight else GraphEdge(source, kind, target)

@@ -13,8 +13,10 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,
     HAS_ID_SQL,
+    IS_CROSS_PROJECT_SQL,
     KNOWLEDGE,
     NoteFilter,
+    escape_like,
     sql_condition,
     sql_in,
 )
@@ -199,10 +201,7 @@ def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tupl
     briefing. As tuples, for ten thousand of them are sorted: number, id, type, status, branch, last
     said, pinned, confidence, priority, due, is of the project."""
     clause, values = sql_in("project", names)
-    everywhere = (
-        "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
-        " AND (pinned = 1 OR type = 'preference')"
-    )
+    everywhere = f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference')"
     query = (
         f"SELECT number, id, type, status, branch, {_LAST_SAID_SQL}, pinned, confidence, priority, due, {clause} FROM note"
         f" WHERE tier = 0 AND {HAS_ID_SQL} AND type != 'briefing' AND ({clause} OR ({everywhere}))"
@@ -257,10 +256,8 @@ def edges_of_kinds(
 
 def has_edge_kind(catalogue: Catalogue, kind: str) -> bool:
     """Whether any note says a relation of this kind."""
-    return (
-        next(catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,)), None)
-        is not None
-    )
+    found = catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,))
+    return found.fetchone() is not None
 
 
 def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
@@ -273,9 +270,8 @@ def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
 
 def has_name(catalogue: Catalogue, key: str) -> bool:
     """Whether a link with this key leads to any note."""
-    return (
-        next(catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None) is not None
-    )
+    found = catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,))
+    return found.fetchone() is not None
 
 
 def name_keys_from(catalogue: Catalogue, begin: str, limit: int) -> list[str]:
@@ -301,7 +297,7 @@ def mentions_of(
     """Where a thing is named: number of the note, kind, name and key. `name` finds a symbol, with
     or without `()`; `folded` finds any other thing by its whole key, of a file, url or package by
     its last parts too, of a version without its `v`."""
-    last_parts = "%/" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    last_parts = f"%/{escape_like(folded)}"
     query = (
         "SELECT number, kind, name, key FROM entity WHERE ((kind != 'symbol' AND (key = ?"
         r" OR (kind IN ('file', 'url', 'package') AND key LIKE ? ESCAPE '\') OR (kind = 'version' AND key = ?)))"

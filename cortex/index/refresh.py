@@ -190,13 +190,10 @@ def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) ->
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
     """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any
     scan will give."""
-    if for_later and seen.racy:
-        kept = (
-            (path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp)
-            for path, stamp in seen.stamps.items()
-        )
-        return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in kept))
-    return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in seen.stamps.items()))
+    stamps = seen.stamps
+    if for_later:
+        stamps = stamps | {path: f"{stamps[path].partition('.')[0]}.racy" for path in seen.racy}
+    return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in stamps.items()))
 
 
 def decode_stamps(rendered: bytes) -> dict[str, str]:

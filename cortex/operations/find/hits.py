@@ -56,17 +56,22 @@ def build_hit(
     except (CortexError, OSError):
         text = ""  # deleted since the index was refreshed; its catalogue entry is still shown
     shown = snippets.best_line(text, pattern)
+    hit = make_hit(vault, row, shown.line, shown.text)
+    return hit._replace(score=round(score, 3), vault=whose)
+
+
+def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:
+    """The hit of a row, with a line of its note; without a score."""
     return Hit(
         id=row.id,
         path=row.path,
-        line=shown.line,
+        line=line,
         title=row.title,
         type=row.type,
         status=row.status,
-        score=round(score, 3),
-        snippet=shown.text,
+        score=0.0,
+        snippet=snippet,
         date=format_time(row.date),
         project=row.project,
-        vault=whose,
         file=os.path.join(vault.root, row.path),
     )

@@ -277,9 +277,7 @@ def _mark_contradicted(
     found = find_contradictions_in(git[0] if git else os.path.realpath(caller.cwd), notes)
     problems += found.problems
     why = {
-        id_: sanitize_line(
-            f"was true on {one.date}: {found.contradictions[id_].reason}", _MAX_TITLE_CHARS
-        )
+        id_: sanitize_line(f"was true on {one.date}: {found.contradictions[id_]}", _MAX_TITLE_CHARS)
         for one in lines
         if (id_ := one.id) in found.contradictions
     }

@@ -37,18 +37,12 @@ _TIME_RE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SAFE_NAME_RE = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
 
 
-class Contradiction(NamedTuple):
-    """Why a claim may not hold any more."""
-
-    reason: str  # ends a line that begins `was true on <day>:`
-
-
 class ClaimCheck(NamedTuple):
     """Contradictions by the ids of their claims. `file_stamps` has the files and folders that were
     looked at (an empty stamp: not there); `edited_files`, of claims without a contradiction, the
     files that commits have edited since."""
 
-    contradictions: dict[str, Contradiction]
+    contradictions: dict[str, str]  # reasons, which end a line that begins `was true on <day>:`
     file_stamps: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
     edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
@@ -120,7 +114,7 @@ def find_contradictions(
         except CortexError as error:
             why = f"what records claim was not checked: {error.message}"
             problems.append(Problem("git", why, error.hint))
-    in_doubt = {id_: Contradiction(_join_reasons(why)) for id_, why in reasons.items() if why}
+    in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
     return ClaimCheck(in_doubt, tuple(seen.stamps.items()), tuple(problems), edited)
 
 

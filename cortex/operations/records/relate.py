@@ -14,7 +14,7 @@ from cortex.core.notes.edit import with_relation, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
-from cortex.index.links import LinkGraph
+from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -135,12 +135,12 @@ def _note_stating_relation(
 ) -> NoteRow | None:
     """Which of two notes says already that they are related so: the one in this word or the other
     in its inverse."""
-    same = {normalized_edge(source.number, kind, target.number)}
+    same = {canonical_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
-        same.add(normalized_edge(target.number, kind, source.number))
+        same.add(canonical_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
         if any(
-            number == other.number and normalized_edge(row.number, held, number) in same
+            number == other.number and canonical_edge(row.number, held, number) in same
             for held, _, number, _ in links.outgoing(row.number)
         ):
             return row
@@ -190,8 +190,3 @@ def refuse_supersedes_cycle(
                 f"that would close a circle: {' supersedes '.join(ids)}",
                 f"{command('graph', older, '--kind', 'supersedes')} shows them",
             )
-
-
-def normalized_edge(source: int, kind: str, target: int) -> tuple[int, str, int]:
-    straight = kind_of_inverse(kind)
-    return (target, straight, source) if straight else (source, kind, target)

@@ -43,7 +43,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
-from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions_in
+from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
@@ -111,7 +111,7 @@ def build_brief(
     )
     bodies = _read_notes(vault, inputs.selection)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
-    parts = _build_parts(inputs.selection, bodies, verified.doubts, project, key.branch)
+    parts = _build_parts(inputs.selection, bodies, verified.contradictions, project, key.branch)
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
@@ -126,11 +126,11 @@ def build_brief(
         and not files.list_notes(vault.root, layout.PENDING_FOLDER)
         and all(
             bool(stamp) == bool(briefing_cache.file_stamp(path))
-            for path, stamp in verified.checked_files
+            for path, stamp in verified.file_stamps
         )
     ):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
-        dependencies = _dependency_stamps(vault, inputs, verified.checked_files)
+        dependencies = _dependency_stamps(vault, inputs, verified.file_stamps)
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
     branch_problems = _unknown_branch_problems(caller.cwd, key, inputs.selection)
     return BriefResult(
@@ -140,7 +140,9 @@ def build_brief(
         fitted.tokens,
         key.budget,
         sections=sections,
-        doubts=tuple((id_, why) for id_, why in verified.doubts.items() if id_ in shown_ids),
+        doubts=tuple(
+            (id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids
+        ),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
         problems=(*problems, *verified.problems, *branch_problems),
@@ -268,22 +270,13 @@ def _unknown_branch_problems(
     ]
 
 
-class _Verification(NamedTuple):
-    """What the project's files and git say of notes, by id."""
-
-    doubts: dict[str, str]
-    checked_files: tuple[tuple[str, str], ...] = ()  # path, stamp
-    edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
-    problems: tuple[Problem, ...] = ()  # what could not be checked
-
-
 def _verify_claims(
     cwd: str,
     key: BriefingKey,
     selection: BriefingSelection,
     bodies: dict[int, NoteBody],
     with_edited_files: bool,
-) -> _Verification:
+) -> ClaimCheck:
     """What speaks against these notes, as far as the working directory is the project's."""
     claiming = [
         one
@@ -292,7 +285,7 @@ def _verify_claims(
         for one in candidates
     ]
     if not claiming or key.project != checkout.project_of(cwd):
-        return _Verification({})
+        return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
     notes = (
         ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)
@@ -301,10 +294,10 @@ def _verify_claims(
     found = find_contradictions_in(key.folder, notes, changed=with_edited_files)
     created = {one.id: one.created[:10] for one in claiming if starts_with_date(one.created)}
     doubts = {
-        id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {doubt.reason}")
-        for id_, doubt in found.contradictions.items()
+        id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {why}")
+        for id_, why in found.contradictions.items()
     }
-    return _Verification(doubts, found.file_stamps, found.edited_files, found.problems)
+    return found._replace(contradictions=doubts)
 
 
 def _build_parts(
