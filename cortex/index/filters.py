@@ -1,5 +1,4 @@
-"""`NoteFilter`: which notes a query of the catalogue is about, as one SQL condition; and the orders
-that lists have."""
+"""`NoteFilter`: the conditions and orders of catalogue queries, and their SQL."""
 
 from __future__ import annotations
 
@@ -174,8 +173,7 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
 
 
 def encode_text(text: str) -> str:
-    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become
-    visible escapes."""
+    """`text` as SQLite can store it: surrogates, from names that are not UTF-8, become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,5 +1,4 @@
-"""What is known of a target that is not there: the name that was meant, the event that it came
-from, when it went."""
+"""Explain links to missing notes: a similar name, the event of the missing record, when it went."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ class MissingTargetReport(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """Of the targets that get a problem each, which are the first hundred."""
+        """The keys of the targets that get a problem each."""
         return list(dict.fromkeys(edges[0].key for edges in self.groups[:MAX_PROBLEMS]))
 
 
@@ -68,8 +67,8 @@ def report_missing_targets(
 def problems_of_report(
     known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
 ) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the
-    rest. `removed` says of a key how its file went."""
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS`, and one that counts
+    the rest. `removed` maps a key to how its file went."""
     tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
         _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
@@ -83,7 +82,7 @@ def problems_of_report(
 
 
 def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
-    """What one note says of one target, and what may be done about it."""
+    """The problem of one missing target in one note, and its remedies."""
     first = edges[0]
     target = first.target if "/" in first.target else basename_key(first.target)
     kinds = list(dict.fromkeys(one.kind for one in edges if one.kind != LINK_KIND))
@@ -125,8 +124,8 @@ def _most_similar_name(catalogue: Catalogue, key: str) -> str:
 
 
 def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
-    """The events that records came from whose ids are known and that are gone, of several the last:
-    an id ends in a hash of its event, or of its topic."""
+    """By key, the latest event of each missing record: an id ends in a hash of its event or
+    topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
     for event in queries.event_origins(catalogue) if wanted else ():

@@ -1,7 +1,4 @@
-"""Named queries of the catalogue: the questions of one verb each that `NoteFilter` cannot ask.
-
-Each takes an open catalogue and answers as of its last refresh.
-"""
+"""Named queries of single verbs that `NoteFilter` cannot express."""
 
 from __future__ import annotations
 
@@ -55,8 +52,8 @@ def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, s
 
 
 def misdated_notes(catalogue: Catalogue, latest: int, limit: int) -> list[NoteRow]:
-    """Notes that say a time after `latest` (seconds since the epoch), and records that say one that
-    is none, by path."""
+    """Notes with a time after `latest` (seconds since the epoch), and records with an invalid
+    time, by path."""
     clauses = [
         f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
         f" OR ({HAS_ID_SQL} AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
@@ -113,8 +110,7 @@ def count_topics(catalogue: Catalogue) -> int:
 
 
 def count_started_sessions(catalogue: Catalogue) -> int:
-    """How many sessions have ended or had somebody at them; of one that was only ever compacted
-    nobody knows yet."""
+    """How many sessions have ended or have a prompt; one with only a compaction does not count."""
     started = "SELECT session FROM note WHERE type IN ('session_start', 'prompt')"
     where = f"tier < 2 AND type = 'session' AND (status != 'open' OR session IN ({started}))"
     return int(next(catalogue.select(f"SELECT count(*) FROM note WHERE {where}"))[0])
@@ -197,9 +193,9 @@ def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tup
 
 
 def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The current records of a project with these names, and those that stand in every project's
-    briefing. As tuples, for ten thousand of them are sorted: number, id, type, status, branch, last
-    said, pinned, confidence, priority, due, is of the project."""
+    """The current records of a project with these names, and those of every project's briefing.
+    As tuples, since ten thousand are sorted: number, id, type, status, branch, last said,
+    pinned, confidence, priority, due, is of the project."""
     clause, values = sql_in("project", names)
     everywhere = f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference')"
     query = (
@@ -210,8 +206,8 @@ def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tupl
 
 
 def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int) -> list[str]:
-    """The paths of the notes that could change a project's briefing when somebody edits them: the
-    last changed of the project, set aside ones too, and those that stand in every project's."""
+    """The paths of the notes whose edit could change a project's briefing: the last changed of
+    the project, set aside ones too, and those of every project's briefing."""
     clause, values = sql_in("project", names)
     # `+date`: through the index of `date` SQLite would fetch notes one by one, in twice the time.
     query = (
@@ -224,8 +220,8 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
 def notes_naming_files_of(
     catalogue: Catalogue, sessions: Sequence[int], max_events: int
 ) -> frozenset[int]:
-    """The notes that name a file which these sessions name, in their notes or in the last events of
-    theirs."""
+    """The notes that name a file which these sessions name, in their notes or in their last
+    events."""
     numbers = ",".join(map(str, sessions))
     names = f"SELECT session FROM note WHERE number IN ({numbers})"
     of_sessions = (

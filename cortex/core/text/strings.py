@@ -17,6 +17,8 @@ _SLUG_TABLE = bytes(
 # slug, which ends up in ids, is the same on every Python. Later versions of Unicode may add more; tests/test_pythons.py finds them.
 _VERSION_DEPENDENT_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
+_CONTROL_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
 # Stems that Windows refuses as a file name, whatever the extension.
 RESERVED_STEMS = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
@@ -62,6 +64,11 @@ def format_time(seconds: float) -> str:
 def one_line(text: str) -> str:
     """`text` with every run of white space as one blank."""
     return " ".join(text.split())
+
+
+def printable_line(text: str) -> str:
+    """`text` on one line, with a blank for each control character."""
+    return one_line(text.translate(_CONTROL_TO_SPACE))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""Named things that notes mention: what a note names, who names a thing, and what is named most."""
+"""Entities: what a note names, which notes name a thing, and what is named most."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_COMPARED_NAMES = 400  # names that begin alike and are compared
 
 
 class MentionedEntity(NamedTuple):
-    """A thing with a name."""
+    """A named thing."""
 
     kind: str
     name: str
@@ -36,7 +36,7 @@ class MentionedEntity(NamedTuple):
 
 
 class EntityMentions(NamedTuple):
-    """Things that are named, or the notes that name one."""
+    """Named things, or the notes that name one."""
 
     hits: tuple[Hit, ...]
     entities: tuple[MentionedEntity, ...]

@@ -1,4 +1,4 @@
-"""A note of a list, and a list: what every verb that lists notes answers."""
+"""`Hit` and `Listing`: how verbs return notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hit(NamedTuple):
 
 
 class Listing(NamedTuple, Generic[T]):
-    """Notes of a list that was cut to a number, and how many there are in all."""
+    """The first notes of a list, and how many there are in all."""
 
     hits: list[T]
     total: int
@@ -50,7 +50,7 @@ def build_hit(
     pattern: re.Pattern[str] | None = None,
     whose: str = "project",
 ) -> Hit:
-    """The note of a row with the line that `pattern` matches best, else its first line of text."""
+    """The hit of a row, with the line that `pattern` matches best, else its first line of text."""
     try:
         text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):

@@ -1,5 +1,4 @@
-"""What is known of notes that decides how much they matter: from the catalogue, the links between
-them, and their use here."""
+"""Rank notes by what the catalogue, the links and the use on this machine say of them."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
 def select_for_ranking(
     vault: Vault, now: IndexSession, wanted: NoteFilter, total: int
 ) -> Iterable[NoteRow]:
-    """Of the `total` notes of a filter those that may matter most, to be ranked. What is pinned is
-    always among them, then the newest of what endures."""
+    """Of the `total` notes of a filter those that may rank highest. Pinned ones are always
+    included, then the newest of types that do not decay."""
     if total <= MAX_RANKED:
         return now.catalogue.find(wanted)
     used = sorted(
@@ -88,13 +87,12 @@ def _iter_signals(
 
 
 def created_timestamp(one: NoteRow) -> int:
-    """When a note was made, in seconds since the epoch; when it does not say, its last change."""
+    """When a note was made, in seconds since the epoch; without a date, its last change."""
     return timestamp_of(one.created) or one.date
 
 
 def timestamp_of(text: str) -> int:
-    """A time as Cortex writes it, or the day with which another form begins, in seconds since the
-    epoch; 0 when it is none."""
+    """A time as Cortex writes it, or a leading day, in seconds since the epoch; 0 for others."""
     if len(text) == 20 and text.endswith("Z"):
         return epoch_seconds(text)
     return epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0

@@ -41,7 +41,7 @@ _SCOPES_OF_EVERY_PROJECT = ("personal", "global")
 
 
 class _ReminderRequest(NamedTuple):
-    """A prompt, and what may be told."""
+    """A prompt, and which records may be shown."""
 
     prompt: str
     projects: Sequence[str]
@@ -52,7 +52,7 @@ class _ReminderRequest(NamedTuple):
 
 
 class _RelevantRecord(NamedTuple):
-    """A record to be told."""
+    """A record that may be shown."""
 
     score: float
     vault: Vault
@@ -62,7 +62,7 @@ class _RelevantRecord(NamedTuple):
 
 
 class _RecordExcerpt(NamedTuple):
-    """A record as its file has it now."""
+    """A record as its file is now."""
 
     line: ReminderLine
     source: _RelevantRecord
@@ -80,7 +80,7 @@ def build_reminder(
     branch: str,
     number: int,
 ) -> Reminder:
-    """Find the records that bear on `prompt`, and log those that are told."""
+    """Find the records that bear on `prompt`, and log which are shown."""
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
@@ -107,9 +107,9 @@ def build_reminder(
 def _already_told_ids(
     vault: Vault, caller: Caller, session: str, project: str, branch: str
 ) -> frozenset[str]:
-    """What the session's briefing said, and what it was reminded of. The briefing is asked for
-    once: what is kept later may be another one. A session that is known to have begun was given the
-    last one, whatever has changed since; another one may have been given what still holds."""
+    """Ids in the session's briefing and in its earlier reminders. The briefing is looked up
+    once, since the cached one may change later. A session with a logged start was given the last
+    briefing; another may have been given the cached one."""
     heard = reminder_log.read_ids(vault, session)
     if said := heard - {reminder_log.SESSION_BEGUN}:
         return said
@@ -124,8 +124,7 @@ def _already_told_ids(
 def _find_relevant(
     vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
 ) -> list[_RelevantRecord]:
-    """The records of a vault that bear on the prompt, best first, those that may not be told left
-    out."""
+    """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
         chosen = _select_eligible(
@@ -154,9 +153,9 @@ def _find_relevant(
 def _find_in_last_index(
     vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
 ) -> list[_RelevantRecord] | None:
-    """As of the last refresh, however old: a hook may not read what has come since. Each note that
-    is told is compared with its file. Nothing when there was no refresh, or one is running; None
-    when that one left to the next the words of some notes, few enough to wait for."""
+    """Search the index as of its last refresh, since a hook may not read later notes; excerpts
+    are compared with the files. Empty without an index, or while one is refreshed; None when a
+    few notes wait for the full-text index, so that a refresh is quick."""
     try:
         with last_index(vault, _INDEX_LOCK_SECONDS) as index:
             if index is None:
@@ -174,7 +173,7 @@ def _find_in_last_index(
 def _select_eligible(
     catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
 ) -> list[tuple[RelevantNote, NoteRow]]:
-    """What may be told of notes that bear on the prompt, each once, with its score among them."""
+    """The notes that may be shown, each once, with their final scores."""
     some = found[:_MAX_CANDIDATES]
     rows = _load_records(catalogue, [one.number for one in some])
     best: dict[str, tuple[RelevantNote, NoteRow]] = {}
@@ -196,7 +195,7 @@ def _select_eligible(
 
 
 def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
-    """The score; less for what was said on another branch, which may not hold here."""
+    """The score, lowered for a record of another branch."""
     return one.score * (0.9 if branch and row.branch not in ("", branch) else 1.0)
 
 
@@ -212,7 +211,7 @@ def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
 
 
 def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
-    """What holds in the place of a superseded record; None when that cannot be told."""
+    """The current record in the place of a superseded one; None when there is none."""
     links, seen = LinkGraph(catalogue), {row.number}
     while row.status == "superseded" and len(seen) < _MAX_SUPERSEDED_STEPS:
         later = [
@@ -235,7 +234,7 @@ def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, Not
 
 
 def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_RecordExcerpt]:
-    """So many of the records as lines, each once."""
+    """At most `number` records as lines, each once."""
     chosen: dict[str, _RecordExcerpt] = {}
     for one in matches:
         if len(chosen) == number:
@@ -249,8 +248,7 @@ def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_R
 def _mark_contradicted(
     caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
 ) -> list[ReminderLine]:
-    """The lines, marked as a briefing would mark them where the project's files or git contradict a
-    record of it."""
+    """The lines, marked as in a briefing where the project's files or git contradict a record."""
     lines = [one.line for one in excerpts]
     asked = [
         one
@@ -285,7 +283,7 @@ def _mark_contradicted(
 
 
 def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, ...], str]:
-    """The lines and their text: fewer of them where they would take too much room."""
+    """As many lines as fit, and their text."""
     fitting: list[ReminderLine] = []
     text = ""
     for line in lines:
@@ -305,8 +303,7 @@ def _format_line(line: ReminderLine) -> str:
 
 
 def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
-    """A record in one line, as its file has it now; None when it is gone or may not be told any
-    more."""
+    """A record as one line, read from its file; None when it is gone or no longer current."""
     one = match.row
     try:
         data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)

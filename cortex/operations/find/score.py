@@ -1,4 +1,4 @@
-"""How much one note matters now, and why: every number that decides it."""
+"""Explain the score of a note."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cortex.vault.locate import Vault
 
 
 class NoteScore(NamedTuple):
-    """A note's score, 0 to 5, and the parts that it and its companions consist of."""
+    """The score of a note, 0 to 5, and its parts."""
 
     id: str
     title: str

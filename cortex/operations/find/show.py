@@ -75,8 +75,7 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
 def _find_in_personal_vault(
     vault: Vault, caller: Caller, note: str, missing: NotFoundError
 ) -> tuple[Vault, NoteRow]:
-    """The note in the person's own vault. Raises `missing` when it is not there either, or cannot
-    be looked for."""
+    """The note in the person's own vault. Raises `missing` when it is not there either."""
     own = None if vault.is_explicit else find_personal_vault(vault)
     if own is None:
         raise missing

@@ -60,7 +60,7 @@ class ClaimingNote(NamedTuple):
 
 
 class FileStamps:
-    """What has been looked at, with the stamps from before the look."""
+    """The files that were looked at, with their stamps from before."""
 
     def __init__(self) -> None:
         self.stamps: dict[str, str] = {}
@@ -140,12 +140,12 @@ class _ProjectFiles:
         self._known_folders: dict[str, bool | None] = {}
 
     def find_missing(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """The paths that are not there, each with all the places that it can mean."""
+        """The paths that do not exist, each with all the places that it can mean."""
         located = {path: self.locate(path) for path in paths}
         return {path: places for path, (there, places) in located.items() if places and not there}
 
     def locate(self, path: str) -> tuple[bool, list[str]]:
-        """Whether the file is there, and where: the place that has it, or all that it can mean."""
+        """Whether the file exists, and where: its place, or all the places that it can mean."""
         if path not in self._located:
             places: list[str] = []
             for place in self._candidate_paths(path):
@@ -158,7 +158,7 @@ class _ProjectFiles:
         return self._located[path]
 
     def exists(self, path: str) -> bool | None:
-        """Whether there is such a file, or folder; None when the way there leads through a link."""
+        """Whether the file or folder exists; None when its path leads through a link."""
         folder, _, name = path.rstrip("/").rpartition("/")
         inside = self._folder_exists(folder)
         if not inside:
@@ -171,7 +171,7 @@ class _ProjectFiles:
         return os.path.lexists(f"{here}/{name}")
 
     def _folder_exists(self, folder: str) -> bool | None:
-        """Whether there is such a folder; None when a link leads to it."""
+        """Whether the folder exists; None when its path leads through a link."""
         if not folder:
             return True
         if folder not in self._known_folders:
@@ -240,7 +240,7 @@ class _ProjectFiles:
 
 
 class _GoneBranches(NamedTuple):
-    """Branches that are no more."""
+    """Branches that no longer exist."""
 
     reasons: dict[str, str] = {}  # noqa: RUF012  of those that were renamed; nobody writes to it
     tips: dict[str, str] = {}  # noqa: RUF012  where this clone left those that records were made on
@@ -386,7 +386,7 @@ def _add_missing_files(
     history: _DeletionHistory,
     reasons: dict[str, list[str]],
 ) -> None:
-    """Add what is said of each file that is not there, where git ever had it."""
+    """Add a reason for each missing file that git ever had."""
     waiting = [
         (claim, path, places) for claim in claims for path, places in missing[claim.id].items()
     ]
@@ -409,7 +409,7 @@ def _add_missing_files(
 def _deletion_commits(
     repository: RepositoryRefs, paths: Sequence[str], oldest: str, files: _ProjectFiles
 ) -> list[FileCommit]:
-    """The commits that took the paths away, and those that took away what they were renamed to."""
+    """The commits that deleted the paths, and those that deleted what they were renamed to."""
     commits: list[FileCommit] = []
     asked: set[str] = set()
     waiting = list(paths)
@@ -462,7 +462,7 @@ class _DeletionHistory:
         return f"{path} is gone" if any(place in self._uncommitted for place in places) else ""
 
     def _folder_deletion(self, folder: str) -> tuple[str, str]:
-        """When the last file of a folder went, and to which folder."""
+        """When the last file of a folder was deleted, and the folder that it was renamed to."""
         deletions = ((at, path, to) for path, (at, to) in self._last_deletion.items())
         inside = (one for one in deletions if one[1].startswith(folder))
         at, path, to = max(inside, default=("", "", ""))

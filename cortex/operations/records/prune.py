@@ -1,4 +1,4 @@
-"""Delete what has been archived for long, if a person says so and git has it."""
+"""Delete records that have been archived for long and that git has."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _select_prunable(
     signals: dict[int, Signals],
     moment: int,
 ) -> list[DueRecord]:
-    """The records that have been archived long enough, those first that were archived first."""
+    """The records that have been archived long enough, the longest archived first."""
     due = []
     for place, row in enumerate(archived):
         caller.progress("looking into the archive", place, len(archived))
@@ -141,7 +141,8 @@ def _select_prunable(
 def _split_by_commit(
     vault: Vault, due: list[DueRecord]
 ) -> tuple[list[tuple[DueRecord, bytes]], list[Problem]]:
-    """Those whose bytes are in git's last commit, with these bytes; and why the others stay."""
+    """Records whose bytes are in git's last commit, with these bytes; and problems for the
+    others."""
     if not due:
         return [], []
     nothing = "so nothing that is deleted could come back"

@@ -1,5 +1,4 @@
-"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian
-follows."""
+"""Relations between notes: wikilinks in the frontmatter of one of them."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ _MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the
 
 
 class RelationChange(NamedTuple):
-    """One relation, and what became of it. In JSON `source` is `from`."""
+    """The outcome for one relation. In JSON `source` is `from`."""
 
     source: str  # ids; a path where there is no id
     kind: str
@@ -50,7 +49,7 @@ class RelationChange(NamedTuple):
 
 
 class RelationPlan(NamedTuple):
-    """What is to be written where."""
+    """The answer, and the edits to make."""
 
     answer: RelationChange
     edits: tuple[tuple[str, NoteEdit], ...]
@@ -80,7 +79,7 @@ def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> 
 def apply_relation_change(
     vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
 ) -> RelationChange:
-    """Edit the notes of a plan that is made of a fresh index, then heal."""
+    """Make a plan of the up-to-date index, apply its edits, then heal."""
     problems = ensure_fresh(vault, caller)
     answer, edits = query_index(vault, caller.progress, plan)
     _, healed = edit_notes_and_heal(vault, caller, edits)
@@ -133,8 +132,8 @@ def _plan_relate(
 def _note_stating_relation(
     links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
 ) -> NoteRow | None:
-    """Which of two notes says already that they are related so: the one in this word or the other
-    in its inverse."""
+    """Which of two notes states this relation already, in this kind or its inverse; None if
+    neither does."""
     same = {canonical_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
         same.add(canonical_edge(target.number, kind, source.number))
@@ -148,7 +147,7 @@ def _note_stating_relation(
 
 
 def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
-    """How the source links to the target, so that the link means it and nothing else."""
+    """The link text by which the source links to the target and to nothing else."""
     name = target.id if target.id != target.path else target.path.removesuffix(".md")
     if _UNLINKABLE_RE.search(name):
         raise InvalidInputError(
@@ -167,8 +166,7 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
 def refuse_supersedes_cycle(
     links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
 ) -> None:
-    """Raise `ConflictError` when the older one has superseded the newer one, through however
-    many."""
+    """Raise `ConflictError` when the older record supersedes the newer one, directly or not."""
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:

@@ -1,4 +1,4 @@
-"""One record takes the place of another, and both say so."""
+"""Supersede a record by another; both say so."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def supersede(
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
-    """The edit of the record that no longer holds. `ConflictError` when it says already that
-    another one holds."""
+    """The edit of the superseded record. Raises `ConflictError` when it names another
+    replacement."""
 
     def edit(note: Note) -> Note:
         current = parse_link_target(note.get("superseded_by"))
@@ -107,8 +107,7 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
 
 
 def replacement_edit(now: str, *links: str) -> NoteEdit:
-    """The edit of the record that holds in the place of others, by the names under which it links
-    to them."""
+    """The edit of the replacement, which links to the superseded records by these names."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -124,7 +123,7 @@ def replacement_edit(now: str, *links: str) -> NoteEdit:
 
 
 def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdit:
-    """The edit of a record that no longer takes the place of the one whose names `is_old` knows."""
+    """The edit that removes what a record says of superseding a name that `is_old` accepts."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -146,8 +145,7 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
 
 
 def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
-    """Whether an item of the relations says that this record takes the place of that one, and
-    nothing else."""
+    """Whether an item of the relations says only that this record supersedes that one."""
     said = list(iter_relations(relation))
     return bool(said) and all(
         kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said
@@ -155,8 +153,8 @@ def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> 
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
-    """Records that are superseded by each other, so that none of them holds, and records that are
-    superseded by one that does not say so: a crash came between, or a hand wrote it."""
+    """Records that supersede each other in a circle, and records whose replacement does not name
+    them, after a crash or an edit by hand."""
     links = LinkGraph(catalogue)
     said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
     newer = {number: links.resolve(target, number) for number, _, target in said}
@@ -180,7 +178,7 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
 
 
 def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
-    """Those of which each is superseded by the next, and the last by the first."""
+    """Circles of records, each superseded by the next."""
     cycles: list[list[int]] = []
     seen: set[int] = set()
     for start in newer:
@@ -196,8 +194,7 @@ def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
 
 
 def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[Problem]:
-    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to
-    say."""
+    """Two clones superseded crosswise, or somebody wrote it. A person must say which one holds."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
         message = (

@@ -1,4 +1,4 @@
-"""Topics: those there are, and one for what has none yet."""
+"""List topics, or suggest one for a title."""
 
 from __future__ import annotations
 

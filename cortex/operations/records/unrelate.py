@@ -97,8 +97,7 @@ def _plan_unrelate(
 
 
 def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:
-    """What `row` says of another note, or of a name that no note has: kinds, and names as they are
-    compared."""
+    """What `row` says of another note, or of a name of no note: kinds and link keys."""
     return [
         (kind, link_key(name))
         for kind, name, number, _ in links.outgoing(row.number)
@@ -114,7 +113,8 @@ def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple
 def _no_relation_error(
     now: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
 ) -> NotFoundError:
-    """That `source` does not say this to `target`, which is a name where no note is called so."""
+    """The error that `source` has no such relation to `target`, a string where no note has this
+    name."""
     said = sorted({one for one, _ in _said_of(links, source, target)})
     hint = f"{command('graph', source)} shows what there is"
     if isinstance(target, str):
@@ -130,8 +130,7 @@ def _no_relation_error(
 
 
 def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
-    """The edit that takes these relations out, from `relations` and from the fields that say one by
-    their name."""
+    """The edit that removes these relations from `relations` and from the fields of their kinds."""
     gone = frozenset(relations)
 
     def edit(note: Note) -> Note:

@@ -1,4 +1,4 @@
-"""What a session starts with: the briefing of a project and branch, within a budget of tokens.
+"""The briefing of a project and branch, for the start of a session, within a budget of tokens.
 
 The injected text is cached. While the cache is valid, `briefing_for_hook` imports next to nothing.
 """

@@ -78,7 +78,7 @@ _UNVERIFIED_PARTS = (SESSIONS, PLAN, OPEN, EVERYWHERE)
 
 
 class _BriefingInputs(NamedTuple):
-    """What the index says, and what that depends on."""
+    """What the index gives, and on which files that depends."""
 
     selection: BriefingSelection  # its parts cut to what there is room for
     note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
@@ -277,7 +277,7 @@ def _verify_claims(
     bodies: dict[int, NoteBody],
     with_edited_files: bool,
 ) -> ClaimCheck:
-    """What speaks against these notes, as far as the working directory is the project's."""
+    """Contradictions of these notes, if the working directory is the project's."""
     claiming = [
         one
         for kind, candidates in selection.parts.items()
@@ -403,7 +403,7 @@ def _build_entry(
 
 
 def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
-    """A session by what was done in it; by its name where somebody gave it one."""
+    """A session by what was done in it, with its name where it has one."""
     entry, said = (
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
         session_excerpt(held.body, titles),
@@ -439,7 +439,7 @@ def _dependency_stamps(
 
 
 def _list_folders(root: str, most: int) -> set[str]:
-    """The folders of the vault: a note that is put into an empty one changes no folder but that."""
+    """The folders of the vault: a note that is added to an empty one changes only that folder."""
     found: set[str] = set()
     waiting = [""]
     while waiting and len(found) < most:

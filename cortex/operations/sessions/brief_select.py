@@ -62,7 +62,7 @@ _NUMBER, _ID, _TYPE, _STATUS, _BRANCH, _LAST_SAID, _PINNED, _, _, _DUE, _IS_OWN 
 
 
 class BriefingSelection(NamedTuple):
-    """The records of a project by part, best first, each list cut to what could ever be shown."""
+    """The records of a project by part, best first, no more than could be shown."""
 
     parts: dict[str, list[NoteRow]]
     totals: dict[str, int]
@@ -196,7 +196,7 @@ def starts_with_date(text: str) -> bool:
 
 
 class RankingInputs(NamedTuple):
-    """What a rank depends on beside the record itself."""
+    """What a rank depends on besides the record."""
 
     branch: str
     newest: str

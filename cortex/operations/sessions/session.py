@@ -44,7 +44,7 @@ _MAX_NAME_CHARS = 200
 
 
 class SessionStartResult(NamedTuple):
-    """A session that has begun, or goes on: captures with its name belong to it."""
+    """A session that was started or resumed."""
 
     id: str  # of its note
     name: str
@@ -56,7 +56,7 @@ class SessionStartResult(NamedTuple):
 
 
 class SessionEndResult(NamedTuple):
-    """A session that is over."""
+    """A session that was ended."""
 
     id: str
     name: str

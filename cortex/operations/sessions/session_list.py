@@ -1,4 +1,4 @@
-"""Sessions as they are listed and shown."""
+"""List sessions, and show one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SessionHit(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What somebody asked."""
+    """A prompt of a user."""
 
     id: str
     at: str
@@ -53,7 +53,7 @@ class Prompt(NamedTuple):
 
 
 class SessionDetails(NamedTuple):
-    """A session whole."""
+    """All of a session."""
 
     session: SessionHit
     summary: str
@@ -122,7 +122,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
 def session_hits(
     vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow]
 ) -> list[SessionHit]:
-    """Sessions with what the catalogue and their notes say of them."""
+    """Sessions with what the catalogue and their notes have of them."""
     live = {one.row.number: one for one in list_live_sessions(catalogue, caller.now)}
     hits = []
     for row in rows:
