@@ -86,7 +86,7 @@ def brief(
     Example: cortex brief --into rules
     """
     if into:
-        # Only who asks for it pays for the import.
+        # Hooks import this module, and write no rule files.
         from cortex.operations.sessions import rules_file  # noqa: PLC0415
 
         if into == "none":

@@ -129,8 +129,7 @@ def session(
 
 
 def _clean_name(name: str) -> str:
-    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is
-    too long."""
+    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long."""
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
         raise InvalidInputError(
